@@ -1,0 +1,54 @@
+# Two commands do all the set-up: `make demo` and `make test`.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: help demo test check format lock system clean
+
+help:
+	@echo "make demo    the paper's worked example, end to end"
+	@echo "make test    every test (installs Java and Chromium where it can)"
+	@echo "make check   format check, lint, types, import contracts"
+	@echo "make format  rewrite the files as make check wants them"
+	@echo "make lock    resolve the dependencies anew into the lock files"
+
+# What the library needs to run, and the library itself.
+$(VENV)/.runtime: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("perrecord needs Python 3.11 or newer; try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) --require-hashes -r requirements.lock
+	$(PIP) --no-deps --no-build-isolation -e .
+	touch $@
+
+# What the tests and checks need on top of that.
+$(VENV)/.dev: requirements-dev.lock $(VENV)/.runtime
+	$(PIP) --require-hashes -r requirements-dev.lock
+	touch $@
+
+demo: $(VENV)/.runtime
+	$(BIN)/python examples/worked_example.py
+
+system:
+	@sh tools/install-system-packages.sh
+
+test: $(VENV)/.dev system
+	$(BIN)/python -m pytest -n auto
+
+check: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+UV_COMPILE := uv pip compile pyproject.toml --universal --generate-hashes --python-version 3.11 --quiet
+lock: $(VENV)/.dev
+	$(BIN)/$(UV_COMPILE) --group build --output-file requirements.lock
+	$(BIN)/$(UV_COMPILE) --group build --group dev --constraint requirements.lock --output-file requirements-dev.lock
+
+clean:
+	rm -rf $(VENV)

@@ -1,0 +1,104 @@
+"""Every exception that perrecord raises.
+
+    PerrecordError
+    ├── InputError (also a ValueError): something the caller gave
+    │   ├── InexactNumberError     a float, NaN or infinity where an exact number is needed
+    │   ├── ThresholdError         a splitting threshold or a cap that splits nothing
+    │   ├── AmountError            a privacy loss that is negative or otherwise no loss
+    │   ├── RecordError            a record that a policy cannot be evaluated on
+    │   │   ├── MissingFieldError      it lacks a measure or a dimension
+    │   │   └── UnknownCaseError       no case is declared for its dimensions, nor a default
+    │   ├── CurrencyError          zCDP rho and pure epsilon in one sum
+    │   ├── ProbabilityError       a probability outside its range
+    │   ├── ApproximationError     an approximate figure asked for where it would mislead
+    │   └── DocumentError          a policy document that cannot be read
+    └── InternalError              our own fault: please report it
+
+A message says what was found, what was expected and what to type next. Messages about records
+name fields, never values: a record may be confidential.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class PerrecordError(Exception):
+    """The root of every exception that perrecord raises on purpose."""
+
+
+class InputError(PerrecordError, ValueError):
+    """Something the caller gave cannot be used; the message says what to give instead."""
+
+
+class InexactNumberError(InputError, TypeError):
+    """A float, NaN or infinity stands where only an exact number keeps the guarantee."""
+
+
+class ThresholdError(InputError):
+    """A splitting threshold, a cap or a list of cases that no record can be split by."""
+
+
+class AmountError(InputError):
+    """A privacy loss or budget that is negative or missing."""
+
+
+class RecordError(InputError):
+    """A record that the policy cannot be evaluated on."""
+
+
+class MissingFieldError(RecordError, KeyError):
+    """A record lacks a measure or dimension that the policy reads."""
+
+    __str__ = Exception.__str__  # KeyError would print the message in quotes
+
+
+class UnknownCaseError(RecordError, KeyError):
+    """A record's dimensions meet no declared case, and there is no default."""
+
+    __str__ = Exception.__str__
+
+
+class CurrencyError(InputError, TypeError):
+    """zCDP rho and pure epsilon cannot be added or compared."""
+
+
+class ProbabilityError(InputError):
+    """A probability lies outside the range that the question allows."""
+
+
+class ApproximationError(InputError):
+    """An approximate figure was asked for where it would understate the loss."""
+
+
+class DocumentError(InputError):
+    """A policy document is not valid JSON, or not in a format this version reads."""
+
+
+class InternalError(PerrecordError):
+    """A fault of perrecord's own. Nothing you gave is wrong; please report it."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} This is a bug in perrecord; please report it.")
+
+
+def listing(names: Iterable[object], limit: int = 8) -> str:
+    """Return the names as `a, b, c`, cut after a few.
+
+    >>> listing(["emp", "payann"])
+    'emp, payann'
+    >>> listing(range(100), limit=3)
+    '0, 1, 2 and 97 more'
+    """
+    every = [str(name) for name in names]
+    shown = ", ".join(every[:limit])
+    return f"{shown} and {len(every) - limit} more" if len(every) > limit else shown
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return ` Did you mean 'emp'?` when a known name is close, else nothing.
+
+    >>> suggestion("employes", ["employees", "payroll"])
+    " Did you mean 'employees'?"
+    """
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""

@@ -1,0 +1,149 @@
+"""Exact numbers: parsing, square roots rounded up, and conversion to float in a chosen direction.
+
+Everything that a guarantee rests on is an int or a Fraction (T15). This module is the only
+way in (`rational`) and the only ways out (`float_up`, `float_down`, `text`).
+"""
+
+import math
+import sys
+from decimal import Decimal
+from fractions import Fraction
+from typing import SupportsIndex
+
+from perrecord.errors import InexactNumberError, InputError
+
+Exact = int | Fraction | Decimal | str | SupportsIndex
+"""What is accepted wherever an exact number is asked for."""
+
+
+def rational(value: object, what: str = "this number") -> Fraction:
+    """Return the number exactly as written; `what` names it in the error message.
+
+    >>> rational("0.1"), rational("1/3"), rational(5)
+    (Fraction(1, 10), Fraction(1, 3), Fraction(5, 1))
+
+    A float is refused, because `0.1` is not a tenth:
+
+    >>> rational(0.1, "rho")
+    Traceback (most recent call last):
+    perrecord.errors.InexactNumberError: rho is a float. Floats are not exact: write it as text, \
+such as "0.1", or as an int or Fraction.
+    """
+    match value:
+        case bool():
+            raise InputError(f"{what} is a truth value; expected a number such as 5 or '0.1'.")
+        case int() | Fraction():
+            return Fraction(value)
+        case float():
+            raise InexactNumberError(
+                f"{what} is a float. Floats are not exact: write it as text, such as "
+                '"0.1", or as an int or Fraction.'
+            )
+        case Decimal():
+            if not value.is_finite():
+                raise InexactNumberError(f"{what} is NaN or infinite; expected a finite number.")
+            return Fraction(value)
+        case str():
+            return _parse(value, what)
+        case SupportsIndex():
+            return Fraction(value.__index__())
+        case _:
+            raise InputError(
+                f"{what} is a {type(value).__name__}; expected an int, a Fraction, a Decimal "
+                'or text such as "0.1" or "1/3".'
+            )
+
+
+_LONGEST_NUMBER = 4000
+"""Text longer than this is no number that anybody meant, and costs quadratic time to parse."""
+
+
+def _parse(written: str, what: str) -> Fraction:
+    plain = written.replace("_", "").strip()
+    try:
+        digits = len(plain) + abs(Decimal(plain.split("/")[0]).adjusted())
+        if digits <= _LONGEST_NUMBER:
+            return Fraction(plain)
+    except (ValueError, ArithmeticError):
+        raise InexactNumberError(
+            f'{what} is text that is no finite number; expected such as "0.1", "1/3" or "1e-6".'
+        ) from None
+    raise InputError(f"{what} is longer than {_LONGEST_NUMBER} digits; expected fewer.")
+
+
+def text(value: Fraction) -> str:
+    """Return the shortest exact text: a decimal where one exists within 12 places, else p/q.
+
+    >>> text(Fraction(1, 10)), text(Fraction(5)), text(Fraction(1, 3))
+    ('0.1', '5', '1/3')
+    """
+    if value.denominator == 1:
+        return str(value.numerator)
+    places = _decimal_places(value.denominator)
+    if places is None or places > 12:
+        return f"{value.numerator}/{value.denominator}"
+    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
+    sign = "-" if value < 0 else ""
+    return f"{sign}{digits[:-places]}.{digits[-places:]}"
+
+
+def _decimal_places(denominator: int) -> int | None:
+    """Return how many decimals 1/denominator needs, or None if they never end."""
+    twos = (denominator & -denominator).bit_length() - 1
+    rest, fives = denominator >> twos, 0
+    while rest % 5 == 0:
+        rest, fives = rest // 5, fives + 1
+    return max(twos, fives) if rest == 1 else None
+
+
+def ceil_div(numerator: int, denominator: int) -> int:
+    """Return ceil(numerator / denominator) on integers; the denominator is positive.
+
+    >>> ceil_div(12, 5)
+    3
+    """
+    return -(-numerator // denominator)
+
+
+_ROOT_BITS = 128
+
+
+def sqrt_up(value: Fraction) -> Fraction:
+    """Return the square root, exact where it is rational, else rounded up by less than 2^-126.
+
+    The error is relative. `sqrt_up(x) ** 2 >= x` always.
+
+    >>> sqrt_up(Fraction(9, 4))
+    Fraction(3, 2)
+    >>> sqrt_up(Fraction(2)) ** 2 > 2
+    True
+    """
+    if value < 0:
+        raise InputError("a square root was asked of a negative number.")
+    numerator, denominator = value.numerator, value.denominator
+    top, bottom = math.isqrt(numerator), math.isqrt(denominator)
+    if top * top == numerator and bottom * bottom == denominator:
+        return Fraction(top, bottom)
+    # sqrt(n/d) = sqrt(n d 4^s) / (d 2^s), with s large enough for _ROOT_BITS good bits.
+    product = numerator * denominator
+    shift = max(0, _ROOT_BITS - product.bit_length() // 2)
+    root = math.isqrt(product << (2 * shift)) + 1
+    return Fraction(root, denominator << shift)
+
+
+def float_up(value: Fraction) -> float:
+    """Return the least float that is not below the value.
+
+    >>> float_up(Fraction(1, 10)) >= Fraction(1, 10)
+    True
+    """
+    try:
+        near = value.numerator / value.denominator
+    except OverflowError:
+        return math.inf if value > 0 else -sys.float_info.max
+    return near if Fraction(near) >= value else math.nextafter(near, math.inf)
+
+
+def float_down(value: Fraction) -> float:
+    """Return the greatest float that is not above the value."""
+    return -float_up(-value)

@@ -1,0 +1,8 @@
+"""Noise laws as distributions: enclosed tails, quantiles and variances. No randomness here."""
+
+from perrecord.laws.enclosure import Enclosure
+from perrecord.laws.gaussian import DiscreteGaussian
+from perrecord.laws.laplace import DiscreteLaplace
+from perrecord.laws.law import Law
+
+__all__ = ["DiscreteGaussian", "DiscreteLaplace", "Enclosure", "Law"]

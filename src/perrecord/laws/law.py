@@ -1,0 +1,86 @@
+"""What every symmetric noise law on the integers can tell, given its upper tail."""
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+
+from flint import arb
+
+from perrecord.errors import ProbabilityError
+from perrecord.exact import Exact, rational
+from perrecord.laws.enclosure import Enclosure, at_most, enclose
+
+
+class Law(ABC):
+    """A distribution on the integers, symmetric about 0 and decreasing away from it."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _upper_tail(self, start: int) -> arb:
+        """Return Pr[Z >= start] for start >= 1 as a ball of small relative width."""
+
+    @abstractmethod
+    def _mass(self, value: int) -> arb:
+        """Return Pr[Z = value] as a ball of small relative width."""
+
+    @abstractmethod
+    def _variance(self) -> arb:
+        """Return Var Z as a ball of small relative width."""
+
+    def _tail(self, start: int) -> arb:
+        # Symmetry: Z < start is Z <= start - 1, as likely as Z >= 1 - start.
+        return self._upper_tail(start) if start >= 1 else 1 - self._upper_tail(1 - start)
+
+    def pmf(self, value: int) -> Enclosure:
+        """Return Pr[Z = value]."""
+        return enclose(lambda: self._mass(value))
+
+    def tail(self, start: int) -> Enclosure:
+        """Return Pr[Z >= start], of small relative width however far out."""
+        return enclose(lambda: self._tail(start))
+
+    def variance(self) -> Enclosure:
+        """Return the variance of Z itself, which is not the parameter of a discrete Gaussian."""
+        return enclose(self._variance)
+
+    def tail_point(self, probability: Exact) -> int:
+        """Return the least integer t with Pr[Z >= t] <= probability."""
+        chance = _between_zero_and_one(probability)
+        step = 1
+        if self._tail_at_most(0, chance):
+            while self._tail_at_most(-step, chance):
+                step *= 2
+            low, high = -step, -step // 2 if step > 1 else 0
+        else:
+            while not self._tail_at_most(step, chance):
+                step *= 2
+            low, high = step // 2, step
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self._tail_at_most(middle, chance):
+                high = middle
+            else:
+                low = middle
+        return high
+
+    def quantile(self, probability: Exact) -> int:
+        """Return the least integer k with Pr[Z <= k] >= probability."""
+        return self.tail_point(1 - _between_zero_and_one(probability)) - 1
+
+    def half_width(self, confidence: Exact) -> int:
+        """Return the least c >= 0 with Pr[|Z| <= c] >= confidence: the interval is ±c."""
+        outside = 1 - _between_zero_and_one(confidence)
+        return max(0, self.tail_point(outside / 2) - 1)
+
+    def _tail_at_most(self, start: int, chance: Fraction) -> bool:
+        return at_most(lambda: self._tail(start), chance)
+
+
+def _between_zero_and_one(probability: Exact) -> Fraction:
+    chance = rational(probability, "the probability")
+    if not 0 < chance < 1:
+        raise ProbabilityError(
+            f"the probability is {probability}; expected a number strictly between 0 and 1, "
+            'such as "0.95".'
+        )
+    return chance

@@ -1,0 +1,1 @@
+"""The mathematics of P(r): no data, no input or output, no randomness."""

@@ -1,0 +1,175 @@
+"""A table of cases looked up by a record's dimensions, with an optional default.
+
+Piecewise splits and piecewise policies are both this: a public partition of the records, fixed
+in advance (T3, T5), and a value for each part.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from perrecord.errors import InputError, MissingFieldError, UnknownCaseError, listing, suggestion
+
+Record = Mapping[str, Any]
+"""One record: measure and dimension names with their values."""
+
+Dimension = str | int | bool | None
+"""What a dimension can hold; None is SQL's NULL."""
+
+Key = tuple[Dimension, ...]
+
+TaggedKey = tuple[object, ...]
+"""A key in which True and 1 differ, as they do in every database."""
+
+V = TypeVar("V")
+W = TypeVar("W")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cases(Generic[V]):
+    """One value per combination of dimension values; looking one up takes constant time.
+
+    >>> size = Cases.of("industry", {"Mining": 10, "Retail": 5}, default=1)
+    >>> size.at({"industry": "Mining"}), size.at({"industry": "Fishing"})
+    (10, 1)
+    """
+
+    dimensions: tuple[str, ...]
+    entries: tuple[tuple[Key, V], ...]
+    default: V | None
+    _table: dict[TaggedKey, V] = field(repr=False)
+
+    @classmethod
+    def of(
+        cls, dimensions: str | tuple[str, ...], cases: Mapping[Any, V], default: V | None
+    ) -> "Cases[V]":
+        """Build from `{value: ...}`, or `{(value, value): ...}` for several dimensions."""
+        if isinstance(dimensions, str):
+            return cls.checked((dimensions,), [((key,), v) for key, v in cases.items()], default)
+        return cls.checked(tuple(dimensions), list(cases.items()), default)
+
+    @classmethod
+    def checked(
+        cls, names: tuple[str, ...], entries: list[tuple[Any, V]], default: V | None
+    ) -> "Cases[V]":
+        """Build from (key, value) pairs as somebody wrote them."""
+        if not names or not all(isinstance(name, str) and name for name in names):
+            raise InputError(
+                f"the dimensions are {names!r}; expected a column name or a tuple of them, "
+                'such as "industry" or ("state", "industry").'
+            )
+        if len(set(names)) < len(names):
+            raise InputError(f"a dimension is named twice in {listing(names)}; name each once.")
+        for key, _ in entries:
+            if not isinstance(key, tuple) or len(key) != len(names):
+                raise InputError(
+                    f"the case {key!r} does not give one value for each of {listing(names)}; "
+                    f"expected a tuple of {len(names)}."
+                )
+            wrong = next((part for part in key if not isinstance(part, Dimension)), None)
+            if wrong is not None:
+                raise InputError(
+                    f"the case {_shown(key)} holds a {type(wrong).__name__}; a dimension's value "
+                    "is text, a whole number, a truth value or None."
+                )
+        return cls.from_entries(names, entries, default)
+
+    @classmethod
+    def from_entries(
+        cls, dimensions: tuple[str, ...], entries: list[tuple[Key, V]], default: V | None
+    ) -> "Cases[V]":
+        """Build from (key, value) pairs that are already checked."""
+        table = {_tagged(key): value for key, value in entries}
+        if len(table) < len(entries):
+            raise InputError("a case is given twice; give each combination of values once.")
+        if not table and default is None:
+            raise InputError("there is neither a case nor a default; give at least one.")
+        return cls(dimensions, tuple(entries), default, table)
+
+    def at(self, record: Record) -> V:
+        """Return the value for this record's dimensions."""
+        try:
+            key = tuple([record[name] for name in self.dimensions])
+        except KeyError:
+            missing = next(name for name in self.dimensions if name not in record)
+            raise missing_field("dimension", missing, record) from None
+        found = self._table.get(_tagged(key), self.default)
+        if found is None:
+            raise UnknownCaseError(
+                f"the record's {listing(self.dimensions)} meets none of the declared cases "
+                f"({listing(_shown(key) for key, _ in self.entries)}) and there is no default; "
+                "add a case for it, or default=..."
+            )
+        return found
+
+    def values(self) -> Iterator[V]:
+        """Yield every case's value, then the default's if there is one."""
+        for _, value in self.entries:
+            yield value
+        if self.default is not None:
+            yield self.default
+
+    def tagged_items(self) -> Iterable[tuple[TaggedKey, V]]:
+        """Return every case with its key as it is looked up."""
+        return self._table.items()
+
+    def map(self, function: Callable[[V], W]) -> "Cases[W]":
+        """Return the same cases with a function applied to each value."""
+        entries = [(key, function(value)) for key, value in self.entries]
+        default = None if self.default is None else function(self.default)
+        return Cases.from_entries(self.dimensions, entries, default)
+
+    def merge(self, other: "Cases[V]", combine: Callable[[V, V], V]) -> "Cases[V]":
+        """Return the pointwise combination of two tables over the same dimensions.
+
+        A key that one table lacks takes that table's default; with no default it is undefined
+        there, and so in the result.
+        """
+        entries = []
+        keys = {_tagged(key): key for key, _ in (*self.entries, *other.entries)}
+        for tagged, key in keys.items():
+            mine = self._table.get(tagged, self.default)
+            theirs = other._table.get(tagged, other.default)
+            if mine is not None and theirs is not None:
+                entries.append((key, combine(mine, theirs)))
+        default = None
+        if self.default is not None and other.default is not None:
+            default = combine(self.default, other.default)
+        if not entries and default is None:
+            raise InputError(
+                f"the two share no case of {listing(self.dimensions)}, so their sum is defined for "
+                "no record; give at least one of them a default."
+            )
+        return Cases.from_entries(self.dimensions, entries, default)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Cases):
+            return NotImplemented
+        return (
+            self.dimensions == other.dimensions
+            and self._table == other._table
+            and self.default == other.default
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.dimensions, frozenset(self._table), self.default))
+
+
+def missing_field(role: str, name: str, record: Record) -> MissingFieldError:
+    """Return the error for a record that lacks a measure or dimension; it quotes no value."""
+    known = [str(field) for field in record]
+    return MissingFieldError(
+        f"the record has no {role} {name!r}. It has {listing(known) or 'no fields'}."
+        f"{suggestion(name, known)}"
+    )
+
+
+def _tagged(key: Key) -> TaggedKey:
+    """Keep True apart from 1: they are equal in Python and different in every database."""
+    if True in key or False in key:
+        return tuple([(part,) if isinstance(part, bool) else part for part in key])
+    return key
+
+
+def _shown(key: Key) -> str:
+    return str(key[0]) if len(key) == 1 else str(key)

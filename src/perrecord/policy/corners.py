@@ -1,0 +1,169 @@
+"""Proof or counter-example by corners: where an inequality between policies is tightest.
+
+Let the right side hold the pieces m of one scheme with thresholds T, besides a constant. Among the
+records with m = k the left side, which grows with every |x|, is largest at the corner |x_a| = k T_a,
+where the right side is the same. So the inequality holds for every record if and only if it holds
+at the corners k = 1, 2, ... From some k on the growth decides; the corners before are looked at.
+
+If instead the right side holds only powers |x_a|^p, and the left the pieces of one scheme, the
+tightest records have one |x_a| just above (k - 1) T_a and all else zero.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from perrecord.exact import ceil_div, sqrt_up
+from perrecord.policy.cover import Weights
+from perrecord.policy.normal import LargestOf, One, PiecesOf, PowerOf
+from perrecord.policy.split import Split
+
+_MOST_CORNERS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    constant: Fraction
+    pieces: dict[Split, Fraction]
+    powers: dict[str, Fraction]
+
+    @classmethod
+    def of(cls, weights: Weights) -> "_Side":
+        return cls(
+            weights.get(One(), Fraction(0)),
+            {basis.split: w for basis, w in weights.items() if isinstance(basis, PiecesOf)},
+            {basis.measure: w for basis, w in weights.items() if isinstance(basis, PowerOf)},
+        )
+
+
+def walk(left: Weights, right: Weights, power: int) -> bool | None:
+    """Tell whether left <= right everywhere; None where this method cannot tell.
+
+    The two sides share no basis function, and the left holds no maximum.
+    """
+    if any(isinstance(basis, LargestOf) for basis in right):
+        return None
+    low, high = _Side.of(left), _Side.of(right)
+    if len(high.pieces) > 1:
+        return None
+    if high.powers and not high.pieces:
+        return _walk_up_steps(low, high, power)
+    answer = _walk_corners(low, high, power)
+    # Powers on the right are left out of the walk. They are zero at a worst record when the left
+    # has no pieces of its own; otherwise only a yes is certain.
+    return answer if answer or not (high.powers and low.pieces) else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Climb:
+    """How one scheme's pieces on the left rise along the corners: ceil(k * speed), up to a cap."""
+
+    weight: Fraction
+    speed: Fraction
+    cap: int | None
+
+    def at(self, corner: int) -> int:
+        steps = max(1, ceil_div(corner * self.speed.numerator, self.speed.denominator))
+        return steps if self.cap is None else min(steps, self.cap)
+
+
+def _walk_corners(low: _Side, high: _Side, power: int) -> bool | None:
+    slack = high.constant - low.constant
+    scheme, growth = next(iter(high.pieces.items()), (None, Fraction(0)))
+    thresholds = dict(scheme.thresholds) if scheme else {}
+    climbs = []
+    for split, weight in low.pieces.items():
+        if set(split.measures) <= thresholds.keys():
+            speed = max(thresholds[name] / own for name, own in split.thresholds)
+            climbs.append(_Climb(weight, speed, split.cap))
+        elif split.cap is None:
+            return False  # a measure that the right side does not see at all
+        else:
+            slack -= weight * split.cap**power
+    if any(name not in thresholds for name in low.powers):
+        return False
+    if scheme is not None and scheme.cap is not None:
+        return _walk_under_cap(low, slack, growth, climbs, scheme.cap, power)
+    growth -= sum(weight * thresholds[name] ** power for name, weight in low.powers.items())
+    horizon = _horizon(slack, growth, climbs, power)
+    if horizon is None:
+        return False
+    return _look(slack, growth, climbs, horizon, power)
+
+
+def _walk_under_cap(
+    low: _Side, slack: Fraction, growth: Fraction, climbs: list[_Climb], cap: int, power: int
+) -> bool | None:
+    """Decide for a capped scheme: beyond the cap the left side must be bounded as well."""
+    if low.powers or any(climb.cap is None for climb in climbs):
+        return False
+    top = sum((climb.weight * (climb.cap or 0) ** power for climb in climbs), Fraction(0))
+    if slack + growth * cap**power < top:
+        return False
+    horizon = _horizon(slack, growth, climbs, power)
+    return _look(slack, growth, climbs, cap - 1 if horizon is None else min(horizon, cap - 1), power)
+
+
+def _look(
+    slack: Fraction, growth: Fraction, climbs: list[_Climb], horizon: int, power: int
+) -> bool | None:
+    if horizon > _MOST_CORNERS:
+        return None
+    return all(
+        slack + growth * k**power >= sum(climb.weight * climb.at(k) ** power for climb in climbs)
+        for k in range(1, horizon + 1)
+    )
+
+
+def _horizon(
+    slack: Fraction, growth: Fraction, climbs: list[_Climb], power: int
+) -> int | None:
+    """Return a corner beyond which the inequality holds if it holds up to there; None if it fails.
+
+    Uses k * speed <= steps <= k * speed + 1.
+    """
+    free = [climb for climb in climbs if climb.cap is None]
+    capped = [climb for climb in climbs if climb.cap is not None]
+    debt = sum((climb.weight * (climb.cap or 0) ** power for climb in capped), Fraction(0)) - slack
+    lead = growth - sum(climb.weight * climb.speed**power for climb in free)
+    if lead < 0:
+        return None
+    if lead == 0:
+        denominators = [climb.speed.denominator for climb in free]
+        if all(denominator == 1 for denominator in denominators):
+            return 0 if debt <= 0 else None
+        if power == 2:
+            return None  # ceil(k s)^2 - (k s)^2 grows without bound
+        settled = max((ceil_div((c.cap or 0) * c.speed.denominator, c.speed.numerator) for c in capped), default=0)
+        return settled + math.lcm(*denominators)
+    debt += sum(climb.weight for climb in free)
+    if power == 1:
+        return max(0, math.ceil(debt / lead))
+    slope = sum((climb.weight * climb.speed for climb in free), Fraction(0))
+    return math.ceil((slope + sqrt_up(slope**2 + lead * max(debt, Fraction(0)))) / lead)
+
+
+def _walk_up_steps(low: _Side, high: _Side, power: int) -> bool | None:
+    """Decide pieces of one scheme on the left against powers on the right."""
+    slack = high.constant - low.constant
+    if low.powers:
+        return False  # of measures that the right side does not see
+    if len(low.pieces) != 1:
+        return slack >= 0 if not low.pieces else None
+    scheme, weight = next(iter(low.pieces.items()))
+    if slack < weight:
+        return False  # the zero record
+    for name, threshold in scheme.thresholds:
+        gain = high.powers.get(name, Fraction(0)) * threshold**power
+        if scheme.cap is None and (gain < weight or (gain == weight and power == 2)):
+            return False
+        # slack + gain (k-1)^p - weight k^p is a parabola in k: look at its ends and its foot.
+        looked = {2, scheme.cap or 2}
+        if gain > weight:
+            foot = gain / (gain - weight)
+            looked |= {math.floor(foot), math.ceil(foot)}
+        for k in looked:
+            inside = 2 <= k and (scheme.cap is None or k <= scheme.cap)
+            if inside and slack + gain * (k - 1) ** power < weight * k**power:
+                return False
+    return True

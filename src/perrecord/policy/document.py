@@ -1,0 +1,292 @@
+"""The public policy document: JSON in a documented, versioned format (docs/policy-format.md).
+
+Numbers are exact text ("0.1", "1/3"), so that no reader's floats come in between. Schemes stand in
+one list and are referred to by position, so that a scheme of thousands of cases is written once.
+The JSON Schema is `policy.schema.json` beside this module.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeVar, assert_never
+
+from perrecord.errors import DocumentError, InputError, listing
+from perrecord.exact import rational, text
+from perrecord.policy.cases import Cases
+from perrecord.policy.slots import Slot
+from perrecord.policy.split import Scheme, Split, SplitBy, positive_threshold
+from perrecord.policy.terms import (
+    Constant,
+    Currency,
+    ExactLoss,
+    Form,
+    Largest,
+    Piecewise,
+    SplitLoss,
+    Term,
+)
+
+FORMAT = "perrecord-policy"
+VERSION = 1
+
+V = TypeVar("V")
+Json = dict[str, Any]
+
+
+def write(form: Form, currency: Currency, indent: int | None) -> str:
+    """Return the document of a policy."""
+    schemes: dict[Scheme, int] = {}
+    body = _form(form, schemes)
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "currency": currency.value,
+        "splits": [_split(scheme) for scheme in schemes],
+        **body,
+    }
+    return json.dumps(document, indent=indent, ensure_ascii=False)
+
+
+def read(written: str) -> tuple[Currency, Form]:
+    """Return the currency and form of a document, or say where it goes wrong."""
+    try:
+        document = json.loads(written)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DocumentError(
+            f"the policy is not JSON ({_where(error)}); give what Policy.to_json() returned."
+        ) from None
+    top = _object(document, "the document")
+    if top.get("format") != FORMAT:
+        raise DocumentError(
+            f"the document's format is {top.get('format')!r}; expected {FORMAT!r}."
+        )
+    if top.get("version") != VERSION:
+        raise DocumentError(
+            f"the document is of version {top.get('version')!r}; this perrecord reads version "
+            f"{VERSION}. A newer perrecord may read it: pip install --upgrade perrecord."
+        )
+    _only(top, "the document", {"format", "version", "currency", "splits", "terms", "slots"})
+    try:
+        currency = Currency(top.get("currency"))
+    except ValueError:
+        raise DocumentError(
+            f"the currency is {top.get('currency')!r}; expected 'rho' or 'epsilon'."
+        ) from None
+    reader = _Reader(
+        [_read_split(value, f"splits[{i}]") for i, value in enumerate(_list(top, "splits", ""))]
+    )
+    return currency, reader.form({key: top.get(key) for key in ("terms", "slots")}, "")
+
+
+# -- writing ---------------------------------------------------------------------------------
+
+
+def _form(form: Form, schemes: dict[Scheme, int]) -> Json:
+    return {
+        "terms": [_term(term, schemes) for term in form.terms],
+        "slots": [
+            {
+                "rho": text(slot.rho),
+                "threshold": slot.threshold,
+                "keys": list(slot.keys),
+                "split": None if slot.split is None else _number_of(slot.split, schemes),
+            }
+            for slot in form.slots
+        ],
+    }
+
+
+def _term(term: Term, schemes: dict[Scheme, int]) -> Json:
+    match term:
+        case Constant(amount):
+            return {"type": "constant", "amount": text(amount)}
+        case SplitLoss(amount, split):
+            number = _number_of(split, schemes)
+            return {"type": "split", "amount": text(amount), "split": number}
+        case ExactLoss(amount, measure, threshold):
+            return {
+                "type": "exact",
+                "amount": text(amount),
+                "measure": measure,
+                "threshold": text(threshold),
+            }
+        case Largest(options):
+            return {"type": "largest", "options": [_form(option, schemes) for option in options]}
+        case Piecewise(cases):
+            return {"type": "by", **_cases(cases, "policy", lambda part: _form(part, schemes))}
+        case _:
+            assert_never(term)
+
+
+def _number_of(split: Scheme, schemes: dict[Scheme, int]) -> int:
+    return schemes.setdefault(split, len(schemes))
+
+
+def _split(split: Scheme) -> Json:
+    match split:
+        case Split(thresholds, cap):
+            written = {name: text(threshold) for name, threshold in thresholds}
+            return {"thresholds": written, "cap": cap}
+        case SplitBy(cases):
+            return _cases(cases, "split", _split)
+
+
+def _cases(cases: Cases[V], what: str, write_value: Callable[[V], Json]) -> Json:
+    return {
+        "dimensions": list(cases.dimensions),
+        "cases": [{"when": list(key), what: write_value(value)} for key, value in cases.entries],
+        "default": None if cases.default is None else write_value(cases.default),
+    }
+
+
+# -- reading ---------------------------------------------------------------------------------
+
+
+def _read_split(value: object, where: str) -> Scheme:
+    fields = _object(value, where)
+    if "dimensions" in fields:
+        _only(fields, where, {"dimensions", "cases", "default"})
+        return SplitBy(_read_cases(fields, "split", _read_split, where))
+    _only(fields, where, {"thresholds", "cap"})
+    thresholds = _object(fields.get("thresholds"), f"{where}.thresholds")
+    with _located(where):
+        split = Split(thresholds)
+        return split if fields.get("cap") is None else split.capped(fields["cap"])
+
+
+def _read_cases(
+    fields: Json, what: str, read_value: Callable[[object, str], V], where: str
+) -> Cases[V]:
+    entries = []
+    for i, item in enumerate(_list(fields, "cases", where)):
+        place = f"{where}.cases[{i}]"
+        case = _object(item, place)
+        _only(case, place, {"when", what})
+        value = read_value(case.get(what), f"{place}.{what}")
+        entries.append((tuple(_list(case, "when", place)), value))
+    default = fields.get("default")
+    fallback = None if default is None else read_value(default, f"{where}.default")
+    with _located(where):
+        return Cases.checked(tuple(_list(fields, "dimensions", where)), entries, fallback)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads terms that refer to schemes by position."""
+
+    schemes: list[Scheme]
+
+    def form(self, value: object, where: str) -> Form:
+        fields = _object(value, where or "the document")
+        _only(fields, where, {"terms", "slots"})
+        inside = f"{where}." if where else ""
+        terms = _list(fields, "terms", where)
+        slots = _list(fields, "slots", where)
+        return Form(
+            tuple(self.term(term, f"{inside}terms[{i}]") for i, term in enumerate(terms)),
+            tuple(self.slot(slot, f"{inside}slots[{i}]") for i, slot in enumerate(slots)),
+        )
+
+    def term(self, value: object, where: str) -> Term:
+        fields = _object(value, where)
+        kind = fields.get("type")
+        _only(fields, where, {"type", *_FIELDS.get(str(kind), ())})
+        with _located(where):
+            match kind:
+                case "constant":
+                    return Constant(_amount(fields))
+                case "split":
+                    return SplitLoss(_amount(fields), self.scheme(fields.get("split")))
+                case "exact":
+                    measure = str(fields.get("measure"))
+                    threshold = positive_threshold(measure, fields.get("threshold"))
+                    return ExactLoss(_amount(fields), measure, threshold)
+                case "largest":
+                    options = [
+                        self.form(option, f"options[{i}]")
+                        for i, option in enumerate(_list(fields, "options", where))
+                    ]
+                    return Largest(tuple(options))
+                case "by":
+                    return Piecewise(_read_cases(fields, "policy", self.form, "by"))
+        raise DocumentError(
+            f"{where}: the type is {kind!r}; expected one of {listing(_FIELDS)}."
+        )
+
+    def slot(self, value: object, where: str) -> Slot:
+        fields = _object(value, where)
+        _only(fields, where, {"rho", "threshold", "keys", "split"})
+        with _located(where):
+            split = fields.get("split")
+            scheme = None if split is None else self.scheme(split)
+            keys = _list(fields, "keys", where)
+            return Slot.of(fields.get("rho"), keys, scheme, fields.get("threshold"), None)
+
+    def scheme(self, index: object) -> Scheme:
+        if type(index) is not int or not 0 <= index < len(self.schemes):
+            raise InputError(
+                f"the split is {index!r}; expected a position in the document's list of "
+                f"{len(self.schemes)} splits, counted from 0."
+            )
+        return self.schemes[index]
+
+
+_FIELDS = {
+    "constant": ("amount",),
+    "split": ("amount", "split"),
+    "exact": ("amount", "measure", "threshold"),
+    "largest": ("options",),
+    "by": ("dimensions", "cases", "default"),
+}
+
+
+def _amount(fields: Json) -> Fraction:
+    amount = rational(fields.get("amount"), "the amount")
+    if amount < 0:
+        raise InputError(f"the amount is {text(amount)}; expected a number that is not negative.")
+    return amount
+
+
+@contextmanager
+def _located(where: str) -> Iterator[None]:
+    """Put the place in the document in front of whatever goes wrong inside."""
+    try:
+        yield
+    except InputError as error:
+        raise DocumentError(f"{where}: {error}") from None
+
+
+def _object(value: object, where: str) -> Json:
+    if not isinstance(value, dict):
+        raise DocumentError(f"{where} is {_kind(value)}; expected an object.")
+    return value
+
+
+def _list(fields: Json, name: str, where: str) -> list[Any]:
+    value = fields.get(name)
+    if not isinstance(value, list):
+        place = f"{where}.{name}" if where else name
+        raise DocumentError(f"{place} is {_kind(value)}; expected a list.")
+    return value
+
+
+def _only(fields: Json, where: str, known: set[str]) -> None:
+    unknown = sorted(fields.keys() - known)
+    if unknown:
+        raise DocumentError(
+            f"{where or 'the document'} holds {listing(unknown)}; expected only "
+            f"{listing(sorted(known))}."
+        )
+
+
+def _kind(value: object) -> str:
+    names = {dict: "an object", list: "a list", str: "text", type(None): "missing"}
+    return names.get(type(value), f"a {type(value).__name__}")
+
+
+def _where(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"line {error.lineno}, column {error.colno}: {error.msg}"
+    return type(error).__name__

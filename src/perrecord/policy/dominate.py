@@ -1,0 +1,75 @@
+"""Is one policy below another for EVERY possible record? (T4: the ledger's question)
+
+The answer yes is always right. It is reached in steps, each of which keeps the question the same:
+decide every dimension; let every option of a maximum on the left stand for itself; cancel what
+both sides share. What is left is answered by one of two proofs:
+
+- `cover`: the right side covers the left term by term (sound, any number of schemes);
+- `corners`: a walk over the records where the inequality is tightest (exact, one scheme on the
+  right). With both, the answer is also complete wherever `corners` applies: docs/theory.md says
+  exactly where, and shows a true inequality between sums over several schemes that gets a no.
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from perrecord.policy.corners import walk
+from perrecord.policy.cover import Weights, covers
+from perrecord.policy.normal import (
+    UNDEFINED,
+    LargestOf,
+    Normal,
+    leading_dimension,
+    named_values,
+    restrict,
+)
+from perrecord.policy.slots import Slot
+
+
+def is_below(left: Normal, right: Normal, power: int) -> bool:
+    """Tell whether left(r) <= right(r) for every record r, and left's slots are among right's."""
+    if left == right:
+        return True
+    if UNDEFINED in (left, right):
+        return False
+    dimension = leading_dimension([left, right])
+    if dimension is not None:
+        return all(
+            is_below(restrict(left, dimension, value), restrict(right, dimension, value), power)
+            for value in named_values(dimension, [left, right])
+        )
+    return _plain_is_below(dict(left.weights), dict(right.weights), power)
+
+
+def _plain_is_below(left: Weights, right: Weights, power: int) -> bool:
+    _cancel(left, right)
+    if any(isinstance(basis, Slot) for basis in left):
+        return False
+    right = {basis: weight for basis, weight in right.items() if not isinstance(basis, Slot)}
+    largest = next((basis for basis in left if isinstance(basis, LargestOf)), None)
+    if largest is not None:
+        return all(
+            _plain_is_below(alternative, dict(right), power)
+            for alternative in _alternatives(left, largest)
+        )
+    return not left or covers(left, right, power) or walk(left, right, power) is True
+
+
+def _cancel(left: Weights, right: Weights) -> None:
+    """Take from both sides what both hold."""
+    for basis in left.keys() & right.keys():
+        shared = min(left[basis], right[basis])
+        for side in (left, right):
+            side[basis] -= shared
+            if not side[basis]:
+                del side[basis]
+
+
+def _alternatives(weights: Weights, largest: LargestOf) -> Iterator[Weights]:
+    """Yield the sum with each option in the place of the maximum."""
+    factor = weights[largest]
+    for option in largest.options:
+        chosen = {basis: weight for basis, weight in weights.items() if basis != largest}
+        for basis, weight in option.weights:
+            chosen[basis] = chosen.get(basis, Fraction(0)) + factor * weight
+        yield chosen

@@ -1,0 +1,267 @@
+"""What a loss means: (epsilon, delta), an attacker's power, odds and precision (T18, T19).
+
+Three grounds, in the order of trust:
+
+- generic: holds for every mechanism with that loss; the default;
+- discrete: the law of one noisy answer itself, when its shift and sigma^2 are known;
+- approximate: the continuous Gaussian's Phi forms. Our noise is discrete and they understate it
+  (2.7 times in delta at sigma 0.707), so they are given only when every sigma is at least 10.
+
+Figures are floats for people to read, rounded up by a margin far above their error.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import NormalDist
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from perrecord.errors import ApproximationError, InputError, ProbabilityError
+from perrecord.exact import Exact, float_up, rational
+from perrecord.laws import DiscreteGaussian
+
+LEVELS = (0.01, 0.05, 0.10)
+"""The false-alarm rates at which an attacker's power is given."""
+
+Figure = float | npt.NDArray[np.float64]
+
+_SMALLEST_SIGMA = 10
+_MARGIN = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a privacy loss amounts to. Arrays in, arrays out.
+
+    - `epsilon` with `delta`: the loss as (epsilon, delta)-DP;
+    - `power[a]`: the most an attacker who tests "is this record in the data?" with false-alarm
+      rate a can succeed;
+    - `odds`: with probability 95 %, what an attacker sees multiplies the odds of any guess about
+      the record by less than this;
+    - `precision`: an attacker who knows every other record estimates this one's value from one
+      Gaussian sum with this coefficient of variation (the analogue of the p% rule).
+    """
+
+    loss: Figure
+    delta: Figure
+    epsilon: Figure
+    power: dict[float, Figure]
+    odds: Figure
+    precision: Figure
+    ground: Literal["generic", "discrete", "approximate"]
+
+
+def meaning(
+    loss: Exact | float | Sequence[float] | npt.NDArray[Any],
+    *,
+    delta: Exact | float = "1e-6",
+    key_delta: Exact | float | Sequence[float] | npt.NDArray[Any] = 0,
+    approximate: bool = False,
+    smallest_sigma: Exact | float | None = None,
+) -> Meaning:
+    """Return what a zCDP loss, or an array of them, means; `key_delta` is delta(r) of T9.
+
+    >>> meaning(1).epsilon, meaning(1, approximate=True, smallest_sigma=20).epsilon
+    (7.77..., 7.29...)
+    >>> round(meaning(50).precision, 3)
+    0.1
+    """
+    losses = _figures(loss, "the loss")
+    revealed = np.broadcast_to(_figures(key_delta, "key_delta"), losses.shape)
+    if (losses < 0).any() or not np.isfinite(losses).all():
+        raise InputError("a loss is negative or not finite; expected numbers of at least 0.")
+    if ((revealed < 0) | (revealed > 1)).any():
+        raise ProbabilityError("key_delta lies outside 0 to 1; expected what policy.delta gives.")
+    chance = _delta(delta)
+    if approximate:
+        _check_sigma(smallest_sigma)
+        epsilon = np.vectorize(lambda p: _gaussian_epsilon(p, chance), otypes=[float])(losses)
+        power = {a: _gaussian_power(losses, a) for a in LEVELS}
+    else:
+        epsilon = np.vectorize(lambda p: _generic_epsilon(p, chance), otypes=[float])(losses)
+        power = {a: _generic_power(losses, a) for a in LEVELS}
+    with np.errstate(divide="ignore", over="ignore"):
+        odds = np.exp(losses + 2 * np.sqrt(losses * math.log(20))) * (1 + _MARGIN)
+        precision = 1 / np.sqrt(2 * losses)
+    return Meaning(
+        loss=_plain(losses),
+        delta=_plain(revealed + (1 - revealed) * chance),
+        epsilon=_plain(epsilon),
+        power={a: _plain(np.minimum(1.0, value + revealed)) for a, value in power.items()},
+        odds=_plain(odds),
+        precision=_plain(precision),
+        ground="approximate" if approximate else "generic",
+    )
+
+
+def meaning_of_answer(shift: int, sigma_squared: Exact, *, delta: Exact | float = "1e-6") -> Meaning:
+    """Return what one noisy answer tells of a record that shifts it, from the discrete law itself.
+
+    The shift and sigma^2 are in steps of the answer's grid. The best test rejects above a
+    threshold, randomised at it (Neyman and Pearson); its power is enclosed and rounded up.
+
+    >>> count = meaning_of_answer(1, 5)          # a count with rho = 0.1
+    >>> count.loss, round(count.epsilon, 3), count.ground
+    (0.1, 2.02..., 'discrete')
+    """
+    law = DiscreteGaussian(sigma_squared)
+    distance = abs(shift)
+    if distance == 0:
+        raise InputError("the shift is 0: the answer tells nothing of the record.")
+    chance = _delta(delta)
+    loss = Fraction(distance**2) / (2 * law.sigma_squared)
+    exponent = Fraction(2 * distance * law.quantile("0.95") + distance**2) / (2 * law.sigma_squared)
+    return Meaning(
+        loss=float_up(loss),
+        delta=chance,
+        epsilon=_discrete_epsilon(law, distance, chance),
+        power={a: _discrete_power(law, distance, a) for a in LEVELS},
+        odds=_exp(float_up(exponent)) * (1 + _MARGIN),
+        precision=1 / math.sqrt(2 * float(loss)),
+        ground="discrete",
+    )
+
+
+# -- generic ---------------------------------------------------------------------------------
+
+
+def _generic_epsilon(loss: float, delta: float) -> float:
+    """Return inf over alpha > 1 of the epsilon that T18's bound gives; any alpha is valid.
+
+    epsilon(alpha) = alpha P + (ln 1/delta + alpha ln(1 - 1/alpha) - ln(alpha - 1)) / (alpha - 1)
+    """
+    if loss == 0:
+        return 0.0
+    log_delta = -math.log(delta)
+
+    def epsilon(log_order: float) -> float:
+        above = math.exp(log_order)  # alpha - 1
+        order = 1 + above
+        # ln(1 - 1/alpha) = log_order - ln(alpha)
+        bracket = log_delta + order * (log_order - math.log1p(above)) - log_order
+        return order * loss + bracket / above
+
+    least = epsilon(_minimise(epsilon, -40.0, 40.0))
+    return max(0.0, least + abs(least) * _MARGIN + 1e-12)
+
+
+def _minimise(function: Any, low: float, high: float) -> float:
+    """Return about where a function of one valley is least: a coarse look, then golden section."""
+    steps = np.linspace(low, high, 161)
+    best = min(steps, key=function)
+    width = (high - low) / 160
+    low, high, golden = best - width, best + width, (math.sqrt(5) - 1) / 2
+    for _ in range(40):
+        left, right = high - golden * (high - low), low + golden * (high - low)
+        low, high = (low, right) if function(left) < function(right) else (left, high)
+    return float((low + high) / 2)
+
+
+def _generic_power(losses: npt.NDArray[np.float64], level: float) -> npt.NDArray[np.float64]:
+    surprise = math.log(1 / level)
+    power = np.exp(-((math.sqrt(surprise) - np.sqrt(losses)) ** 2)) * (1 + _MARGIN)
+    return np.where(losses <= surprise, np.minimum(power, 1.0), 1.0)
+
+
+# -- discrete --------------------------------------------------------------------------------
+
+
+def _discrete_epsilon(law: DiscreteGaussian, shift: int, delta: float) -> float:
+    """Return the least epsilon, on a grid of 2^-32, at which the shift is within delta."""
+    bound, grid = Fraction(delta), 2**32
+    low, high = -1, grid
+    while not law.delta_at_most(shift, Fraction(high, grid), bound):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if law.delta_at_most(shift, Fraction(middle, grid), bound):
+            high = middle
+        else:
+            low = middle
+    return float_up(Fraction(high, grid))
+
+
+def _discrete_power(law: DiscreteGaussian, shift: int, level: float) -> float:
+    size = Fraction(level)
+    start = law.tail_point(size)
+    share = (size - law.tail(start).lower) / law.pmf(start - 1).lower
+    power = law.tail(start - shift).upper + share * law.pmf(start - 1 - shift).upper
+    return min(1.0, float_up(power))
+
+
+# -- approximate -----------------------------------------------------------------------------
+
+
+def gaussian_delta(loss: float, epsilon: float) -> float:
+    """Return delta = Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu), mu = sqrt(2 P) (T18).
+
+    Exact for continuous Gaussian noise; too small for the discrete noise that perrecord draws.
+    """
+    if loss == 0:
+        return 0.0
+    mu = math.sqrt(2 * loss)
+    first, second = _phi(mu / 2 - epsilon / mu), _phi(-mu / 2 - epsilon / mu)
+    return first - (_exp(epsilon) * second if second else 0.0)
+
+
+def _gaussian_epsilon(loss: float, delta: float) -> float:
+    low, high = 0.0, 1.0
+    if gaussian_delta(loss, low) <= delta:
+        return 0.0
+    while gaussian_delta(loss, high) > delta:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if gaussian_delta(loss, middle) <= delta else (middle, high)
+    return high
+
+
+def _gaussian_power(losses: npt.NDArray[np.float64], level: float) -> npt.NDArray[np.float64]:
+    start = NormalDist().inv_cdf(level)
+    return np.vectorize(lambda p: _phi(start + math.sqrt(2 * p)), otypes=[float])(losses)
+
+
+def _phi(x: float) -> float:
+    return math.erfc(-x / math.sqrt(2)) / 2
+
+
+def _check_sigma(smallest_sigma: Exact | float | None) -> None:
+    if smallest_sigma is None or not float(smallest_sigma) >= _SMALLEST_SIGMA:  # type: ignore[arg-type]
+        found = "not given" if smallest_sigma is None else str(smallest_sigma)
+        raise ApproximationError(
+            f"smallest_sigma is {found}; the continuous Gaussian's figures understate discrete "
+            f"noise unless every sigma is at least {_SMALLEST_SIGMA}. Leave approximate out for "
+            "figures that always hold."
+        )
+
+
+# -- numbers in and out ----------------------------------------------------------------------
+
+
+def _figures(value: Any, what: str) -> npt.NDArray[np.float64]:
+    if isinstance(value, float | np.ndarray | list | tuple):
+        return np.array([_upward(x, what) for x in np.ravel(value)]).reshape(np.shape(value))
+    return np.array(_upward(value, what))
+
+
+def _upward(value: Any, what: str) -> float:
+    return float(value) if isinstance(value, float) else float_up(rational(value, what))
+
+
+def _delta(value: Exact | float) -> float:
+    chance = _upward(value, "delta")
+    if not 0 < chance < 1:
+        raise ProbabilityError(f"delta is {value}; expected a number between 0 and 1, say '1e-6'.")
+    return chance
+
+
+def _plain(values: npt.NDArray[np.float64]) -> Figure:
+    return float(values) if values.ndim == 0 else values
+
+
+def _exp(x: float) -> float:
+    return math.exp(x) if x < 709 else math.inf

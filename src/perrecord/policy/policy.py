@@ -1,0 +1,373 @@
+"""The `Policy`: a public function from records to privacy loss, as a value."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from perrecord.errors import AmountError, CurrencyError, InputError
+from perrecord.exact import Exact, rational
+from perrecord.policy import document, words
+from perrecord.policy.cases import Cases, Record
+from perrecord.policy.columns import Columns, losses_of_columns
+from perrecord.policy.compose import GroupBound, group_loss
+from perrecord.policy.dominate import is_below
+from perrecord.policy.extremes import minimum, supremum
+from perrecord.policy.normal import Normal, normal
+from perrecord.policy.slots import Slot, any_of
+from perrecord.policy.split import Scheme, Split, SplitBy, positive_threshold
+from perrecord.policy.terms import (
+    Constant,
+    Currency,
+    ExactLoss,
+    Form,
+    Largest,
+    Part,
+    Piecewise,
+    SplitLoss,
+    Term,
+    add,
+    evaluate,
+    has_slots,
+    scale,
+    slots_of,
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Policy:
+    """How much privacy a record of any given value loses: P(r), with its delta where there is one.
+
+    M is P-PRzCDP if adding or removing one record r gives D_alpha <= alpha P(r) both ways (T1).
+    Policies are built from a few forms, add up with `+` and scale with `*`:
+
+    >>> from perrecord import Policy, Split
+    >>> scheme = Split(employees=50, payroll=5_000_000)
+    >>> policy = Policy.constant("0.1") + Policy.split("0.2", scheme)
+    >>> policy.loss({"employees": 150, "payroll": 10_000_000})     # 0.1 + 0.2 * 3^2
+    Fraction(19, 10)
+    >>> policy.minimum()
+    Fraction(3, 10)
+
+    Amounts are zCDP's rho; with `epsilon=` in place of the amount they are pure epsilon (T16).
+    P is public. The loss of a real record is confidential, as the record is.
+    """
+
+    currency: Currency
+    form: Form
+
+    # -- building ---------------------------------------------------------------------------
+
+    @classmethod
+    def zero(cls, currency: Currency = Currency.RHO) -> "Policy":
+        """Return the policy of a release that reads no data."""
+        return cls(currency, Form())
+
+    @classmethod
+    def constant(cls, rho: Exact | None = None, *, epsilon: Exact | None = None) -> "Policy":
+        """Return the policy of a plain zCDP (or pure DP) mechanism: the same for all (T6)."""
+        currency, amount = _amount(rho, epsilon)
+        return _of(currency, Constant(amount))
+
+    @classmethod
+    def split(
+        cls, rho: Exact | None = None, split: Scheme | None = None, *, epsilon: Exact | None = None
+    ) -> "Policy":
+        """Return rho * pieces^2: any rho-zCDP mechanism run on split records (T8).
+
+        Under pure epsilon: eps * pieces.
+        """
+        currency, amount = _amount(rho, epsilon)
+        return _of(currency, SplitLoss(amount, _scheme(split)))
+
+    @classmethod
+    def exact(
+        cls,
+        rho: Exact | None = None,
+        *,
+        measure: str,
+        threshold: Exact,
+        epsilon: Exact | None = None,
+    ) -> "Policy":
+        """Return rho * (value/threshold)^2: the true loss of a sum with Gaussian noise (T11).
+
+        It is never above `Policy.split` of a scheme with that threshold. Under pure epsilon, with
+        Laplace noise: eps * |value|/threshold.
+
+        >>> Policy.exact("0.1", measure="employees", threshold=50).loss({"employees": 75})
+        Fraction(9, 40)
+        """
+        currency, amount = _amount(rho, epsilon)
+        return _of(currency, ExactLoss(amount, measure, positive_threshold(measure, threshold)))
+
+    @classmethod
+    def largest(cls, *policies: "Policy") -> "Policy":
+        """Return the largest of several policies, record by record.
+
+        A budget of total rho, spread freely over schemes, is `largest` of `split(rho, scheme)` (T4).
+        """
+        currency = _common_currency(policies)
+        if any(has_slots(policy.form) for policy in policies):
+            raise InputError(
+                "a key selection stands inside Policy.largest; deltas have no largest of several. "
+                "Add the slots outside: Policy.largest(...) + Policy.slot(...)."
+            )
+        return _of(currency, Largest(tuple(policy.form for policy in policies)))
+
+    @classmethod
+    def by(
+        cls,
+        dimensions: str | tuple[str, ...],
+        cases: Mapping[Any, "Policy"],
+        default: "Policy | None" = None,
+    ) -> "Policy":
+        """Return a piecewise policy: mechanisms run on the parts of a public partition (T5).
+
+        Parts may differ in rho, thresholds and kind. Records that no part holds lose nothing if
+        you say so: `default=Policy.zero()`.
+
+        >>> policy = Policy.by("sector", {"farm": Policy.constant("0.5")}, Policy.constant("0.1"))
+        >>> policy.loss({"sector": "farm"})
+        Fraction(1, 2)
+        """
+        everyone = [*cases.values(), *([] if default is None else [default])]
+        forms = {key: policy.form for key, policy in cases.items()}
+        currency = _common_currency(everyone)
+        table = Cases.of(dimensions, forms, None if default is None else default.form)
+        return _of(currency, Piecewise(table))
+
+    @classmethod
+    def personalised(
+        cls, identifier: str, losses: Mapping[Any, Exact], default: Exact | None = None
+    ) -> "Policy":
+        """Return P(r) = Phi(id): losses that hang on a public identifier alone (T20)."""
+        return cls.by(
+            identifier,
+            {key: cls.constant(loss) for key, loss in losses.items()},
+            None if default is None else cls.constant(default),
+        )
+
+    @classmethod
+    def slot(
+        cls,
+        rho: Exact,
+        keys: Iterable[str],
+        *,
+        split: Scheme | None = None,
+        threshold: int | None = None,
+        delta: Exact | None = None,
+    ) -> "Policy":
+        """Return the delta part alone of one key selection: what a delta budget lists (T4)."""
+        return cls(Currency.RHO, Form((), (Slot.of(rho, keys, split, threshold, delta),)))
+
+    @classmethod
+    def selection(
+        cls,
+        rho: Exact,
+        keys: Iterable[str],
+        *,
+        split: Scheme | None = None,
+        threshold: int | None = None,
+        delta: Exact | None = None,
+    ) -> "Policy":
+        """Return the policy of threshold key selection: rho * pieces^2 and delta(pieces) (T9).
+
+        Give the threshold tau, or the delta that an unsplit record is promised. Large records
+        alone in their key are openly revealed: delta(m) tends to 1.
+
+        >>> policy = Policy.selection("0.1", ["industry"], split=Split(employees=50), delta="1e-6")
+        >>> float(policy.delta({"industry": "Mining", "employees": 500}))
+        0.1297...
+        """
+        loss = cls.constant(rho) if split is None else cls.split(rho, split)
+        return loss + cls.slot(rho, keys, split=split, threshold=threshold, delta=delta)
+
+    # -- evaluating -------------------------------------------------------------------------
+
+    def loss(self, record: Record) -> Fraction:
+        """Return P(r), exactly."""
+        return evaluate(self.form, record, self.currency.power)
+
+    def delta(self, record: Record) -> Fraction:
+        """Return delta(r), rounded up: 0 unless keys are selected (T9)."""
+        return any_of(slot.delta(slot.pieces(record)) for slot, _ in slots_of(self.form, record))
+
+    def losses(self, columns: Columns) -> "Any":
+        """Return P(r) of every row of numpy or Arrow columns, as float64 rounded up.
+
+        Never below the exact loss, and above it by less than one part in 2^45.
+        """
+        return losses_of_columns(self.form, columns, self.currency.power)
+
+    def group_loss(self, records: Iterable[Record], bound: GroupBound = "tight") -> Fraction:
+        """Return the loss of several records changed together (T7); epsilons simply add (T16)."""
+        losses = [self.loss(record) for record in records]
+        if self.currency is Currency.EPSILON:
+            return sum(losses, Fraction(0))
+        return group_loss(losses, bound)
+
+    def group_delta(self, records: Iterable[Record]) -> Fraction:
+        """Return the delta of several records changed together, rounded up (T9).
+
+        The same slot in several parts of a piecewise policy may stand for one selection over all
+        of them or for one in each; the larger of the two deltas is given.
+        """
+        runs: dict[tuple[Slot, int], dict[Part, list[Record]]] = {}
+        for record in records:
+            seen: Counter[Slot] = Counter()
+            for slot, part in slots_of(self.form, record):
+                runs.setdefault((slot, seen[slot]), {}).setdefault(part, []).append(record)
+                seen[slot] += 1
+        return any_of(_run_delta(slot, list(parts.values())) for (slot, _), parts in runs.items())
+
+    def substitution_loss(self, record: Record, other: Record) -> Fraction:
+        """Return the loss when one record is replaced by another (T20)."""
+        return self.group_loss([record, other])
+
+    def substitution_delta(self, record: Record, other: Record) -> Fraction:
+        """Return the delta when one record is replaced by another, rounded up (T9)."""
+        return max(self.delta(record), self.delta(other))
+
+    def minimum(self) -> Fraction:
+        """Return PolicyMin: the least loss of any possible record."""
+        return minimum(self.normal)
+
+    def supremum(self) -> Fraction | None:
+        """Return the least upper bound of P over all possible records; None if there is none."""
+        return supremum(self.normal, self.currency.power)
+
+    # -- comparing and combining ------------------------------------------------------------
+
+    @cached_property
+    def normal(self) -> Normal:
+        """The normal form that equality and `is_below` work on."""
+        return normal(self.form, self.currency.power)
+
+    def is_below(self, other: "Policy") -> bool:
+        """Tell whether P(r) <= other(r) for EVERY possible record (T4).
+
+        True is always right. Key selections must each fill one of the other's slots exactly.
+
+        >>> scheme = Split(employees=50)
+        >>> count, total = Policy.constant("0.1"), Policy.split("0.9", scheme)
+        >>> (count + total).is_below(Policy.split(1, scheme))
+        True
+        >>> (count + total).is_below(Policy.constant(1))
+        False
+        """
+        self._same_currency(other, "compare")
+        return is_below(self.normal, other.normal, self.currency.power)
+
+    def __add__(self, other: "Policy") -> "Policy":
+        if not isinstance(other, Policy):
+            return NotImplemented
+        self._same_currency(other, "add")
+        return Policy(self.currency, add((self.form, other.form)))
+
+    def __radd__(self, other: object) -> "Policy":
+        return self if other == 0 else NotImplemented  # so that sum(policies) works
+
+    def __mul__(self, factor: Exact) -> "Policy":
+        amount = _not_negative(factor, "the factor")
+        if has_slots(self.form):
+            raise InputError(
+                "a policy with key selections cannot be scaled: its deltas would not follow. "
+                "Build it anew with the rho you want."
+            )
+        return Policy(self.currency, add((scale(self.form, amount),)))
+
+    __rmul__ = __mul__
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Policy):
+            return NotImplemented
+        return self.currency is other.currency and self.normal == other.normal
+
+    def __hash__(self) -> int:
+        return hash((self.currency, self.normal))
+
+    def _same_currency(self, other: "Policy", verb: str) -> None:
+        if self.currency is not other.currency:
+            raise CurrencyError(
+                f"cannot {verb} a policy in {self.currency.value} and one in "
+                f"{other.currency.value}. A pure epsilon-DP mechanism is epsilon^2/2-zCDP: write "
+                "Policy.constant(epsilon**2 / 2) for it, or keep two separate budgets."
+            )
+
+    # -- showing ----------------------------------------------------------------------------
+
+    def describe(self) -> str:
+        """Return the policy in plain English."""
+        return words.describe(self.form, self.currency)
+
+    def latex(self) -> str:
+        """Return the policy as a LaTeX formula."""
+        return words.latex(self.form, self.currency)
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """Return the policy as a document in the public format (docs/policy-format.md)."""
+        return document.write(self.form, self.currency, indent)
+
+    @classmethod
+    def from_json(cls, written: str) -> "Policy":
+        """Read a policy back from its document; nothing is lost."""
+        currency, form = document.read(written)
+        return cls(currency, form)
+
+    def __repr__(self) -> str:
+        return f"Policy({words.formula(self.form, self.currency)})"
+
+    def _repr_latex_(self) -> str:
+        return f"$${self.latex()}$$"
+
+
+def _of(currency: Currency, term: Term) -> Policy:
+    return Policy(currency, Form((term,)))
+
+
+def _run_delta(slot: Slot, parts: list[list[Record]]) -> Fraction:
+    together = slot.delta_of_group([record for part in parts for record in part])
+    return max(together, any_of(slot.delta_of_group(part) for part in parts))
+
+
+def _amount(rho: Exact | None, epsilon: Exact | None) -> tuple[Currency, Fraction]:
+    if (rho is None) == (epsilon is None):
+        raise AmountError(
+            'a policy needs one amount: rho, as in Policy.constant("0.1"), or '
+            'epsilon, as in Policy.constant(epsilon="0.1").'
+        )
+    if rho is not None:
+        return Currency.RHO, _not_negative(rho, "rho")
+    return Currency.EPSILON, _not_negative(epsilon, "epsilon")
+
+
+def _not_negative(value: object, what: str) -> Fraction:
+    amount = rational(value, what)
+    if amount < 0:
+        raise AmountError(f"{what} is {value}; expected a number that is not negative.")
+    return amount
+
+
+def _scheme(split: object) -> Scheme:
+    if not isinstance(split, Split | SplitBy):
+        raise InputError(
+            f"the split is a {type(split).__name__}; expected a Split, such as Split(employees=50)."
+        )
+    return split
+
+
+def _common_currency(policies: Iterable[Policy]) -> Currency:
+    every = list(policies)
+    for policy in every:
+        if not isinstance(policy, Policy):
+            raise InputError(
+                f"a {type(policy).__name__} stands where a policy belongs; for a plain amount "
+                'write Policy.constant("0.1").'
+            )
+    if not every:
+        raise InputError("no policy was given; give at least one.")
+    for policy in every[1:]:
+        every[0]._same_currency(policy, "combine")
+    return every[0].currency

@@ -1,0 +1,93 @@
+"""Key selection slots: the delta part of a policy (T2, T9).
+
+A slot (rho, tau) stands for one run of threshold selection: split rows are counted per key, noise
+of variance parameter 1 / (2 rho) is added, and keys that reach tau are published. A record with m
+pieces, alone in its key, is thereby revealed with probability delta(m) = Pr[Z >= tau - m].
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from perrecord.errors import AmountError, InputError
+from perrecord.exact import Exact, rational
+from perrecord.laws import DiscreteGaussian
+from perrecord.policy.cases import Record, missing_field
+from perrecord.policy.split import Scheme
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One permitted run of key selection. A charge fills a slot only when all of it is equal."""
+
+    rho: Fraction
+    threshold: int
+    split: Scheme | None
+    keys: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        rho: Exact,
+        keys: Iterable[str],
+        split: Scheme | None,
+        threshold: int | None,
+        delta: Exact | None,
+    ) -> "Slot":
+        """Build from tau itself, or from the delta that an unsplit record is promised."""
+        amount = rational(rho, "the rho of a key selection")
+        if amount <= 0:
+            raise AmountError(f"the rho of a key selection is {rho}; expected a number above 0.")
+        names = (keys,) if isinstance(keys, str) else tuple(keys)
+        if not names:
+            raise InputError('a key selection names no key; give the columns, such as ["county"].')
+        if (threshold is None) == (delta is None):
+            raise InputError(
+                "a key selection takes either threshold=13 or delta='1e-6', one of the two."
+            )
+        if delta is not None:
+            threshold = DiscreteGaussian.for_zcdp(amount).selection_threshold(delta)
+        if not isinstance(threshold, int) or isinstance(threshold, bool):
+            raise InputError(f"the threshold is {threshold!r}; expected a whole number.")
+        return cls(amount, threshold, split, tuple(sorted(names)))
+
+    def pieces(self, record: Record) -> int:
+        """Return how many rows the record adds to its key's count."""
+        return 1 if self.split is None else self.split.pieces(record)
+
+    def delta(self, pieces: int) -> Fraction:
+        """Return delta(m) = Pr[Z >= tau - m], rounded up."""
+        return _tail(self.rho, self.threshold - pieces)
+
+    def delta_of_group(self, records: Iterable[Record]) -> Fraction:
+        """Return 1 - prod over keys k of (1 - Pr[Z >= tau - M_k]), rounded up (T9).
+
+        M_k adds up the pieces of the records in key k: two records of five pieces alone in one
+        key are as visible as one of ten.
+        """
+        totals: Counter[tuple[object, ...]] = Counter()
+        for record in records:
+            totals[tuple(self._key(record, name) for name in self.keys)] += self.pieces(record)
+        return any_of(self.delta(pieces) for pieces in totals.values())
+
+    @staticmethod
+    def _key(record: Record, name: str) -> object:
+        try:
+            return record[name]
+        except KeyError:
+            raise missing_field("dimension", name, record) from None
+
+
+def any_of(deltas: Iterable[Fraction]) -> Fraction:
+    """Return 1 - prod(1 - delta): how deltas of independent selections compose (T4)."""
+    survives = Fraction(1)
+    for delta in deltas:
+        survives *= 1 - delta
+    return 1 - survives
+
+
+@lru_cache(maxsize=4096)
+def _tail(rho: Fraction, start: int) -> Fraction:
+    return min(Fraction(1), DiscreteGaussian.for_zcdp(rho).tail(start).upper)

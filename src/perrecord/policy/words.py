@@ -1,0 +1,254 @@
+"""A policy in words: plain English, one line of formula, LaTeX."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TypeVar, assert_never
+
+from perrecord.errors import listing
+from perrecord.exact import float_up, text
+from perrecord.policy.cases import Cases
+from perrecord.policy.slots import Slot
+from perrecord.policy.split import Scheme, Split, SplitBy
+from perrecord.policy.terms import (
+    Constant,
+    Currency,
+    ExactLoss,
+    Form,
+    Largest,
+    Piecewise,
+    SplitLoss,
+    Term,
+)
+
+V = TypeVar("V")
+
+_SHOWN_CASES = 12
+
+
+def number(value: Fraction) -> str:
+    """Return a number for people: thousands apart, fractions as they are.
+
+    >>> number(Fraction(5_000_000)), number(Fraction(1, 10)), number(Fraction(1, 3))
+    ('5,000,000', '0.1', '1/3')
+    """
+    return f"{value.numerator:,}" if value.denominator == 1 else text(value)
+
+
+# -- one line --------------------------------------------------------------------------------
+
+
+def formula(form: Form, currency: Currency) -> str:
+    """Return the policy on one line, for a prompt or a log."""
+    power = "²" if currency is Currency.RHO else ""
+    terms = [_formula_term(term, currency, power) for term in form.terms]
+    slots = [f"selection of {'×'.join(slot.keys)} at {slot.threshold}" for slot in form.slots]
+    return " + ".join([*terms, *slots]) or "0"
+
+
+def _formula_term(term: Term, currency: Currency, power: str) -> str:
+    match term:
+        case Constant(amount):
+            return text(amount)
+        case SplitLoss(amount, split):
+            return f"{text(amount)}·pieces{power} of {split!r}"
+        case ExactLoss(amount, measure, threshold):
+            return f"{text(amount)}·({measure}/{text(threshold)}){power}"
+        case Largest(options):
+            return f"max({', '.join(formula(option, currency) for option in options)})"
+        case Piecewise(cases):
+            return f"by {'×'.join(cases.dimensions)} in {len(cases.entries)} cases"
+        case _:
+            assert_never(term)
+
+
+# -- plain English ---------------------------------------------------------------------------
+
+
+def describe(form: Form, currency: Currency) -> str:
+    """Return the policy as a few paragraphs that need no formula to be understood."""
+    unit = "zCDP rho" if currency is Currency.RHO else "pure epsilon"
+    lines = [f"Privacy loss of a record, in {unit}:", *_lines(form, currency, "  ")]
+    return "\n".join(lines)
+
+
+def _lines(form: Form, currency: Currency, margin: str) -> list[str]:
+    lines: list[str] = []
+    if not form.terms and not form.slots:
+        return [f"{margin}nothing"]
+    for index, term in enumerate(form.terms):
+        first, *rest = _describe_term(term, currency, margin)
+        lines += [f"{margin}{'plus ' if index else ''}{first}", *rest]
+    return lines + [line for slot in form.slots for line in _describe_slot(slot, margin)]
+
+
+def _describe_term(term: Term, currency: Currency, margin: str) -> list[str]:
+    deeper = margin + "  "
+    squared = " squared" if currency is Currency.RHO else ""
+    match term:
+        case Constant(amount):
+            return [f"{number(amount)}, the same for every record"]
+        case SplitLoss(amount, split):
+            return [
+                f"{number(amount)} times the record's number of pieces{squared}, where",
+                *_describe_split(split, deeper),
+            ]
+        case ExactLoss(amount, measure, threshold):
+            return [
+                f"{number(amount)} times (the size of {measure} divided by "
+                f"{number(threshold)}){squared}"
+            ]
+        case Largest(options):
+            choices = [_lines(option, currency, deeper) for option in options]
+            return ["the largest of", *_joined(choices, f"{deeper}or")]
+        case Piecewise(cases):
+            return [
+                f"by {listing(cases.dimensions)}:",
+                *_describe_cases(cases, lambda part: _lines(part, currency, deeper + "  "), deeper),
+            ]
+        case _:
+            assert_never(term)
+
+
+def _describe_split(split: Scheme, margin: str) -> list[str]:
+    match split:
+        case Split(thresholds, cap):
+            parts = " or ".join(f"{number(limit)} {name}" for name, limit in thresholds)
+            most = "" if cap is None else f", and never more than {cap:,}"
+            choice = ", whichever gives more" if len(thresholds) > 1 else ""
+            return [
+                f"{margin}a record is one piece for every {parts} begun{choice}; "
+                f"at least one{most}"
+            ]
+        case SplitBy(cases):
+            return [
+                f"{margin}what a piece may hold goes by {listing(cases.dimensions)}:",
+                *_describe_cases(
+                    cases, lambda inner: _describe_split(inner, margin + "    "), margin + "  "
+                ),
+            ]
+
+
+def _describe_cases(cases: Cases[V], lines: Callable[[V], list[str]], margin: str) -> list[str]:
+    shown: list[str] = []
+    for key, value in cases.entries[:_SHOWN_CASES]:
+        shown += [f"{margin}for {', '.join(map(str, key))}:", *lines(value)]
+    if len(cases.entries) > _SHOWN_CASES:
+        shown.append(f"{margin}and {len(cases.entries) - _SHOWN_CASES:,} more cases")
+    if cases.default is None:
+        return [*shown, f"{margin}no other record is covered"]
+    return [*shown, f"{margin}for all others:", *lines(cases.default)]
+
+
+def _describe_slot(slot: Slot, margin: str) -> list[str]:
+    chances = ", ".join(
+        f"{pieces} {'piece' if pieces == 1 else 'pieces'}: {float_up(slot.delta(pieces)):.2g}"
+        for pieces in (1, 2, 5, 10, 20, 50)
+    )
+    return [
+        f"{margin}and the groups by {listing(slot.keys)} are found in the data: a group is shown "
+        f"when its noisy count of pieces reaches {slot.threshold}.",
+        f"{margin}A record alone in its group shows that the group exists with probability, by "
+        f"its size: {chances}",
+    ]
+
+
+def _joined(blocks: list[list[str]], between: str) -> list[str]:
+    lines = list(blocks[0])
+    for block in blocks[1:]:
+        lines += [between, *block]
+    return lines
+
+
+# -- LaTeX -----------------------------------------------------------------------------------
+
+
+def latex(form: Form, currency: Currency) -> str:
+    """Return P(r) as a LaTeX formula; m_s is the number of pieces under scheme s."""
+    names: dict[Scheme, str] = {}
+    body = _latex_sum(form, currency, names)
+    schemes = [
+        f"{symbol}(r) &= {_latex_split(split)}" for split, symbol in names.items()
+    ]
+    deltas = [
+        rf"\delta_{{{index}}}(r) &= \Pr\left[\mathcal{{N}}_{{\mathbb{{Z}}}}\!\left(0, "
+        rf"{_latex_number(1 / (2 * slot.rho))}\right) \ge {slot.threshold} - "
+        rf"{'1' if slot.split is None else names.setdefault(slot.split, _symbol(names))}(r)\right]"
+        for index, slot in enumerate(form.slots, 1)
+    ]
+    lines = [rf"{'P' if currency is Currency.RHO else 'E'}(r) &= {body}", *schemes, *deltas]
+    return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+
+def _latex_sum(form: Form, currency: Currency, names: dict[Scheme, str]) -> str:
+    return " + ".join(_latex_term(term, currency, names) for term in form.terms) or "0"
+
+
+def _latex_term(term: Term, currency: Currency, names: dict[Scheme, str]) -> str:
+    power = "^2" if currency is Currency.RHO else ""
+    match term:
+        case Constant(amount):
+            return _latex_number(amount)
+        case SplitLoss(amount, split):
+            symbol = names.setdefault(split, _symbol(names))
+            return rf"{_latex_number(amount)} \, {symbol}(r){power}"
+        case ExactLoss(amount, measure, threshold):
+            ratio = rf"\frac{{|r({_latex_text(measure)})|}}{{{_latex_number(threshold)}}}"
+            return rf"{_latex_number(amount)} \left({ratio}\right){power}"
+        case Largest(options):
+            inside = ",\\; ".join(_latex_sum(option, currency, names) for option in options)
+            return rf"\max\left\{{{inside}\right\}}"
+        case Piecewise(cases):
+            return _latex_cases(cases, lambda part: _latex_sum(part, currency, names))
+        case _:
+            assert_never(term)
+
+
+def _latex_split(split: Scheme) -> str:
+    match split:
+        case Split(thresholds, cap):
+            parts = ",\\; ".join(
+                rf"\left\lceil \frac{{|r({_latex_text(name)})|}}{{{_latex_number(limit)}}} \right\rceil"
+                for name, limit in thresholds
+            )
+            count = rf"\max\left\{{1,\; {parts}\right\}}"
+            return count if cap is None else rf"\min\left\{{{cap},\; {count}\right\}}"
+        case SplitBy(cases):
+            return _latex_cases(cases, _latex_split)
+
+
+def _latex_cases(cases: Cases[V], body: Callable[[V], str]) -> str:
+    names = ",".join(_latex_text(name) for name in cases.dimensions)
+    lines = [
+        rf"{body(value)} & r({names}) = {', '.join(_latex_text(str(part)) for part in key)}"
+        for key, value in cases.entries[:_SHOWN_CASES]
+    ]
+    if len(cases.entries) > _SHOWN_CASES:
+        lines.append(rf"\vdots & \text{{{len(cases.entries) - _SHOWN_CASES} more cases}}")
+    if cases.default is not None:
+        lines.append(rf"{body(cases.default)} & \text{{otherwise}}")
+    return "\\begin{cases} " + " \\\\ ".join(lines) + " \\end{cases}"
+
+
+def _symbol(names: dict[Scheme, str]) -> str:
+    return f"m_{{{len(names) + 1}}}"
+
+
+def _latex_number(value: Fraction) -> str:
+    shown = text(value)
+    if "/" in shown:
+        return rf"\tfrac{{{value.numerator}}}{{{value.denominator}}}"
+    return shown
+
+
+_LATEX_ESCAPES = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        **{mark: f"\\{mark}" for mark in "&%$#_{}"},
+    }
+)
+
+
+def _latex_text(name: str) -> str:
+    return rf"\text{{{name.translate(_LATEX_ESCAPES)}}}"
