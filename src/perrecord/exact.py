@@ -146,4 +146,4 @@ def float_up(value: Fraction) -> float:
 
 def float_down(value: Fraction) -> float:
     """Return the greatest float that is not above the value."""
-    return -float_up(-value)
+    return -float_up(-value) or 0.0  # never -0.0

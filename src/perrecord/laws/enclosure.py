@@ -80,7 +80,7 @@ def enclose(compute: Callable[[], arb]) -> Enclosure:
     """Return an enclosure of what `compute` gives, of relative width at most 2^-64.
 
     >>> enclose(lambda: ball(2).sqrt())
-    Enclosure(1.4142135623730950, 1.4142135623730951)
+    Enclosure(1.414213562373095, 1.4142135623730951)
     """
     for bits in precisions():
         with precision(bits):

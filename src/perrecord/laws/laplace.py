@@ -17,7 +17,7 @@ class DiscreteLaplace(Law):
 
     >>> law = DiscreteLaplace("1")
     >>> law.tail(10)
-    Enclosure(3.3191...e-05, 3.3191...e-05)
+    Enclosure(3.3190...e-05, 3.3190...e-05)
     >>> law.half_width("0.95")
     3
     """

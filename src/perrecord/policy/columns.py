@@ -104,19 +104,22 @@ def _term(term: Term, rows: _Rows, power: int) -> Floats | float:
         case Constant(amount):
             return _weight(amount)
         case SplitLoss(amount, split):
-            return _weight(amount) * _pieces(split, rows).astype(np.float64) ** power
+            return _weighted(_pieces(split, rows), amount, power)
         case ExactLoss(amount, name, threshold):
             sizes, denominator = rows.measure(name)
-            weight = _weight(amount / (threshold * denominator) ** power)
-            return weight * sizes.astype(np.float64) ** power
+            return _weighted(sizes, amount / (threshold * denominator) ** power, power)
         case Largest(options):
-            return np.maximum.reduce([_losses(option, rows, power) for option in options])
+            every = [_losses(option, rows, power) for option in options]
+            return np.asarray(np.max(every, axis=0))
         case Piecewise(cases):
-            return _by_case(
-                cases, rows, np.float64, lambda part, some: _losses(part, some, power)
-            )
+            return _by_case(cases, rows, lambda part, some: _losses(part, some, power))
         case _:
             assert_never(term)
+
+
+def _weighted(counts: Integers, amount: Fraction, power: int) -> Floats:
+    powered: Floats = counts.astype(np.float64) ** power
+    return _weight(amount) * powered
 
 
 def _weight(amount: Fraction) -> float:
@@ -145,7 +148,7 @@ def _pieces(split: Scheme, rows: _Rows) -> Integers:
                 most = np.maximum(most, _parts(*rows.measure(name), threshold))
             return most if cap is None else np.minimum(most, cap)
         case SplitBy(cases):
-            return _by_case(cases, rows, None, _pieces)
+            return _by_case(cases, rows, _pieces)
 
 
 def _parts(sizes: Integers, denominator: int, threshold: Fraction) -> Integers:
@@ -154,14 +157,14 @@ def _parts(sizes: Integers, denominator: int, threshold: Fraction) -> Integers:
     top = int(sizes.max(initial=0)) * ratio.numerator
     if sizes.dtype == object or top >= _FITS or ratio.denominator >= _FITS:
         sizes = sizes.astype(object)
-    return -(-(sizes * ratio.numerator) // ratio.denominator)
+    parts: Integers = -(-(sizes * ratio.numerator) // ratio.denominator)
+    return parts
 
 
-def _by_case(
-    cases: Cases[V], rows: _Rows, dtype: Any, evaluate: Callable[[V, _Rows], Any]
-) -> Any:
+def _by_case(cases: Cases[V], rows: _Rows, evaluate: Callable[[V, _Rows], Integers]) -> Integers:
     """Evaluate each case on its own rows and put the results back in place."""
-    labels, codes = [()], np.zeros(len(rows), dtype=np.int64)
+    labels: list[tuple[Any, ...]] = [()]
+    codes: Integers = np.zeros(len(rows), dtype=np.int64)
     for name in cases.dimensions:
         values, own = rows.dimension(name)
         pairs, codes = np.unique(codes * len(values) + own, return_inverse=True)
@@ -176,7 +179,7 @@ def _by_case(
         for i, label in enumerate(labels)
     ]
     joined = np.concatenate(blocks) if blocks else np.zeros(0)
-    result = np.empty(len(rows), dtype=dtype or joined.dtype)
+    result = np.empty(len(rows), dtype=joined.dtype)
     result[order] = joined
     return result
 

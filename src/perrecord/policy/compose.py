@@ -121,7 +121,11 @@ def _advanced(losses: list[Fraction]) -> Fraction:
     def log_bound(s: float) -> float:
         exponents = [j * s + math.log(ratio) for j, ratio in enumerate(ratios, 1) if ratio]
         top = max(exponents)
-        return top + math.log(math.fsum(math.exp(e - top) for e in exponents)) - math.log(math.expm1(s))
+        return (
+            top
+            + math.log(math.fsum(math.exp(e - top) for e in exponents))
+            - math.log(math.expm1(s))
+        )
 
     low, high, golden = 1e-9, 40.0, (math.sqrt(5) - 1) / 2
     for _ in range(100):

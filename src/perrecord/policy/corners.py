@@ -1,9 +1,10 @@
 """Proof or counter-example by corners: where an inequality between policies is tightest.
 
-Let the right side hold the pieces m of one scheme with thresholds T, besides a constant. Among the
-records with m = k the left side, which grows with every |x|, is largest at the corner |x_a| = k T_a,
-where the right side is the same. So the inequality holds for every record if and only if it holds
-at the corners k = 1, 2, ... From some k on the growth decides; the corners before are looked at.
+Let the right side hold the pieces m of one scheme with thresholds T, besides a constant. Among
+the records with m = k the left side, which grows with every |x|, is largest at the corner
+|x_a| = k T_a, where the right side is the same. So the inequality holds for every record if and
+only if it holds at the corners k = 1, 2, ... From some k on the growth decides; the corners before
+are looked at.
 
 If instead the right side holds only powers |x_a|^p, and the left the pieces of one scheme, the
 tightest records have one |x_a| just above (k - 1) T_a and all else zero.
@@ -67,6 +68,58 @@ class _Climb:
         return steps if self.cap is None else min(steps, self.cap)
 
 
+@dataclass(frozen=True, slots=True)
+class _Race:
+    """slack + growth k^p against the sum of weight * climb^p, along the corners k."""
+
+    slack: Fraction
+    growth: Fraction
+    climbs: list[_Climb]
+    power: int
+
+    def holds_up_to(self, horizon: int) -> bool | None:
+        """Look at every corner up to the horizon; None if there are too many."""
+        if horizon > _MOST_CORNERS:
+            return None
+        return all(
+            self.slack + self.growth * k**self.power
+            >= sum(climb.weight * climb.at(k) ** self.power for climb in self.climbs)
+            for k in range(1, horizon + 1)
+        )
+
+    def most(self) -> Fraction:
+        """Return the most that all capped climbs together reach."""
+        caps = [(climb.weight, climb.cap) for climb in self.climbs if climb.cap is not None]
+        return sum((weight * cap**self.power for weight, cap in caps), Fraction(0))
+
+    def horizon(self) -> int | None:
+        """Return a corner from which on it holds if it holds up to there; None if it fails.
+
+        Uses k * speed <= steps <= k * speed + 1.
+        """
+        free = [climb for climb in self.climbs if climb.cap is None]
+        debt = self.most() - self.slack
+        lead = self.growth - sum(climb.weight * climb.speed**self.power for climb in free)
+        if lead < 0:
+            return None
+        if lead == 0:
+            return self._level_horizon([climb.speed.denominator for climb in free], debt)
+        debt += sum(climb.weight for climb in free)
+        if self.power == 1:
+            return max(0, math.ceil(debt / lead))
+        slope = sum((climb.weight * climb.speed for climb in free), Fraction(0))
+        return math.ceil((slope + sqrt_up(slope**2 + lead * max(debt, Fraction(0)))) / lead)
+
+    def _level_horizon(self, denominators: list[int], debt: Fraction) -> int | None:
+        """Decide when both sides grow alike: only rounding and caps are left."""
+        if all(denominator == 1 for denominator in denominators):
+            return 0 if debt <= 0 else None
+        if self.power == 2:
+            return None  # ceil(k s)^2 - (k s)^2 grows without bound
+        settled = [math.ceil(climb.cap / climb.speed) for climb in self.climbs if climb.cap]
+        return max(settled, default=0) + math.lcm(*denominators)
+
+
 def _walk_corners(low: _Side, high: _Side, power: int) -> bool | None:
     slack = high.constant - low.constant
     scheme, growth = next(iter(high.pieces.items()), (None, Fraction(0)))
@@ -82,65 +135,17 @@ def _walk_corners(low: _Side, high: _Side, power: int) -> bool | None:
             slack -= weight * split.cap**power
     if any(name not in thresholds for name in low.powers):
         return False
-    if scheme is not None and scheme.cap is not None:
-        return _walk_under_cap(low, slack, growth, climbs, scheme.cap, power)
     growth -= sum(weight * thresholds[name] ** power for name, weight in low.powers.items())
-    horizon = _horizon(slack, growth, climbs, power)
-    if horizon is None:
-        return False
-    return _look(slack, growth, climbs, horizon, power)
-
-
-def _walk_under_cap(
-    low: _Side, slack: Fraction, growth: Fraction, climbs: list[_Climb], cap: int, power: int
-) -> bool | None:
-    """Decide for a capped scheme: beyond the cap the left side must be bounded as well."""
+    race = _Race(slack, growth, climbs, power)
+    horizon = race.horizon()
+    if scheme is None or scheme.cap is None:
+        return False if horizon is None else race.holds_up_to(horizon)
+    # Beyond the cap the right side stands still, so the left must be bounded, and below there.
     if low.powers or any(climb.cap is None for climb in climbs):
         return False
-    top = sum((climb.weight * (climb.cap or 0) ** power for climb in climbs), Fraction(0))
-    if slack + growth * cap**power < top:
+    if slack + growth * scheme.cap**power < race.most():
         return False
-    horizon = _horizon(slack, growth, climbs, power)
-    return _look(slack, growth, climbs, cap - 1 if horizon is None else min(horizon, cap - 1), power)
-
-
-def _look(
-    slack: Fraction, growth: Fraction, climbs: list[_Climb], horizon: int, power: int
-) -> bool | None:
-    if horizon > _MOST_CORNERS:
-        return None
-    return all(
-        slack + growth * k**power >= sum(climb.weight * climb.at(k) ** power for climb in climbs)
-        for k in range(1, horizon + 1)
-    )
-
-
-def _horizon(
-    slack: Fraction, growth: Fraction, climbs: list[_Climb], power: int
-) -> int | None:
-    """Return a corner beyond which the inequality holds if it holds up to there; None if it fails.
-
-    Uses k * speed <= steps <= k * speed + 1.
-    """
-    free = [climb for climb in climbs if climb.cap is None]
-    capped = [climb for climb in climbs if climb.cap is not None]
-    debt = sum((climb.weight * (climb.cap or 0) ** power for climb in capped), Fraction(0)) - slack
-    lead = growth - sum(climb.weight * climb.speed**power for climb in free)
-    if lead < 0:
-        return None
-    if lead == 0:
-        denominators = [climb.speed.denominator for climb in free]
-        if all(denominator == 1 for denominator in denominators):
-            return 0 if debt <= 0 else None
-        if power == 2:
-            return None  # ceil(k s)^2 - (k s)^2 grows without bound
-        settled = max((ceil_div((c.cap or 0) * c.speed.denominator, c.speed.numerator) for c in capped), default=0)
-        return settled + math.lcm(*denominators)
-    debt += sum(climb.weight for climb in free)
-    if power == 1:
-        return max(0, math.ceil(debt / lead))
-    slope = sum((climb.weight * climb.speed for climb in free), Fraction(0))
-    return math.ceil((slope + sqrt_up(slope**2 + lead * max(debt, Fraction(0)))) / lead)
+    return race.holds_up_to(scheme.cap - 1 if horizon is None else min(horizon, scheme.cap - 1))
 
 
 def _walk_up_steps(low: _Side, high: _Side, power: int) -> bool | None:
@@ -163,7 +168,7 @@ def _walk_up_steps(low: _Side, high: _Side, power: int) -> bool | None:
             foot = gain / (gain - weight)
             looked |= {math.floor(foot), math.ceil(foot)}
         for k in looked:
-            inside = 2 <= k and (scheme.cap is None or k <= scheme.cap)
+            inside = k >= 2 and (scheme.cap is None or k <= scheme.cap)
             if inside and slack + gain * (k - 1) ** power < weight * k**power:
                 return False
     return True

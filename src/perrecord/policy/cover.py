@@ -92,4 +92,6 @@ def _factor(small: Split, large: Split) -> int | None:
     factor = max(1, *(ceil_div(ratio.numerator, ratio.denominator) for ratio in ratios))
     if large.cap is None:
         return factor if small.cap is None else min(factor, small.cap)
-    return None if small.cap is None else min(small.cap, max(factor, ceil_div(small.cap, large.cap)))
+    return (
+        None if small.cap is None else min(small.cap, max(factor, ceil_div(small.cap, large.cap)))
+    )

@@ -59,9 +59,7 @@ def read(written: str) -> tuple[Currency, Form]:
         ) from None
     top = _object(document, "the document")
     if top.get("format") != FORMAT:
-        raise DocumentError(
-            f"the document's format is {top.get('format')!r}; expected {FORMAT!r}."
-        )
+        raise DocumentError(f"the document's format is {top.get('format')!r}; expected {FORMAT!r}.")
     if top.get("version") != VERSION:
         raise DocumentError(
             f"the document is of version {top.get('version')!r}; this perrecord reads version "
@@ -211,9 +209,7 @@ class _Reader:
                     return Largest(tuple(options))
                 case "by":
                     return Piecewise(_read_cases(fields, "policy", self.form, "by"))
-        raise DocumentError(
-            f"{where}: the type is {kind!r}; expected one of {listing(_FIELDS)}."
-        )
+        raise DocumentError(f"{where}: the type is {kind!r}; expected one of {listing(_FIELDS)}.")
 
     def slot(self, value: object, where: str) -> Slot:
         fields = _object(value, where)

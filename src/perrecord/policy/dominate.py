@@ -1,4 +1,4 @@
-"""Is one policy below another for EVERY possible record? (T4: the ledger's question)
+"""Whether one policy is below another for EVERY possible record: the ledger's question (T4).
 
 The answer yes is always right. It is reached in steps, each of which keeps the question the same:
 decide every dimension; let every option of a maximum on the left stand for itself; cancel what

@@ -11,7 +11,7 @@ Figures are floats for people to read, rounded up by a margin far above their er
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
@@ -66,7 +66,7 @@ def meaning(
     """Return what a zCDP loss, or an array of them, means; `key_delta` is delta(r) of T9.
 
     >>> meaning(1).epsilon, meaning(1, approximate=True, smallest_sigma=20).epsilon
-    (7.77..., 7.29...)
+    (7.766..., 7.286...)
     >>> round(meaning(50).precision, 3)
     0.1
     """
@@ -98,7 +98,9 @@ def meaning(
     )
 
 
-def meaning_of_answer(shift: int, sigma_squared: Exact, *, delta: Exact | float = "1e-6") -> Meaning:
+def meaning_of_answer(
+    shift: int, sigma_squared: Exact, *, delta: Exact | float = "1e-6"
+) -> Meaning:
     """Return what one noisy answer tells of a record that shifts it, from the discrete law itself.
 
     The shift and sigma^2 are in steps of the answer's grid. The best test rejects above a
@@ -106,7 +108,7 @@ def meaning_of_answer(shift: int, sigma_squared: Exact, *, delta: Exact | float 
 
     >>> count = meaning_of_answer(1, 5)          # a count with rho = 0.1
     >>> count.loss, round(count.epsilon, 3), count.ground
-    (0.1, 2.02..., 'discrete')
+    (0.1, 2.009, 'discrete')
     """
     law = DiscreteGaussian(sigma_squared)
     distance = abs(shift)
@@ -149,7 +151,7 @@ def _generic_epsilon(loss: float, delta: float) -> float:
     return max(0.0, least + abs(least) * _MARGIN + 1e-12)
 
 
-def _minimise(function: Any, low: float, high: float) -> float:
+def _minimise(function: Callable[[float], float], low: float, high: float) -> float:
     """Return about where a function of one valley is least: a coarse look, then golden section."""
     steps = np.linspace(low, high, 161)
     best = min(steps, key=function)
@@ -222,7 +224,8 @@ def _gaussian_epsilon(loss: float, delta: float) -> float:
 
 def _gaussian_power(losses: npt.NDArray[np.float64], level: float) -> npt.NDArray[np.float64]:
     start = NormalDist().inv_cdf(level)
-    return np.vectorize(lambda p: _phi(start + math.sqrt(2 * p)), otypes=[float])(losses)
+    power = np.vectorize(lambda p: _phi(start + math.sqrt(2 * p)), otypes=[float])(losses)
+    return np.asarray(power)
 
 
 def _phi(x: float) -> float:
@@ -230,7 +233,7 @@ def _phi(x: float) -> float:
 
 
 def _check_sigma(smallest_sigma: Exact | float | None) -> None:
-    if smallest_sigma is None or not float(smallest_sigma) >= _SMALLEST_SIGMA:  # type: ignore[arg-type]
+    if smallest_sigma is None or not float(smallest_sigma) >= _SMALLEST_SIGMA:
         found = "not given" if smallest_sigma is None else str(smallest_sigma)
         raise ApproximationError(
             f"smallest_sigma is {found}; the continuous Gaussian's figures understate discrete "

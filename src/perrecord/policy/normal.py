@@ -14,7 +14,7 @@ from typing import TypeVar, assert_never
 
 from perrecord.policy.cases import Cases, TaggedKey
 from perrecord.policy.slots import Slot
-from perrecord.policy.split import Split, SplitBy
+from perrecord.policy.split import Scheme, Split, SplitBy
 from perrecord.policy.terms import (
     Constant,
     ExactLoss,
@@ -108,7 +108,8 @@ def total(normals: Iterable[Normal]) -> Normal:
             weights[basis] = weights.get(basis, Fraction(0)) + weight
         for part in one.parts:
             parts.setdefault(part.dimension, []).append(part)
-    plain = Normal(_kept(weights), frozenset(group[0] for group in parts.values() if len(group) == 1))
+    alone = frozenset(group[0] for group in parts.values() if len(group) == 1)
+    plain = Normal(_kept(weights), alone)
     together = [_add_parts(group) for group in parts.values() if len(group) > 1]
     return total([plain, *together]) if together else plain
 
@@ -145,12 +146,10 @@ def restrict(one: Normal, dimension: str, value: object) -> Normal:
 
 def _of_term(term: Term, power: int) -> Normal:
     match term:
-        case Constant(amount) | SplitLoss(amount, Split(cap=1)):
+        case Constant(amount):
             return _single(One(), amount)
-        case SplitLoss(amount, Split() as split):
-            return _single(PiecesOf(split), amount)
-        case SplitLoss(amount, SplitBy(cases)):
-            return _tree(cases, lambda split: _of_term(SplitLoss(amount, split), power))
+        case SplitLoss(amount, split):
+            return _of_split(amount, split)
         case ExactLoss(amount, measure, threshold):
             return _single(PowerOf(measure), amount / threshold**power)
         case Largest(options):
@@ -159,6 +158,16 @@ def _of_term(term: Term, power: int) -> Normal:
             return _tree(cases, lambda form: normal(form, power))
         case _:
             assert_never(term)
+
+
+def _of_split(amount: Fraction, split: Scheme) -> Normal:
+    match split:
+        case Split(cap=1):
+            return _single(One(), amount)
+        case Split():
+            return _single(PiecesOf(split), amount)
+        case SplitBy(cases):
+            return _tree(cases, lambda inner: _of_split(amount, inner))
 
 
 def _single(basis: Basis, weight: Fraction) -> Normal:

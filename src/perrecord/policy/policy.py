@@ -106,7 +106,7 @@ class Policy:
     def largest(cls, *policies: "Policy") -> "Policy":
         """Return the largest of several policies, record by record.
 
-        A budget of total rho, spread freely over schemes, is `largest` of `split(rho, scheme)` (T4).
+        A budget of rho spread freely over schemes is the largest of `split(rho, scheme)` (T4).
         """
         currency = _common_currency(policies)
         if any(has_slots(policy.form) for policy in policies):

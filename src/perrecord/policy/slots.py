@@ -30,7 +30,7 @@ class Slot:
     @classmethod
     def of(
         cls,
-        rho: Exact,
+        rho: object,
         keys: Iterable[str],
         split: Scheme | None,
         threshold: int | None,

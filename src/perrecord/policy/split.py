@@ -97,7 +97,7 @@ class Split:
         for name, threshold in self.thresholds:
             value = measure(record, name)
             if value:
-                size = abs(value)
+                size = value if value > 0 else -value
                 parts = ceil_div(
                     size.numerator * threshold.denominator, size.denominator * threshold.numerator
                 )
@@ -188,7 +188,7 @@ def measure(record: Record, name: str) -> int | Fraction | None:
     return rational(value, f"the record's measure {name!r}")
 
 
-def positive_threshold(name: str, value: Exact) -> Fraction:
+def positive_threshold(name: str, value: object) -> Fraction:
     """Return the threshold exactly, or explain why it is none."""
     threshold = rational(value, f"the threshold of {name!r}")
     if threshold <= 0:
@@ -200,7 +200,8 @@ def positive_threshold(name: str, value: Exact) -> Fraction:
 
 
 def _shares(value: int | Fraction, threshold: Fraction, count: int) -> list[int | Fraction]:
-    sign, left, shares = (1 if value > 0 else -1), abs(value), list[int | Fraction]()
+    sign, left = (1, value) if value > 0 else (-1, -value)
+    shares: list[int | Fraction] = []
     for _ in range(count):
         share = min(left, threshold)
         left -= share

@@ -92,7 +92,7 @@ def evaluate(form: Form, record: Record, power: int) -> Fraction:
             case SplitLoss(amount, split):
                 total += amount * split.pieces(record) ** power
             case ExactLoss(amount, name, threshold):
-                total += amount * (abs(measure(record, name) or 0) / threshold) ** power
+                total += amount * abs((measure(record, name) or 0) / threshold) ** power
             case Largest(options):
                 total += max(evaluate(option, record, power) for option in options)
             case Piecewise(cases):

@@ -1,6 +1,6 @@
 """A policy in words: plain English, one line of formula, LaTeX."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import TypeVar, assert_never
 
@@ -116,8 +116,7 @@ def _describe_split(split: Scheme, margin: str) -> list[str]:
             most = "" if cap is None else f", and never more than {cap:,}"
             choice = ", whichever gives more" if len(thresholds) > 1 else ""
             return [
-                f"{margin}a record is one piece for every {parts} begun{choice}; "
-                f"at least one{most}"
+                f"{margin}a record is one piece for every {parts} begun{choice}; at least one{most}"
             ]
         case SplitBy(cases):
             return [
@@ -141,7 +140,7 @@ def _describe_cases(cases: Cases[V], lines: Callable[[V], list[str]], margin: st
 
 def _describe_slot(slot: Slot, margin: str) -> list[str]:
     chances = ", ".join(
-        f"{pieces} {'piece' if pieces == 1 else 'pieces'}: {float_up(slot.delta(pieces)):.2g}"
+        f"{pieces} {'piece' if pieces == 1 else 'pieces'}: {float_up(slot.delta(pieces)):.4g}"
         for pieces in (1, 2, 5, 10, 20, 50)
     )
     return [
@@ -165,18 +164,25 @@ def _joined(blocks: list[list[str]], between: str) -> list[str]:
 def latex(form: Form, currency: Currency) -> str:
     """Return P(r) as a LaTeX formula; m_s is the number of pieces under scheme s."""
     names: dict[Scheme, str] = {}
-    body = _latex_sum(form, currency, names)
-    schemes = [
-        f"{symbol}(r) &= {_latex_split(split)}" for split, symbol in names.items()
-    ]
-    deltas = [
-        rf"\delta_{{{index}}}(r) &= \Pr\left[\mathcal{{N}}_{{\mathbb{{Z}}}}\!\left(0, "
-        rf"{_latex_number(1 / (2 * slot.rho))}\right) \ge {slot.threshold} - "
-        rf"{'1' if slot.split is None else names.setdefault(slot.split, _symbol(names))}(r)\right]"
-        for index, slot in enumerate(form.slots, 1)
-    ]
-    lines = [rf"{'P' if currency is Currency.RHO else 'E'}(r) &= {body}", *schemes, *deltas]
+    lines = [rf"P(r) &= {_latex_sum(form, currency, names)}"]
+    slots = list(_every_slot(form))
+    if slots:
+        lines.append(r"\delta(r) &= 1 - \textstyle\prod_i (1 - \delta_i(r))")
+    for index, slot in enumerate(slots, 1):
+        pieces = "1" if slot.split is None else f"{names.setdefault(slot.split, _symbol(names))}(r)"
+        noise = rf"Z \sim \mathcal{{N}}_{{\mathbb{{Z}}}}(0, {_latex_number(1 / (2 * slot.rho))})"
+        chance = rf"\Pr\left[Z \ge {slot.threshold} - {pieces}\right]"
+        lines.append(rf"\delta_{{{index}}}(r) &= {chance}, \quad {noise}")
+    lines += [f"{symbol}(r) &= {_latex_split(split)}" for split, symbol in names.items()]
     return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+
+def _every_slot(form: Form) -> Iterator[Slot]:
+    yield from form.slots
+    for term in form.terms:
+        if isinstance(term, Piecewise):
+            for part in term.cases.values():
+                yield from _every_slot(part)
 
 
 def _latex_sum(form: Form, currency: Currency, names: dict[Scheme, str]) -> str:
@@ -192,7 +198,7 @@ def _latex_term(term: Term, currency: Currency, names: dict[Scheme, str]) -> str
             symbol = names.setdefault(split, _symbol(names))
             return rf"{_latex_number(amount)} \, {symbol}(r){power}"
         case ExactLoss(amount, measure, threshold):
-            ratio = rf"\frac{{|r({_latex_text(measure)})|}}{{{_latex_number(threshold)}}}"
+            ratio = _latex_ratio(measure, threshold)
             return rf"{_latex_number(amount)} \left({ratio}\right){power}"
         case Largest(options):
             inside = ",\\; ".join(_latex_sum(option, currency, names) for option in options)
@@ -207,7 +213,7 @@ def _latex_split(split: Scheme) -> str:
     match split:
         case Split(thresholds, cap):
             parts = ",\\; ".join(
-                rf"\left\lceil \frac{{|r({_latex_text(name)})|}}{{{_latex_number(limit)}}} \right\rceil"
+                rf"\left\lceil {_latex_ratio(name, limit)} \right\rceil"
                 for name, limit in thresholds
             )
             count = rf"\max\left\{{1,\; {parts}\right\}}"
@@ -227,6 +233,10 @@ def _latex_cases(cases: Cases[V], body: Callable[[V], str]) -> str:
     if cases.default is not None:
         lines.append(rf"{body(cases.default)} & \text{{otherwise}}")
     return "\\begin{cases} " + " \\\\ ".join(lines) + " \\end{cases}"
+
+
+def _latex_ratio(measure: str, threshold: Fraction) -> str:
+    return rf"\frac{{|r({_latex_text(measure)})|}}{{{_latex_number(threshold)}}}"
 
 
 def _symbol(names: dict[Scheme, str]) -> str:

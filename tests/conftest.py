@@ -1,0 +1,43 @@
+"""What every test shares: Hypothesis settings, and skips that say what to install."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("perrecord", deadline=None, derandomize=True)
+settings.load_profile("perrecord")
+
+REQUIRED = "PERRECORD_REQUIRE_SYSTEM_PACKAGES"
+
+
+def java_is_missing() -> str | None:
+    """Return why Spark cannot run here, or None."""
+    java = shutil.which("java")
+    if java is None:
+        return "no Java found; install it: sudo apt-get install openjdk-17-jre-headless"
+    shown = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(\d+)', shown)
+    if version is None or int(version[1]) < 17:
+        return "Java is older than 17; sudo apt-get install openjdk-17-jre-headless"
+    return None
+
+
+def chromium_is_missing() -> str | None:
+    """Return why pages cannot be tested here, or None."""
+    if shutil.which("chromium") is None:
+        return "no Chromium found; install it: sudo apt-get install chromium"
+    return None
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test that needs a missing system package; under CI fail it instead."""
+    for marker, check in (("spark", java_is_missing), ("browser", chromium_is_missing)):
+        reason = check() if item.get_closest_marker(marker) else None
+        if reason and os.environ.get(REQUIRED):
+            pytest.fail(f"{REQUIRED} is set and {reason}")
+        if reason:
+            pytest.skip(reason)

@@ -1,0 +1,272 @@
+"""Policies: the paper's worked examples, the laws of the algebra, errors."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perrecord import (
+    AmountError,
+    CurrencyError,
+    InexactNumberError,
+    InputError,
+    MissingFieldError,
+    Policy,
+    Split,
+    UnknownCaseError,
+)
+from tests.policy import strategies as some
+from tests.policy.test_split import SCHEME, TABLE
+
+RHO, RHO_1, RHO_2, RHO_3 = (Fraction(n, 10) for n in (1, 2, 3, 5))
+
+
+def test_the_sum_of_the_papers_first_example():
+    """Losses 9 rho, 9 rho, 4 rho, 4 rho, rho."""
+    policy = Policy.split(RHO, SCHEME)
+    assert [policy.loss(record) for record in TABLE] == [RHO * k for k in (9, 9, 4, 4, 1)]
+
+
+def test_a_median_and_a_sum():
+    """rho_1 + 9 rho_2, twice; rho_1 + 4 rho_2, twice; rho_1 + rho_2."""
+    policy = Policy.constant(RHO_1) + Policy.split(RHO_2, SCHEME)
+    expected = [RHO_1 + k * RHO_2 for k in (9, 9, 4, 4, 1)]
+    assert [policy.loss(record) for record in TABLE] == expected
+
+
+def test_key_selection_and_two_sums_with_piecewise_thresholds():
+    """9, 9, 4, 1 and 1 times (rho_1 + rho_2 + rho_3), and a delta that the paper leaves out."""
+    mining = Split(employees=50, payroll=10_000_000)
+    scheme = Split.by("industry", {"Mining": mining}, default=SCHEME)
+    policy = (
+        Policy.selection(RHO_1, ["industry"], split=scheme, delta="1e-6")
+        + Policy.split(RHO_2, scheme)
+        + Policy.split(RHO_3, scheme)
+    )
+    total = RHO_1 + RHO_2 + RHO_3
+    assert [policy.loss(record) for record in TABLE] == [total * k for k in (9, 9, 4, 1, 1)]
+    assert policy.delta(TABLE[0]) > policy.delta(TABLE[2]) > policy.delta(TABLE[4]) > 0
+    assert policy.delta(TABLE[4]) <= Fraction(1, 10**6)
+
+
+def test_exact_accounting_is_never_above_split_accounting():
+    """T11: r^2/(2 sigma^2) <= rho m^2, with equality at multiples of the threshold."""
+    split, exact = Policy.split(1, Split(x=5)), Policy.exact(1, measure="x", threshold=5)
+    for value in range(-40, 41):
+        assert exact.loss({"x": value}) <= split.loss({"x": value})
+    assert exact.loss({"x": 15}) == split.loss({"x": 15}) == 9
+
+
+def test_only_sigma_matters_to_the_exact_policy():
+    """T11: (T, rho) and (cT, c^2 rho) are the same mechanism, so the same policy."""
+    assert Policy.exact(1, measure="x", threshold=5) == Policy.exact(9, measure="x", threshold=15)
+
+
+def test_pure_epsilon_policies_are_linear():
+    """T16: eps * pieces, and exactly eps |r| / T."""
+    split = Policy.split(epsilon="0.5", split=Split(x=5))
+    exact = Policy.exact(epsilon="0.5", measure="x", threshold=5)
+    assert split.loss({"x": -12}) == Fraction(3, 2)
+    assert exact.loss({"x": -12}) == Fraction(6, 5)
+    assert split.group_loss([{"x": 12}, {"x": 1}]) == 2
+
+
+def test_parallel_parts_may_differ_in_everything():
+    """T5: constant here, split there, nothing elsewhere."""
+    policy = Policy.by(
+        "industry",
+        {"Mining": Policy.constant(2), "Retail": Policy.split(1, SCHEME)},
+        default=Policy.zero(),
+    )
+    assert [policy.loss(record) for record in TABLE] == [0, 0, 2, 2, 1]
+    assert policy.minimum() == 0
+    assert policy.supremum() is None
+
+
+def test_personalised_policies_hang_on_the_identifier():
+    """T20: P(r) = Phi(id)."""
+    policy = Policy.personalised("id", {1: "0.5", 2: "2"}, default="0.1")
+    assert [policy.loss(record) for record in TABLE[:3]] == [
+        Fraction(1, 2),
+        2,
+        Fraction(1, 10),
+    ]
+    assert policy.supremum() == 2
+
+
+def test_a_budget_spread_over_schemes_is_their_largest():
+    """T4: rho * max over s of m_s^2, which is one scheme of the least thresholds."""
+    coarse, other = Split(employees=100, payroll=1_000_000), Split(employees=10, payroll=10**9)
+    budget = Policy.largest(Policy.split(1, coarse), Policy.split(1, other))
+    assert budget.loss(TABLE[0]) == max(coarse.pieces(TABLE[0]), other.pieces(TABLE[0])) ** 2
+    assert budget == Policy.split(1, Split(employees=10, payroll=1_000_000))
+
+
+def test_minimum_and_supremum_with_caps_and_cases():
+    """PolicyMin is at the zero record of the cheapest case; a cap bounds the loss."""
+    policy = Policy.constant("0.5") + Policy.by(
+        "region",
+        {"north": Policy.split(1, Split(x=5).capped(4))},
+        default=Policy.split(2, Split(x=5).capped(3)),
+    )
+    assert policy.minimum() == Fraction(3, 2)
+    assert policy.supremum() == Fraction(1, 2) + 18
+
+
+@given(some.policies, some.records)
+def test_the_minimum_is_below_every_loss(policy, record):
+    """And the supremum above, where there is one."""
+    loss, top = policy.loss(record), policy.supremum()
+    assert policy.minimum() <= loss
+    assert top is None or loss <= top
+
+
+@given(some.policies, some.records, st.sampled_from(some.MEASURES), some.values)
+def test_losses_grow_with_size(policy, record, name, other):
+    """P is monotone in each |r(a)|."""
+    larger = {**record, name: max(abs(record[name] or 0), abs(other or 0))}
+    assert policy.loss(larger) >= policy.loss(record)
+
+
+@given(some.policies, some.policies, some.policies, some.records, some.amounts)
+def test_composition_is_an_algebra(first, second, third, record, factor):
+    """Commutative, associative, distributive; and losses add and scale."""
+    assert first + second == second + first
+    assert (first + second) + third == first + (second + third)
+    assert factor * (first + second) == factor * first + second * factor
+    assert (first + second).loss(record) == first.loss(record) + second.loss(record)
+    assert (factor * first).loss(record) == factor * first.loss(record)
+    assert sum([first, second, third], Policy.zero()) == first + second + third
+    assert first + Policy.zero() == first
+
+
+@given(some.policies, some.policies, some.records)
+def test_equal_policies_are_equal_functions(first, second, record):
+    """The normal form never makes two different functions equal; the hash follows."""
+    if first == second:
+        assert first.loss(record) == second.loss(record)
+        assert hash(first) == hash(second)
+    assert Policy.largest(first, second).loss(record) == max(
+        first.loss(record), second.loss(record)
+    )
+    assert Policy.largest(first, second) == Policy.largest(second, first)
+    assert Policy.largest(first, first) == first
+
+
+def test_the_normal_form_sees_through_the_way_of_writing():
+    """The same function written in different ways is one policy."""
+    a, b, c = Policy.constant(1), Policy.split(1, Split(x=2)), Policy.split(1, Split(x=3))
+    by_split = Policy.split(1, Split.by("region", {"north": Split(x=2)}, Split(x=3)))
+    assert by_split == Policy.by("region", {"north": b}, default=c)
+    assert a + by_split == Policy.by("region", {"north": a + b}, default=a + c)
+    assert Policy.by("region", {"north": a}, default=a) == a
+    assert Policy.split(1, Split(x=2).capped(1)) == a
+    nested = Policy.by("region", {"north": Policy.by("kind", {1: a}, b)}, b)
+    pairs = Policy.by(("region", "kind"), {("north", 1): a}, b)
+    swapped = Policy.by(("kind", "region"), {(1, "north"): a}, b)
+    assert nested == pairs == swapped
+    assert Policy.by("kind", {1: Policy.by("region", {"north": a}, b)}, b) == pairs
+    assert b != c
+    assert Policy.by("kind", {1: a}, b) != Policy.by("kind", {True: a}, b)
+
+
+def test_five_thousand_cases_add_compare_and_describe():
+    """Large partitions work everywhere, not only in evaluation."""
+    cases = {f"n{i}": Policy.split(Fraction(i + 1, 7), Split(x=i + 1)) for i in range(5000)}
+    policy = Policy.by("naics", cases, Policy.constant(1)) + Policy.constant("0.1")
+    assert policy.loss({"naics": "n999", "x": 5000}) == Fraction(1000, 7) * 25 + Fraction(1, 10)
+    assert policy.is_below(policy + policy)
+    assert not (policy + policy).is_below(policy)
+    assert policy == Policy.constant("0.1") + Policy.by("naics", cases, Policy.constant(1))
+    assert "more cases" in policy.describe()
+    assert policy.minimum() == Fraction(1, 7) + Fraction(1, 10)
+
+
+def test_slots_of_a_unit_with_several_records_add_up_within_a_key():
+    """T9: two records of five pieces in one key cost delta(10) = 0.13, not twice delta(5)."""
+    policy = Policy.selection("0.1", ["key"], split=Split(x=1), delta="1e-6")
+    five = {"key": "a", "x": 5}
+    together = policy.group_delta([five, five])
+    assert together == policy.delta({"key": "a", "x": 10})
+    assert float(together) == pytest.approx(0.13, rel=0.01)
+    apart = policy.group_delta([five, {**five, "key": "b"}])
+    single = policy.delta(five)
+    assert apart == 1 - (1 - single) ** 2
+    assert policy.substitution_delta(five, {"key": "b", "x": 1}) == single
+
+
+def test_group_delta_of_parts_takes_the_safer_reading():
+    """A slot in several parts may be one selection or several; the larger delta is given."""
+    alone = Policy.selection("0.1", ["key"], split=Split(x=1), delta="1e-6")
+    parts = Policy.by("region", {"north": alone, "south": alone + Policy.zero()})
+    records = [{"region": "north", "key": "a", "x": 5}, {"region": "south", "key": "a", "x": 5}]
+    assert parts == Policy.by("region", {"north": alone, "south": alone})
+    assert parts.group_delta(records) == alone.delta({"key": "a", "x": 10})
+
+
+def test_deltas_of_several_selections_compose():
+    """T4: 1 - prod(1 - delta_i)."""
+    policy = Policy.selection("0.1", ["key"], delta="1e-6")
+    one = policy.delta({"key": "a"})
+    assert (policy + policy).delta({"key": "a"}) == 1 - (1 - one) ** 2
+    assert Policy.constant(1).delta({}) == 0
+
+
+BAD = [
+    (lambda: Policy.constant(0.1), InexactNumberError, "rho is a float"),
+    (lambda: Policy.constant(-1), AmountError, "rho is -1; expected a number that is not negative"),
+    (Policy.constant, AmountError, "needs one amount"),
+    (lambda: Policy.constant(1, epsilon=1), AmountError, "needs one amount"),
+    (lambda: Policy.split(1, 50), InputError, "the split is a int; expected a Split"),
+    (Policy.largest, InputError, "no policy was given"),
+    (lambda: Policy.largest(1), InputError, "a int stands where a policy belongs"),
+    (
+        lambda: Policy.constant(1) + Policy.constant(epsilon=1),
+        CurrencyError,
+        "cannot add a policy in rho and one in epsilon",
+    ),
+    (
+        lambda: Policy.constant(1).is_below(Policy.constant(epsilon=1)),
+        CurrencyError,
+        "cannot compare a policy in rho and one in epsilon",
+    ),
+    (
+        lambda: Policy.by("d", {1: Policy.constant(1)}, Policy.constant(epsilon=1)),
+        CurrencyError,
+        "cannot combine",
+    ),
+    (
+        lambda: Policy.split(1, Split(x=1)).loss({"y": 1}),
+        MissingFieldError,
+        "the record has no measure 'x'. It has y.",
+    ),
+    (
+        lambda: Policy.by("d", {"a": Policy.constant(1)}).loss({"d": "b"}),
+        UnknownCaseError,
+        "meets none of the declared cases",
+    ),
+    (lambda: Policy.selection(1, ["k"]), InputError, "either threshold=13 or delta='1e-6'"),
+    (lambda: Policy.selection(1, [], delta="1e-6"), InputError, "names no key"),
+    (lambda: Policy.selection(0, ["k"], delta="1e-6"), AmountError, "rho of a key selection is 0"),
+    (lambda: Policy.selection(1, ["k"], delta="1e-6") * 2, InputError, "cannot be scaled"),
+    (
+        lambda: Policy.largest(Policy.selection(1, ["k"], delta="1e-6")),
+        InputError,
+        "deltas have no largest",
+    ),
+    (
+        lambda: (
+            Policy.by("d", {"a": Policy.constant(1)}) + Policy.by("d", {"b": Policy.constant(1)})
+        ),
+        InputError,
+        "share no case of d",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "error", "message"), BAD)
+def test_bad_policies_get_their_own_error(make, error, message):
+    """Each mistake is named, with what to type instead."""
+    with pytest.raises(error, match=message):
+        make()

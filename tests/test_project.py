@@ -1,0 +1,101 @@
+"""The project as a whole: public names, system packages, the demo."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import perrecord
+
+ROOT = Path(__file__).parent.parent
+
+PUBLIC_NAMES = [
+    "AmountError",
+    "ApproximationError",
+    "Currency",
+    "CurrencyError",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "DocumentError",
+    "Enclosure",
+    "InexactNumberError",
+    "InputError",
+    "InternalError",
+    "Meaning",
+    "MissingFieldError",
+    "OneSided",
+    "PerrecordError",
+    "Policy",
+    "ProbabilityError",
+    "RecordError",
+    "Split",
+    "ThresholdError",
+    "UnknownCaseError",
+    "group_loss",
+    "meaning",
+    "meaning_of_answer",
+    "one_sided",
+    "substitution_loss",
+]
+
+
+def test_the_public_names_are_these():
+    """Adding or removing a public name is a decision, so it shows up here."""
+    assert perrecord.__all__ == PUBLIC_NAMES
+    assert sorted(perrecord.__all__) == perrecord.__all__
+    assert all(hasattr(perrecord, name) for name in PUBLIC_NAMES)
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    """Start-up stays quick: no test oracle or plotting library comes in with the import."""
+    code = "import sys, perrecord; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert not {"scipy", "pandas", "pyarrow", "mpmath", "opendp", "dp_accounting"} & {*loaded}
+
+
+def test_the_demo_prints_the_papers_worked_example():
+    """`make demo` runs this script."""
+    script = ROOT / "examples" / "worked_example.py"
+    shown = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=True
+    ).stdout
+    assert "9 rho" in shown.replace("·", " ")
+    assert "Agriculture" in shown
+
+
+def test_no_file_names_a_registry_or_a_machine():
+    """Lock files and docs hold package names and hashes, nothing about where they came from."""
+    files = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    hosts = ["py" + "pi.org", "python" + "hosted", "npm" + "js.org", "deb" + "ian.org"]
+    for name in files:
+        content = (ROOT / name).read_text(encoding="utf-8", errors="ignore")
+        assert not any(host in content for host in hosts), name
+
+
+@pytest.mark.spark
+def test_java_is_there_for_spark():
+    """Spark needs Java 17 or newer; `make test` installs it where it can."""
+    subprocess.run(["java", "-version"], capture_output=True, check=True)
+
+
+@pytest.mark.browser
+def test_chromium_renders_a_page(tmp_path):
+    """The browser that will test the policy page starts and runs scripts."""
+    page = tmp_path / "page.html"
+    page.write_text("<p id=p></p><script>p.textContent = 6 * 7</script>", encoding="utf-8")
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
+    quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    profile = f"--user-data-dir={tmp_path / 'profile'}"
+    shown = subprocess.run(
+        ["chromium", *flags, *quiet, profile, "--dump-dom", page.as_uri()],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    ).stdout
+    assert '<p id="p">42</p>' in shown
