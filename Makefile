@@ -4,12 +4,14 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test check format lock system clean
+.PHONY: help demo test check audit bench format lock system clean
 
 help:
 	@echo "make demo    the paper's worked example, end to end"
 	@echo "make test    every test (installs Java and Chromium where it can)"
 	@echo "make check   format check, lint, types, import contracts"
+	@echo "make audit   the long statistical tests (minutes)"
+	@echo "make bench   every benchmark, side by side with its alternatives (minutes)"
 	@echo "make format  rewrite the files as make check wants them"
 	@echo "make lock    resolve the dependencies anew into the lock files"
 
@@ -40,6 +42,13 @@ check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+
+audit: $(VENV)/.dev
+	$(BIN)/python -m pytest -n auto -m audit
+
+bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/policy.py
+	$(BIN)/python benchmarks/noise.py
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .

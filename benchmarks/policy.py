@@ -1,7 +1,7 @@
 """How long a policy takes: one record, a million rows, a ledger's question, a large document.
 
-Run with `python benchmarks/policy.py`. Times are the best of several; the ratio sets exact evaluation
-beside the same formula in Python's floats, which is fast and wrong at the ceilings.
+Run with `make bench`. Times are the best of several; the ratio sets exact evaluation beside the
+same formula in Python's floats, which is fast and wrong at the ceilings.
 """
 
 import math

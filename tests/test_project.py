@@ -36,6 +36,7 @@ PUBLIC_NAMES = [
     "meaning",
     "meaning_of_answer",
     "one_sided",
+    "realised_loss",
     "substitution_loss",
 ]
 
@@ -75,6 +76,19 @@ def test_no_file_names_a_registry_or_a_machine():
     for name in files:
         content = (ROOT / name).read_text(encoding="utf-8", errors="ignore")
         assert not any(host in content for host in hosts), name
+
+
+@pytest.mark.parametrize(("required", "outcome"), [("", "1 skipped"), ("1", "1 error")])
+def test_a_missing_system_package_skips_here_and_fails_in_ci(required, outcome):
+    """Without Chromium on the path its test is skipped, saying what to install; CI fails."""
+    test = f"{__file__}::test_chromium_renders_a_page"
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", test]
+    environment = {"PATH": "", "PERRECORD_REQUIRE_SYSTEM_PACKAGES": required}
+    shown = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    ).stdout
+    assert outcome in shown
+    assert "sudo apt-get install chromium" in shown
 
 
 @pytest.mark.spark

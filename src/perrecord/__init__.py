@@ -16,7 +16,13 @@ from perrecord.errors import (
     UnknownCaseError,
 )
 from perrecord.laws import DiscreteGaussian, DiscreteLaplace, Enclosure
-from perrecord.policy.compose import OneSided, group_loss, one_sided, substitution_loss
+from perrecord.policy.compose import (
+    OneSided,
+    group_loss,
+    one_sided,
+    realised_loss,
+    substitution_loss,
+)
 from perrecord.policy.meaning import Meaning, meaning, meaning_of_answer
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Split
@@ -48,6 +54,7 @@ __all__ = [
     "meaning",
     "meaning_of_answer",
     "one_sided",
+    "realised_loss",
     "substitution_loss",
 ]
 

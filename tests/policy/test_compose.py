@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perrecord import AmountError, InputError, group_loss, one_sided, substitution_loss
+from perrecord import (
+    AmountError,
+    InputError,
+    Policy,
+    Split,
+    group_loss,
+    one_sided,
+    realised_loss,
+    substitution_loss,
+)
 
 losses = st.lists(st.fractions(0, 50, max_denominator=1000), max_size=8)
 
@@ -101,6 +110,19 @@ def test_renyi_divergence_never_exceeds_the_tight_bound():
 def test_adding_losses_of_a_group_is_caught():
     """Broken twin: P_1 + P_2 does not bound a group of two."""
     assert worst_excess(lambda a, b: a + b) > 0.5
+
+
+@given(st.lists(st.integers(-500, 500), min_size=1, max_size=6), st.integers(1, 60))
+def test_the_realised_loss_of_a_firm_is_never_above_its_policies(values, threshold):
+    """T17: one total, sigma^2 = T^2/(2 rho): equal to the exact policy of one, below for many."""
+    rho = Fraction(1, 10)
+    sigma_squared = Fraction(threshold**2) / (2 * rho)
+    records = [{"x": value} for value in values]
+    split = Policy.split(rho, Split(x=threshold))
+    exact = Policy.exact(rho, measure="x", threshold=threshold)
+    whole = realised_loss([(sum(values), sigma_squared)])
+    assert whole <= exact.group_loss(records) <= split.group_loss(records)
+    assert realised_loss([(values[0], sigma_squared)]) == exact.loss(records[0])
 
 
 def test_substitution_is_a_group_of_two():

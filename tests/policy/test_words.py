@@ -53,3 +53,10 @@ def test_one_line_forms():
         "Policy(max(1, 1·pieces² of Split(x=5).capped(2)))"
     )
     assert POLICY._repr_latex_().startswith("$$")
+
+
+def test_notebooks_show_plain_english_and_keep_names_inert():
+    """A hostile case name stays text."""
+    hostile = Policy.by("industry", {"<script>": Policy.constant(1)}, Policy.zero())
+    assert "&lt;script&gt;" in hostile._repr_html_()
+    assert "<script>" not in hostile._repr_html_()

@@ -57,6 +57,24 @@ def substitution_loss(loss: Exact, other: Exact) -> Fraction:
     return group_loss([loss, other])
 
 
+def realised_loss(changes: Iterable[tuple[Exact, Exact]]) -> Fraction:
+    """Return what a unit really loses to Gaussian answers: sum of change^2 / (2 sigma^2) (T17).
+
+    Each pair is by how much the unit's records together change one cell's exact answer, and that
+    cell's sigma^2. It depends on the unit alone, never exceeds the policy, and is confidential.
+
+    >>> realised_loss([(150, 1250), (1, 5)])   # a total and a count
+    Fraction(91, 10)
+    """
+    total = Fraction(0)
+    for change, sigma_squared in changes:
+        variance = rational(sigma_squared, "sigma squared")
+        if variance <= 0:
+            raise InputError(f"sigma squared is {sigma_squared}; expected a number above 0.")
+        total += rational(change, "the change") ** 2 / (2 * variance)
+    return total
+
+
 @dataclass(frozen=True, slots=True)
 class OneSided:
     """What a policy promises to a set R of records whose loss is at most rho (T20).

@@ -1,5 +1,6 @@
 """The `Policy`: a public function from records to privacy loss, as a value."""
 
+import html
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from perrecord.errors import AmountError, CurrencyError, InputError
 from perrecord.exact import Exact, rational
 from perrecord.policy import document, words
 from perrecord.policy.cases import Cases, Record
-from perrecord.policy.columns import Columns, losses_of_columns
+from perrecord.policy.columns import Columns, Floats, losses_of_columns
 from perrecord.policy.compose import GroupBound, group_loss
 from perrecord.policy.dominate import is_below
 from perrecord.policy.extremes import minimum, supremum
@@ -194,10 +195,10 @@ class Policy:
         """Return delta(r), rounded up: 0 unless keys are selected (T9)."""
         return any_of(slot.delta(slot.pieces(record)) for slot, _ in slots_of(self.form, record))
 
-    def losses(self, columns: Columns) -> "Any":
+    def losses(self, columns: Columns) -> Floats:
         """Return P(r) of every row of numpy or Arrow columns, as float64 rounded up.
 
-        Never below the exact loss, and above it by less than one part in 2^45.
+        Never below the exact loss, and above it by less than one part in 2^40.
         """
         return losses_of_columns(self.form, columns, self.currency.power)
 
@@ -318,6 +319,9 @@ class Policy:
 
     def __repr__(self) -> str:
         return f"Policy({words.formula(self.form, self.currency)})"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.describe())}</pre>"
 
     def _repr_latex_(self) -> str:
         return f"$${self.latex()}$$"
