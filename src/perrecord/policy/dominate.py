@@ -19,6 +19,7 @@ from perrecord.policy.normal import (
     UNDEFINED,
     LargestOf,
     Normal,
+    independent,
     leading_dimension,
     named_values,
     restrict,
@@ -34,11 +35,22 @@ def is_below(left: Normal, right: Normal, power: int) -> bool:
         return False
     dimension = leading_dimension([left, right])
     if dimension is not None:
-        return all(
+        return _is_below_apart(left, right, power) or all(
             is_below(restrict(left, dimension, value), restrict(right, dimension, value), power)
             for value in named_values(dimension, [left, right])
         )
     return _plain_is_below(dict(left.weights), dict(right.weights), power)
+
+
+def _is_below_apart(left: Normal, right: Normal, power: int) -> bool:
+    """Try independent dimensions one by one: cheap where it holds, and it need not."""
+    groups = [frozenset(group) for group in independent(left.parts | right.parts)]
+    if len(groups) == 1:
+        return False
+    return is_below(Normal(left.weights), Normal(right.weights), power) and all(
+        is_below(Normal(parts=left.parts & group), Normal(parts=right.parts & group), power)
+        for group in groups
+    )
 
 
 def _plain_is_below(left: Weights, right: Weights, power: int) -> bool:

@@ -13,9 +13,9 @@ from perrecord.policy.normal import (
     LargestOf,
     Normal,
     One,
-    Part,
     PiecesOf,
     PowerOf,
+    independent,
     leading_dimension,
     named_values,
     restrict,
@@ -68,7 +68,7 @@ class _UnboundedError(Exception):
 def _best(form: Normal, value: Callable[[Basis], Fraction], choose: Choose) -> Fraction:
     """Return the extreme of a form, choosing among the branches of each group of parts."""
     total = sum((weight * value(basis) for basis, weight in form.weights), Fraction(0))
-    for group in _independent(form.parts):
+    for group in independent(form.parts):
         together = Normal(parts=frozenset(group))
         dimension = leading_dimension([together])
         if dimension is None:
@@ -78,23 +78,3 @@ def _best(form: Normal, value: Callable[[Basis], Fraction], choose: Choose) -> F
         ]
         total += choose(_best(b, value, choose) for b in branches if b != UNDEFINED)
     return total
-
-
-def _independent(parts: Iterable[Part]) -> list[list[Part]]:
-    """Gather parts that share a dimension; different groups can be decided apart."""
-    groups: list[tuple[set[str], list[Part]]] = []
-    for part in parts:
-        dimensions, members = _dimensions(part), [part]
-        apart = []
-        for others, known in groups:
-            if others & dimensions:
-                dimensions, members = dimensions | others, members + known
-            else:
-                apart.append((others, known))
-        groups = [*apart, (dimensions, members)]
-    return [members for _, members in groups]
-
-
-def _dimensions(part: Part) -> set[str]:
-    inside = (inner for form in (*part.table.values(), part.default) for inner in form.parts)
-    return {part.dimension}.union(*(_dimensions(inner) for inner in inside))

@@ -130,6 +130,26 @@ def named_values(dimension: str, normals: Iterable[Normal]) -> set[object]:
     return {OTHER}.union(*(part.table for part in parts))
 
 
+def independent(parts: Iterable[Part]) -> list[list[Part]]:
+    """Gather parts that share a dimension; different groups can be decided apart."""
+    groups: list[tuple[set[str], list[Part]]] = []
+    for part in parts:
+        dimensions, members = _dimensions(part), [part]
+        apart = []
+        for others, known in groups:
+            if others & dimensions:
+                dimensions, members = dimensions | others, members + known
+            else:
+                apart.append((others, known))
+        groups = [*apart, (dimensions, members)]
+    return [members for _, members in groups]
+
+
+def _dimensions(part: Part) -> set[str]:
+    inside = (inner for form in (*part.table.values(), part.default) for inner in form.parts)
+    return {part.dimension}.union(*(_dimensions(inner) for inner in inside))
+
+
 def restrict(one: Normal, dimension: str, value: object) -> Normal:
     """Return the form for records with this value of the dimension."""
     pieces = [Normal(one.weights)]
