@@ -3,16 +3,26 @@
 # we do; elsewhere the tests that need them are skipped with a reason, and this script says so.
 set -u
 
-missing=""
-command -v java >/dev/null 2>&1 || missing="openjdk-17-jre-headless"
-command -v chromium >/dev/null 2>&1 || missing="$missing chromium"
-[ -z "$missing" ] && exit 0
+java_is_new_enough() {
+    command -v java >/dev/null 2>&1 || return 1
+    major=$(java -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p' | head -n 1)
+    [ "${major:-0}" -ge 17 ]
+}
 
-if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
-    echo "installing:$(printf ' %s' $missing)"
-    export DEBIAN_FRONTEND=noninteractive
-    apt-get update -qq && apt-get install -y -qq --no-install-recommends $missing >/dev/null && exit 0
-fi
-echo "not installed:$(printf ' %s' $missing); the tests that need them will be skipped." >&2
-echo "To run them: sudo apt-get install $missing" >&2
+install() { # the first of the packages that there is
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+        [ -n "${updated:-}" ] || apt-get update -qq
+        updated=yes
+        for package in "$@"; do
+            echo "installing $package"
+            DEBIAN_FRONTEND=noninteractive \
+                apt-get install -y -qq --no-install-recommends "$package" >/dev/null && return 0
+        done
+    fi
+    echo "not installed: $1; the tests that need it will be skipped." >&2
+    echo "To run them: sudo apt-get install $1" >&2
+}
+
+java_is_new_enough || install openjdk-17-jre-headless default-jre-headless
+command -v chromium >/dev/null 2>&1 || install chromium
 exit 0

@@ -5,6 +5,7 @@ way in (`rational`) and the only ways out (`float_up`, `float_down`, `text`).
 """
 
 import math
+import re
 import sys
 from decimal import Decimal
 from fractions import Fraction
@@ -42,6 +43,8 @@ such as "0.1", or as an int or Fraction.
         case Decimal():
             if not value.is_finite():
                 raise InexactNumberError(f"{what} is NaN or infinite; expected a finite number.")
+            if abs(value.adjusted()) > _MOST_DIGITS:
+                raise _too_long(what)
             return Fraction(value)
         case str():
             return _parse(value, what)
@@ -54,21 +57,47 @@ such as "0.1", or as an int or Fraction.
             )
 
 
-_LONGEST_NUMBER = 4000
-"""Text longer than this is no number that anybody meant, and costs quadratic time to parse."""
+_MOST_DIGITS = 1000
+"""Longer numbers are nothing that anybody meant, and slow everything that touches them."""
+
+_MOST_BITS = 4 * _MOST_DIGITS
+_NUMBER = re.compile(r"[+-]?[0-9]+/[0-9]+|[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,6})?")
 
 
 def _parse(written: str, what: str) -> Fraction:
-    plain = written.replace("_", "").strip()
-    try:
-        digits = len(plain) + abs(Decimal(plain.split("/")[0]).adjusted())
-        if digits <= _LONGEST_NUMBER:
-            return Fraction(plain)
-    except (ValueError, ArithmeticError):
+    plain = written.strip().replace("_", "")
+    over_zero = "/" in plain and not plain.partition("/")[2].strip("0")
+    if over_zero or not _NUMBER.fullmatch(plain):
         raise InexactNumberError(
             f'{what} is text that is no finite number; expected such as "0.1", "1/3" or "1e-6".'
-        ) from None
-    raise InputError(f"{what} is longer than {_LONGEST_NUMBER} digits; expected fewer.")
+        )
+    exponent = re.search(r"[eE]([+-]?[0-9]+)$", plain)
+    if len(plain) + abs(int(exponent[1]) if exponent else 0) > _MOST_DIGITS:
+        raise _too_long(what)
+    return Fraction(plain)
+
+
+def _too_long(what: str) -> InputError:
+    return InputError(f"{what} is longer than {_MOST_DIGITS} digits; expected fewer.")
+
+
+def parameter(value: object, what: str) -> Fraction:
+    """Return an exact number that is short enough to be written into a public document."""
+    exact = rational(value, what)
+    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > _MOST_BITS:
+        raise _too_long(what)
+    return exact
+
+
+def whole(value: object, what: str) -> int:
+    """Return a whole number as Python's own int, so that nothing overflows.
+
+    >>> whole(7, "the shift")
+    7
+    """
+    if isinstance(value, SupportsIndex) and not isinstance(value, bool):
+        return value.__index__()
+    raise InputError(f"{what} is a {type(value).__name__}; expected a whole number.")
 
 
 def text(value: Fraction) -> str:
@@ -147,3 +176,17 @@ def float_up(value: Fraction) -> float:
 def float_down(value: Fraction) -> float:
     """Return the greatest float that is not above the value."""
     return -float_up(-value) or 0.0  # never -0.0
+
+
+def round_up(value: Fraction, bits: int = 192) -> Fraction:
+    """Return a number of about this many bits that is not below the value.
+
+    >>> round_up(Fraction(1, 33), bits=4)
+    Fraction(1, 32)
+    """
+    if value.denominator.bit_length() <= bits:
+        return value
+    shift = bits - (value.numerator.bit_length() - value.denominator.bit_length())
+    if shift <= 0:
+        return Fraction(ceil_div(value.numerator, value.denominator))
+    return Fraction(ceil_div(value.numerator << shift, value.denominator), 1 << shift)

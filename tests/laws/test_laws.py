@@ -4,6 +4,7 @@ import warnings
 from fractions import Fraction
 
 import mpmath
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -157,6 +158,24 @@ def test_opendp_agrees_on_accuracy(scale):
     assert DiscreteGaussian(Fraction(scale) ** 2).tail_point("0.025") == theirs
     theirs = dp.discrete_laplacian_scale_to_accuracy(scale=float(scale), alpha=0.05)
     assert 0 <= DiscreteLaplace(scale).tail_point("0.025") - theirs < 1
+
+
+def test_numpy_integers_do_not_overflow():
+    """What comes as a numpy integer is computed with Python's own."""
+    law, wide = DiscreteGaussian("1e4"), DiscreteGaussian("1e20")
+    assert law.pmf(np.int16(300)) == law.pmf(300)
+    assert law.tail(np.int16(300)) == law.tail(300)
+    assert law.delta(np.int16(300), 1) == law.delta(300, 1)
+    assert wide.pmf(np.int64(5 * 10**9)) == wide.pmf(5 * 10**9)
+    with pytest.raises(InputError, match="the value is a Fraction; expected a whole number"):
+        law.pmf(Fraction(5, 2))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("sigma_squared", ["5", "1e10"])
+def test_extreme_quantiles_on_both_sides_mirror_each_other(sigma_squared):
+    """Both ends are decided with relative precision, so 1e-900 is as quick as 1e-9."""
+    law, tiny = DiscreteGaussian(sigma_squared), Fraction(1, 10**900)
+    assert law.tail_point(1 - tiny) == 1 - law.tail_point(tiny) + 1
 
 
 def test_bad_parameters_are_refused():

@@ -4,6 +4,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -62,6 +64,58 @@ def test_arrow_tables_with_nulls_decimals_and_dictionaries():
     assert list(policy.losses(table)) == pytest.approx([float(policy.loss(row)) for row in rows])
 
 
+def test_dimensions_keep_their_types_in_every_container():
+    """Lists, object arrays, data frames: True, "1", 2 and null stay apart."""
+    losses = {True: 4, "1": 3, None: 2, 2: 9}
+    policy = Policy.by(
+        "a", {key: Policy.constant(loss) for key, loss in losses.items()}, Policy.constant(1)
+    )
+    values = [1, True, "1", None, "z", 2]
+    expected = [policy.loss({"a": value}) for value in values]
+    assert expected == [1, 4, 3, 2, 1, 9]
+    as_array = np.empty(len(values), dtype=object)
+    as_array[:] = values
+    for column in (values, tuple(values), as_array):
+        assert policy.losses({"a": column}).round(9).tolist() == expected
+    texts = pd.DataFrame({"a": ["1", None, "z"]})
+    assert policy.losses(texts).round(9).tolist() == [3, 2, 1]
+    numbers = pl.DataFrame({"a": [1, None, 2**53 + 1]})
+    large = Policy.by("a", {2**53 + 1: Policy.constant(7), None: Policy.constant(2)}, Policy.zero())
+    assert large.losses(numbers).round(9).tolist() == [0, 2, 7]
+
+
+def test_measures_of_data_frames_with_nulls():
+    """Null is 0, whichever library holds it."""
+    policy = Policy.split(1, Split(x=5))
+    expected = [9.0, 1.0]
+    frames = [
+        pd.DataFrame({"x": pd.array([12, None], dtype="Int64")}),
+        pd.DataFrame({"x": pd.array([12, None], dtype="int64[pyarrow]")}),
+        pl.DataFrame({"x": [12, None]}),
+        pl.DataFrame({"x": [Decimal("12"), None]}),
+        {"x": np.ma.array([12, 99], mask=[False, True])},
+        {"x": [12, Decimal("NaN")]},
+    ]
+    for frame in frames:
+        assert policy.losses(frame).round(9).tolist() == expected
+    assert policy.loss({"x": Decimal("NaN")}) == 1
+
+
+@pytest.mark.parametrize("empty", [[], pa.array([], pa.decimal128(9, 2)), pa.array([], pa.null())])
+def test_an_empty_measure_of_any_exact_type(empty):
+    """What is accepted does not depend on there being values."""
+    assert Policy.split(1, Split(x=5)).losses({"x": empty}).shape == (0,)
+
+
+def test_thresholds_and_caps_beyond_64_bits():
+    """Integers take over where 64 bits end."""
+    zeros = {"x": np.zeros(2, dtype=np.int64)}
+    assert list(pieces_of_columns(Split(x="1e-30"), zeros)) == [1, 1]
+    assert list(pieces_of_columns(Split(x=1).capped(10**30), zeros)) == [1, 1]
+    giants = {"x": [10**40, 5]}
+    assert list(pieces_of_columns(Split(x=1).capped(10**30), giants)) == [10**30, 5]
+
+
 def test_an_empty_table_has_no_losses():
     """No rows in, no rows out."""
     empty = {"x": np.array([], dtype=np.int64), "region": np.array([], dtype=str)}
@@ -89,5 +143,16 @@ def test_columns_that_are_not_exact_are_refused():
         policy.losses({"x": np.array(["1"])})
     with pytest.raises(MissingFieldError, match="no column 'x'"):
         policy.losses({"y": np.array([1])})
-    with pytest.raises(MissingFieldError, match="no column 'x'"):
-        policy.losses(pa.table({"y": [1]}))
+    for table in (pa.table({"y": [1]}), pl.DataFrame({"y": [1]}), pd.DataFrame({0: [1]})):
+        with pytest.raises(MissingFieldError, match="no column 'x'"):
+            policy.losses(table)
+    for column in (pa.array([[1]]), pa.array([1.5]), pa.array(["1"]), pa.array([True])):
+        with pytest.raises(InputError, match="measure 'x' is a column of"):
+            policy.losses({"x": column})
+    with pytest.raises(InputError, match="expected columns of one length"):
+        policy.losses({"a": [1, 2, 3], "x": [7]})
+    with pytest.raises(InputError, match="the columns are a NoneType"):
+        policy.losses(None)
+    twice = pa.table([pa.array([1]), pa.array([2])], names=["x", "x"])
+    with pytest.raises(InputError, match="name 'x' twice"):
+        policy.losses(twice)

@@ -158,5 +158,11 @@ def test_bad_groups_are_refused():
         group_loss([1, -1])
     with pytest.raises(InputError, match="'tight', 'simple' or 'advanced'"):
         group_loss([1, 1], "best")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="'tight', 'simple' or 'advanced'"):
+        group_loss([1], "best")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="the losses are a str"):
+        group_loss("94")
+    with pytest.raises(InputError, match="the losses are a int"):
+        group_loss(5)  # type: ignore[arg-type]
     with pytest.raises(AmountError, match="below rho"):
         one_sided(2, rho_max=1)

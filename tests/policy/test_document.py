@@ -125,10 +125,13 @@ BAD = [
     (changed(["currency"], "euro"), "currency is 'euro'; expected 'rho' or 'epsilon'"),
     (changed(["extra"], 1), "the document holds extra"),
     (changed(["terms"], None), "terms is missing; expected a list"),
-    (changed(["terms", 0, "type"], "konstant"), r"terms\[0\] holds amount"),
+    (changed(["terms", 0, "type"], "konstant"), r"terms\[0\]: the type is 'konstant'"),
     (changed(["terms", 0], {"type": "konstant"}), r"terms\[0\]: the type is 'konstant'"),
-    (changed(["terms", 0, "amount"], 0.5), r"terms\[0\]: the amount is a float"),
-    (changed(["terms", 0, "amount"], "-1"), r"terms\[0\]: the amount is -1"),
+    (
+        changed(["terms", 0, "amount"], 0.5),
+        r"terms\[0\]: the amount is 0.5; expected an exact number",
+    ),
+    (changed(["terms", 0, "amount"], "-1"), r"terms\[0\]: the amount is '-1'"),
     (changed(["terms", 0], 5), r"terms\[0\] is a int; expected an object"),
     (
         changed(["terms", 1, "cases", 0, "policy", "terms", 0, "split"], 7),
@@ -139,6 +142,33 @@ BAD = [
     (changed(["splits", 0, "thresholds", "x"], "0"), r"splits\[0\]: the threshold of 'x' is 0"),
     (changed(["splits", 0, "cap"], 0), r"splits\[0\]: the cap is 0"),
     (changed(["slots", 0, "threshold"], "13"), r"slots\[0\]: the threshold is '13'"),
+    (changed(["terms", 0, "amount"], 5), r"terms\[0\]: the amount is 5; expected an exact"),
+    (changed(["terms", 0, "amount"], " 1_0e1 "), r"terms\[0\]: the amount is"),
+    (changed(["terms", 0, "amount"], "1/0"), r"terms\[0\]: the amount is"),
+    (
+        changed(["terms", 0], {"type": "largest", "options": []}),
+        r"terms\[0\]: the options are none",
+    ),
+    (
+        changed(
+            ["terms", 0], {"type": "largest", "options": [{"terms": [], "slots": GOOD["slots"]}]}
+        ),
+        r"terms\[0\]: the options are none, or hold slots",
+    ),
+    (
+        changed(["terms", 0], {"type": "exact", "amount": "1", "threshold": "1"}),
+        r"terms\[0\] lacks measure",
+    ),
+    (
+        changed(["terms", 0], {"type": "exact", "amount": "1", "threshold": "1", "measure": [1]}),
+        r"terms\[0\]: the measure is \[1\]",
+    ),
+    (changed(["splits", 0], {"thresholds": {"x": "5"}}), r"splits\[0\] lacks cap"),
+    (changed(["version"], True), "of version True"),
+    (changed(["currency"], "epsilon"), "slots belong to the currency 'rho'"),
+    ('{"format": 1, "format": 2}', "a name is given twice"),
+    (changed(["slots", 0, "keys"], [1, "a"]), r"slots\[0\]: a key selection names no key"),
+    (changed(["slots", 0, "keys"], [{}]), r"slots\[0\]: a key selection names no key"),
     (changed(["slots", 0, "keys"], []), r"slots\[0\]: a key selection names no key"),
 ]
 

@@ -160,6 +160,8 @@ def test_key_selection_adds_its_delta():
     assert revealed.delta == pytest.approx(0.13 + 0.87 * 1e-6)
     assert revealed.power[0.01] == pytest.approx(plain.power[0.01] + 0.13)
     assert meaning(1, key_delta=1).power[0.01] == 1
+    assert plain.odds < meaning(1, key_delta="0.04").odds < math.inf
+    assert meaning(1, key_delta="0.05").odds == math.inf
 
 
 def test_bad_questions_are_refused():
@@ -176,3 +178,15 @@ def test_bad_questions_are_refused():
         meaning([-1.0])
     with pytest.raises(InputError, match="the shift is 0"):
         meaning_of_answer(0, 5)
+    with pytest.raises(InputError, match="the shift is a float; expected a whole number"):
+        meaning_of_answer(1.5, 5)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="differ in length"):
+        meaning([1, 2], key_delta=[0.1, 0.2, 0.3])
+    with pytest.raises(InputError, match="a ragged list"):
+        meaning([1, [2]])  # type: ignore[list-item]
+
+
+def test_every_kind_of_number_is_taken():
+    """Small floats of numpy, fractions as text."""
+    assert meaning(np.array([1], dtype=np.float32)).epsilon == meaning([1]).epsilon
+    assert meaning(1, approximate=True, smallest_sigma="21/2").ground == "approximate"

@@ -135,6 +135,11 @@ def test_true_and_one_are_different_values():
 
 
 BAD = [
+    (lambda: Split(5), ThresholdError, "the thresholds are a int; name the measures"),
+    (lambda: Split({1: 5}), ThresholdError, "the measure is 1; expected the name"),
+    (lambda: Split({"x": 1}, x=5), ThresholdError, "names x twice"),
+    (lambda: Split.by("a", None), InputError, "the cases are a NoneType"),
+    (lambda: Split(emp=1).threshold("emq"), ThresholdError, "no threshold for 'emq'"),
     (lambda: Split(x=0), ThresholdError, "threshold of 'x' is 0; expected a number above 0"),
     (lambda: Split(x=-5), ThresholdError, "threshold of 'x' is -5; expected a number above 0"),
     (lambda: Split(x="nan"), InexactNumberError, "threshold of 'x' is text that is no finite"),

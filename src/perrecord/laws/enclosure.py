@@ -79,6 +79,8 @@ def precisions() -> Iterator[int]:
 def enclose(compute: Callable[[], arb]) -> Enclosure:
     """Return an enclosure of what `compute` gives, of relative width at most 2^-64.
 
+    Below 2^-131072 it is [0, 2^-131072].
+
     >>> enclose(lambda: ball(2).sqrt())
     Enclosure(1.414213562373095, 1.4142135623730951)
     """

@@ -6,7 +6,7 @@ from fractions import Fraction
 from flint import arb
 
 from perrecord.errors import InputError
-from perrecord.exact import Exact, rational
+from perrecord.exact import Exact, rational, whole
 from perrecord.laws.enclosure import Enclosure, at_most, ball, enclose
 from perrecord.laws.law import Law
 from perrecord.laws.sums import gaussian_tail_sum, square_powers
@@ -57,15 +57,15 @@ class DiscreteGaussian(Law):
         The likelihood ratio grows with the outcome, so the worst event is {outcome >= t} with t
         the first integer at which it reaches exp(epsilon); t is found on rationals.
         """
-        return enclose(lambda: self._delta(shift, rational(epsilon, "epsilon")))
+        distance, gap = abs(whole(shift, "the shift")), rational(epsilon, "epsilon")
+        return enclose(lambda: self._delta(distance, gap))
 
     def delta_at_most(self, shift: int, epsilon: Exact, bound: Exact) -> bool:
         """Tell whether Z + shift and Z are (epsilon, bound)-close."""
-        gap = rational(epsilon, "epsilon")
-        return at_most(lambda: self._delta(shift, gap), rational(bound, "delta"))
+        distance, gap = abs(whole(shift, "the shift")), rational(epsilon, "epsilon")
+        return at_most(lambda: self._delta(distance, gap), rational(bound, "delta"))
 
-    def _delta(self, shift: int, epsilon: Fraction) -> arb:
-        distance = abs(shift)
+    def _delta(self, distance: int, epsilon: Fraction) -> arb:
         if distance == 0:
             return arb(0)
         # log ratio at t: (2 t k - k^2) / (2 sigma^2) >= epsilon

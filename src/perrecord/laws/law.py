@@ -6,7 +6,7 @@ from fractions import Fraction
 from flint import arb
 
 from perrecord.errors import ProbabilityError
-from perrecord.exact import Exact, rational
+from perrecord.exact import Exact, rational, whole
 from perrecord.laws.enclosure import Enclosure, at_most, enclose
 
 
@@ -33,11 +33,13 @@ class Law(ABC):
 
     def pmf(self, value: int) -> Enclosure:
         """Return Pr[Z = value]."""
-        return enclose(lambda: self._mass(value))
+        point = whole(value, "the value")
+        return enclose(lambda: self._mass(point))
 
     def tail(self, start: int) -> Enclosure:
-        """Return Pr[Z >= start], of small relative width however far out."""
-        return enclose(lambda: self._tail(start))
+        """Return Pr[Z >= start], of small relative width down to 2^-131072."""
+        point = whole(start, "the start of the tail")
+        return enclose(lambda: self._tail(point))
 
     def variance(self) -> Enclosure:
         """Return the variance of Z itself, which is not the parameter of a discrete Gaussian."""
@@ -73,7 +75,11 @@ class Law(ABC):
         return max(0, self.tail_point(outside / 2) - 1)
 
     def _tail_at_most(self, start: int, chance: Fraction) -> bool:
-        return at_most(lambda: self._tail(start), chance)
+        if start >= 1:
+            return at_most(lambda: self._upper_tail(start), chance)
+        # By symmetry Pr[Z >= start] <= p if and only if Pr[Z >= 1 - start] >= 1 - p, which needs
+        # no more bits than p has. (Equality would stay undecided; it has never been met.)
+        return not at_most(lambda: self._upper_tail(1 - start), 1 - chance)
 
 
 def _between_zero_and_one(probability: Exact) -> Fraction:

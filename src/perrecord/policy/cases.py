@@ -4,11 +4,19 @@ Piecewise splits and piecewise policies are both this: a public partition of the
 in advance (T3, T5), and a value for each part.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from perrecord.errors import InputError, MissingFieldError, UnknownCaseError, listing, suggestion
+from perrecord.errors import (
+    InputError,
+    MissingFieldError,
+    RecordError,
+    UnknownCaseError,
+    listing,
+    suggestion,
+)
 
 Record = Mapping[str, Any]
 """One record: measure and dimension names with their values."""
@@ -44,9 +52,15 @@ class Cases(Generic[V]):
         cls, dimensions: str | tuple[str, ...], cases: Mapping[Any, V], default: V | None
     ) -> "Cases[V]":
         """Build from `{value: ...}`, or `{(value, value): ...}` for several dimensions."""
+        if not isinstance(cases, Mapping):
+            raise InputError(
+                f"the cases are a {type(cases).__name__}; expected a dictionary from values to "
+                'what holds for them, such as {"Mining": ...}.'
+            )
         if isinstance(dimensions, str):
             return cls.checked((dimensions,), [((key,), v) for key, v in cases.items()], default)
-        return cls.checked(tuple(dimensions), list(cases.items()), default)
+        names = tuple(dimensions) if isinstance(dimensions, tuple | list) else (dimensions,)
+        return cls.checked(names, list(cases.items()), default)
 
     @classmethod
     def checked(
@@ -88,19 +102,20 @@ class Cases(Generic[V]):
 
     def at(self, record: Record) -> V:
         """Return the value for this record's dimensions."""
-        try:
-            key = tuple([record[name] for name in self.dimensions])
-        except KeyError:
-            missing = next(name for name in self.dimensions if name not in record)
-            raise missing_field("dimension", missing, record) from None
-        found = self._table.get(_tagged(key), self.default)
-        if found is None:
+        return self.locate(record)[1]
+
+    def locate(self, record: Record) -> tuple[TaggedKey | None, V]:
+        """Return the key of the case that fits, None for the default, and its value."""
+        key = _tagged(tuple([dimension(record, name) for name in self.dimensions]))
+        if key in self._table:
+            return key, self._table[key]
+        if self.default is None:
             raise UnknownCaseError(
                 f"the record's {listing(self.dimensions)} meets none of the declared cases "
                 f"({listing(_shown(key) for key, _ in self.entries)}) and there is no default; "
                 "add a case for it, or default=..."
             )
-        return found
+        return None, self.default
 
     def values(self) -> Iterator[V]:
         """Yield every case's value, then the default's if there is one."""
@@ -153,6 +168,46 @@ class Cases(Generic[V]):
 
     def __hash__(self) -> int:
         return hash((self.dimensions, frozenset(self._table), self.default))
+
+
+def as_record(given: Any) -> Record:
+    """Return a record as a mapping: a dict, or anything with keys() such as a database row."""
+    if isinstance(given, Mapping):
+        return given
+    if hasattr(given, "keys") and hasattr(given, "__getitem__"):
+        return {name: given[name] for name in given.keys()}  # noqa: SIM118 - rows iterate values
+    raise RecordError(
+        f"the record is a {type(given).__name__}; expected a dictionary of measures and "
+        'dimensions, such as {"employees": 150, "industry": "Mining"}.'
+    )
+
+
+def dimension(record: Record, name: str) -> Dimension:
+    """Return a record's dimension as plain text, whole number, truth value or None."""
+    try:
+        value = record[name]
+    except KeyError:
+        raise missing_field("dimension", name, record) from None
+    return value if type(value) in _PLAIN else plain_dimension(value, name)
+
+
+_PLAIN = frozenset({str, int, bool, type(None)})
+
+
+def plain_dimension(value: Any, name: str) -> Dimension:
+    """Return what numpy and subclasses hold as a plain value; NaN is a missing value."""
+    plain = value.item() if hasattr(value, "item") and not getattr(value, "ndim", 0) else value
+    if isinstance(plain, float) and math.isnan(plain):
+        return None
+    for kind in (bool, int, str):
+        if isinstance(plain, kind):
+            return kind(plain)
+    if plain is None:
+        return None
+    raise RecordError(
+        f"the record's dimension {name!r} is a {type(value).__name__}; expected text, a whole "
+        "number, a truth value or None."
+    )
 
 
 def missing_field(role: str, name: str, record: Record) -> MissingFieldError:

@@ -5,13 +5,13 @@ Results that are irrational are rounded up, never down.
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, get_args
 
 from perrecord.errors import AmountError, InputError
-from perrecord.exact import Exact, ceil_div, rational, sqrt_up
+from perrecord.exact import Exact, rational, round_up, sqrt_up
 
 GroupBound = Literal["tight", "simple", "advanced"]
 
@@ -29,6 +29,12 @@ def group_loss(losses: Iterable[Exact], bound: GroupBound = "tight") -> Fraction
     >>> float(group_loss([9, 4, 1], "advanced"))
     41.5037...
     """
+    if bound not in get_args(GroupBound):
+        raise InputError(f"the group bound is {bound!r}; expected 'tight', 'simple' or 'advanced'.")
+    if isinstance(losses, str | Mapping) or not isinstance(losses, Iterable):
+        raise InputError(
+            f"the losses are a {type(losses).__name__}; expected a list of numbers, one a record."
+        )
     amounts = sorted((_loss(loss) for loss in losses), reverse=True)
     positive = [amount for amount in amounts if amount]
     if len(positive) <= 1:
@@ -40,10 +46,6 @@ def group_loss(losses: Iterable[Exact], bound: GroupBound = "tight") -> Fraction
             return _simple(positive)
         case "advanced":
             return _advanced(positive)
-        case _:
-            raise InputError(
-                f"the group bound is {bound!r}; expected 'tight', 'simple' or 'advanced'."
-            )
 
 
 def substitution_loss(loss: Exact, other: Exact) -> Fraction:
@@ -152,13 +154,5 @@ def _advanced(losses: list[Fraction]) -> Fraction:
     k = Fraction(math.ceil(math.exp((low + high) / 2) * 2**40), 2**40)
     total = Fraction(0)
     for loss in reversed(losses):
-        total = _round_up((total + loss) * k)
-    return _round_up(total / (k - 1))
-
-
-def _round_up(value: Fraction, bits: int = 128) -> Fraction:
-    """Return a number of about this many bits that is not below the value."""
-    shift = bits - (value.numerator.bit_length() - value.denominator.bit_length())
-    if shift < 0 or value.denominator.bit_length() <= bits:
-        return value if shift >= 0 else Fraction(ceil_div(value.numerator, value.denominator))
-    return Fraction(ceil_div(value.numerator << shift, value.denominator), 1 << shift)
+        total = round_up((total + loss) * k)
+    return round_up(total / (k - 1))

@@ -6,6 +6,7 @@ The JSON Schema is `policy.schema.json` beside this module.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from perrecord.errors import DocumentError, InputError, listing
 from perrecord.exact import rational, text
 from perrecord.policy.cases import Cases
 from perrecord.policy.slots import Slot
-from perrecord.policy.split import Scheme, Split, SplitBy, positive_threshold
+from perrecord.policy.split import Scheme, Split, SplitBy, measure_name, positive_threshold
 from perrecord.policy.terms import (
     Constant,
     Currency,
@@ -26,6 +27,7 @@ from perrecord.policy.terms import (
     Piecewise,
     SplitLoss,
     Term,
+    has_slots,
 )
 
 FORMAT = "perrecord-policy"
@@ -52,7 +54,7 @@ def write(form: Form, currency: Currency, indent: int | None) -> str:
 def read(written: str) -> tuple[Currency, Form]:
     """Return the currency and form of a document, or say where it goes wrong."""
     try:
-        document = json.loads(written)
+        document = json.loads(written, object_pairs_hook=_no_twins)
     except (TypeError, ValueError, RecursionError) as error:
         raise DocumentError(
             f"the policy is not JSON ({_where(error)}); give what Policy.to_json() returned."
@@ -60,7 +62,7 @@ def read(written: str) -> tuple[Currency, Form]:
     top = _object(document, "the document")
     if top.get("format") != FORMAT:
         raise DocumentError(f"the document's format is {top.get('format')!r}; expected {FORMAT!r}.")
-    if top.get("version") != VERSION:
+    if type(top.get("version")) is not int or top["version"] != VERSION:
         raise DocumentError(
             f"the document is of version {top.get('version')!r}; this perrecord reads version "
             f"{VERSION}. A newer perrecord may read it: pip install --upgrade perrecord."
@@ -75,7 +77,13 @@ def read(written: str) -> tuple[Currency, Form]:
     reader = _Reader(
         [_read_split(value, f"splits[{i}]") for i, value in enumerate(_list(top, "splits", ""))]
     )
-    return currency, reader.form({key: top.get(key) for key in ("terms", "slots")}, "")
+    try:
+        form = reader.form({key: top.get(key) for key in ("terms", "slots")}, "")
+    except RecursionError:
+        raise DocumentError("the policy is nested too deeply to be read.") from None
+    if currency is Currency.EPSILON and has_slots(form):
+        raise DocumentError("slots belong to the currency 'rho'; this document is in 'epsilon'.")
+    return currency, form
 
 
 # -- writing ---------------------------------------------------------------------------------
@@ -148,9 +156,9 @@ def _read_split(value: object, where: str) -> Scheme:
         _only(fields, where, {"dimensions", "cases", "default"})
         return SplitBy(_read_cases(fields, "split", _read_split, where))
     _only(fields, where, {"thresholds", "cap"})
-    thresholds = _object(fields.get("thresholds"), f"{where}.thresholds")
+    thresholds = _object(fields["thresholds"], f"{where}.thresholds")
     with _located(where):
-        split = Split(thresholds)
+        split = Split({name: _number(value, name) for name, value in thresholds.items()})
         return split if fields.get("cap") is None else split.capped(fields["cap"])
 
 
@@ -190,7 +198,11 @@ class _Reader:
     def term(self, value: object, where: str) -> Term:
         fields = _object(value, where)
         kind = fields.get("type")
-        _only(fields, where, {"type", *_FIELDS.get(str(kind), ())})
+        if kind not in _FIELDS:
+            raise DocumentError(
+                f"{where}: the type is {kind!r}; expected one of {listing(_FIELDS)}."
+            )
+        _only(fields, where, {"type", *_FIELDS[kind]})
         with _located(where):
             match kind:
                 case "constant":
@@ -198,18 +210,24 @@ class _Reader:
                 case "split":
                     return SplitLoss(_amount(fields), self.scheme(fields.get("split")))
                 case "exact":
-                    measure = str(fields.get("measure"))
-                    threshold = positive_threshold(measure, fields.get("threshold"))
-                    return ExactLoss(_amount(fields), measure, threshold)
+                    measure = measure_name(fields["measure"])
+                    threshold = _number(fields["threshold"], "the threshold")
+                    return ExactLoss(
+                        _amount(fields), measure, positive_threshold(measure, threshold)
+                    )
                 case "largest":
-                    options = [
-                        self.form(option, f"options[{i}]")
-                        for i, option in enumerate(_list(fields, "options", where))
-                    ]
-                    return Largest(tuple(options))
-                case "by":
+                    return Largest(self.options(fields))
+                case _:
                     return Piecewise(_read_cases(fields, "policy", self.form, "by"))
-        raise DocumentError(f"{where}: the type is {kind!r}; expected one of {listing(_FIELDS)}.")
+
+    def options(self, fields: Json) -> tuple[Form, ...]:
+        options = tuple(
+            self.form(option, f"options[{i}]")
+            for i, option in enumerate(_list(fields, "options", ""))
+        )
+        if not options or any(has_slots(option) for option in options):
+            raise InputError("the options are none, or hold slots; expected forms without slots.")
+        return options
 
     def slot(self, value: object, where: str) -> Slot:
         fields = _object(value, where)
@@ -218,7 +236,8 @@ class _Reader:
             split = fields.get("split")
             scheme = None if split is None else self.scheme(split)
             keys = _list(fields, "keys", where)
-            return Slot.of(fields.get("rho"), keys, scheme, fields.get("threshold"), None)
+            rho = _number(fields["rho"], "rho")
+            return Slot.of(rho, keys, scheme, fields["threshold"], None)
 
     def scheme(self, index: object) -> Scheme:
         if type(index) is not int or not 0 <= index < len(self.schemes):
@@ -239,10 +258,27 @@ _FIELDS = {
 
 
 def _amount(fields: Json) -> Fraction:
-    amount = rational(fields.get("amount"), "the amount")
-    if amount < 0:
-        raise InputError(f"the amount is {text(amount)}; expected a number that is not negative.")
-    return amount
+    return rational(_number(fields["amount"], "the amount"))
+
+
+_PLAIN_NUMBER = re.compile(r"[0-9]+(\.[0-9]+|/[0-9]*[1-9][0-9]*)?")
+
+
+def _number(value: object, what: str) -> str:
+    """Return an exact number's text, in the one spelling that the format knows."""
+    if not isinstance(value, str) or not _PLAIN_NUMBER.fullmatch(value):
+        raise InputError(
+            f"{what} is {value!r}; expected an exact number that is not negative, as text: "
+            '"0.1" or "1/3".'
+        )
+    return value
+
+
+def _no_twins(pairs: list[tuple[str, Any]]) -> Json:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError
+    return fields
 
 
 @contextmanager
@@ -269,11 +305,11 @@ def _list(fields: Json, name: str, where: str) -> list[Any]:
 
 
 def _only(fields: Json, where: str, known: set[str]) -> None:
-    unknown = sorted(fields.keys() - known)
-    if unknown:
+    unknown, missing = sorted(fields.keys() - known), sorted(known - fields.keys())
+    if unknown or missing:
+        fault = f"holds {listing(unknown)}" if unknown else f"lacks {listing(missing)}"
         raise DocumentError(
-            f"{where or 'the document'} holds {listing(unknown)}; expected only "
-            f"{listing(sorted(known))}."
+            f"{where or 'the document'} {fault}; expected exactly {listing(sorted(known))}."
         )
 
 
@@ -285,4 +321,4 @@ def _kind(value: object) -> str:
 def _where(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"line {error.lineno}, column {error.colno}: {error.msg}"
-    return type(error).__name__
+    return "a name is given twice" if isinstance(error, ValueError) else type(error).__name__

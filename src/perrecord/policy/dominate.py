@@ -24,11 +24,10 @@ from perrecord.policy.normal import (
     named_values,
     restrict,
 )
-from perrecord.policy.slots import Slot
 
 
 def is_below(left: Normal, right: Normal, power: int) -> bool:
-    """Tell whether left(r) <= right(r) for every record r, and left's slots are among right's."""
+    """Tell whether left(r) <= right(r) for every record r."""
     if left == right:
         return True
     if UNDEFINED in (left, right):
@@ -55,9 +54,6 @@ def _is_below_apart(left: Normal, right: Normal, power: int) -> bool:
 
 def _plain_is_below(left: Weights, right: Weights, power: int) -> bool:
     _cancel(left, right)
-    if any(isinstance(basis, Slot) for basis in left):
-        return False
-    right = {basis: weight for basis, weight in right.items() if not isinstance(basis, Slot)}
     largest = next((basis for basis in left if isinstance(basis, LargestOf)), None)
     if largest is not None:
         return all(

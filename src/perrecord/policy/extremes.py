@@ -7,11 +7,12 @@ the greatest is approached as all measures grow together; only the dimensions ne
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 
+from perrecord.errors import InputError
 from perrecord.policy.normal import (
-    UNDEFINED,
     Basis,
     LargestOf,
     Normal,
+    Nowhere,
     One,
     PiecesOf,
     PowerOf,
@@ -31,12 +32,14 @@ def minimum(policy: Normal) -> Fraction:
         match basis:
             case One() | PiecesOf():
                 return Fraction(1)
+            case PowerOf():
+                return Fraction(0)
             case LargestOf(options):
                 return max(_best(option, least, min) for option in options)
-            case _:
-                return Fraction(0)
+            case Nowhere():
+                raise _UndefinedError
 
-    return _best(policy, least, min)
+    return _defined(policy, least, min)
 
 
 def supremum(policy: Normal, power: int) -> Fraction | None:
@@ -52,11 +55,11 @@ def supremum(policy: Normal, power: int) -> Fraction | None:
                 return max(_best(option, greatest, max) for option in options)
             case PiecesOf() | PowerOf():
                 raise _UnboundedError
-            case _:
-                return Fraction(0)
+            case Nowhere():
+                raise _UndefinedError
 
     try:
-        return _best(policy, greatest, max)
+        return _defined(policy, greatest, max)
     except _UnboundedError:
         return None
 
@@ -65,16 +68,40 @@ class _UnboundedError(Exception):
     """A basis function without an upper bound was met."""
 
 
+class _UndefinedError(Exception):
+    """A case that covers no record was met."""
+
+
+def _defined(form: Normal, value: Callable[[Basis], Fraction], choose: Choose) -> Fraction:
+    try:
+        return _best(form, value, choose)
+    except _UndefinedError:
+        raise InputError(
+            "the policy covers no record: its cases exclude one another and there is no default."
+        ) from None
+
+
 def _best(form: Normal, value: Callable[[Basis], Fraction], choose: Choose) -> Fraction:
     """Return the extreme of a form, choosing among the branches of each group of parts."""
     total = sum((weight * value(basis) for basis, weight in form.weights), Fraction(0))
     for group in independent(form.parts):
         together = Normal(parts=frozenset(group))
         dimension = leading_dimension([together])
-        if dimension is None:
-            continue
         branches = [
-            restrict(together, dimension, known) for known in named_values(dimension, [together])
+            restrict(together, str(dimension), known)
+            for known in named_values(str(dimension), [together])
         ]
-        total += choose(_best(b, value, choose) for b in branches if b != UNDEFINED)
+        losses = [
+            found for branch in branches if (found := _try(branch, value, choose)) is not None
+        ]
+        if not losses:
+            raise _UndefinedError
+        total += choose(losses)
     return total
+
+
+def _try(form: Normal, value: Callable[[Basis], Fraction], choose: Choose) -> Fraction | None:
+    try:
+        return _best(form, value, choose)
+    except _UndefinedError:
+        return None

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perrecord.errors import ApproximationError, InputError, ProbabilityError
-from perrecord.exact import Exact, float_up, rational
+from perrecord.exact import Exact, float_up, rational, whole
 from perrecord.laws import DiscreteGaussian
 
 LEVELS = (0.01, 0.05, 0.10)
@@ -71,7 +71,7 @@ def meaning(
     0.1
     """
     losses = _figures(loss, "the loss")
-    revealed = np.broadcast_to(_figures(key_delta, "key_delta"), losses.shape)
+    revealed = _spread(_figures(key_delta, "key_delta"), losses)
     if (losses < 0).any() or not np.isfinite(losses).all():
         raise InputError("a loss is negative or not finite; expected numbers of at least 0.")
     if ((revealed < 0) | (revealed > 1)).any():
@@ -84,8 +84,11 @@ def meaning(
     else:
         epsilon = np.vectorize(lambda p: _generic_epsilon(p, chance), otypes=[float])(losses)
         power = {a: _generic_power(losses, a) for a in LEVELS}
-    with np.errstate(divide="ignore", over="ignore"):
-        odds = np.exp(losses + 2 * np.sqrt(losses * math.log(20))) * (1 + _MARGIN)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        # What key selection reveals uses up some of the 5 % that may exceed the odds.
+        left = np.log(1 / np.maximum(0.05 - revealed, 0.0))
+        odds = np.exp(losses + 2 * np.sqrt(losses) * np.sqrt(left)) * (1 + _MARGIN)
+        odds = np.where(revealed < 0.05, odds, np.inf)
         precision = 1 / np.sqrt(2 * losses)
     return Meaning(
         loss=_plain(losses),
@@ -111,7 +114,7 @@ def meaning_of_answer(
     (0.1, 2.009, 'discrete')
     """
     law = DiscreteGaussian(sigma_squared)
-    distance = abs(shift)
+    distance = abs(whole(shift, "the shift"))
     if distance == 0:
         raise InputError("the shift is 0: the answer tells nothing of the record.")
     chance = _delta(delta)
@@ -233,7 +236,7 @@ def _phi(x: float) -> float:
 
 
 def _check_sigma(smallest_sigma: Exact | float | None) -> None:
-    if smallest_sigma is None or not float(smallest_sigma) >= _SMALLEST_SIGMA:
+    if smallest_sigma is None or not _upward(smallest_sigma, "smallest_sigma") >= _SMALLEST_SIGMA:
         found = "not given" if smallest_sigma is None else str(smallest_sigma)
         raise ApproximationError(
             f"smallest_sigma is {found}; the continuous Gaussian's figures understate discrete "
@@ -246,13 +249,27 @@ def _check_sigma(smallest_sigma: Exact | float | None) -> None:
 
 
 def _figures(value: Any, what: str) -> npt.NDArray[np.float64]:
-    if isinstance(value, float | np.ndarray | list | tuple):
-        return np.array([_upward(x, what) for x in np.ravel(value)]).reshape(np.shape(value))
+    if isinstance(value, np.ndarray | list | tuple):
+        try:
+            shape = np.shape(value)
+        except ValueError:
+            raise InputError(f"{what} is a ragged list; expected one number or an array.") from None
+        return np.array([_upward(x, what) for x in np.ravel(value)], dtype=float).reshape(shape)
     return np.array(_upward(value, what))
 
 
 def _upward(value: Any, what: str) -> float:
-    return float(value) if isinstance(value, float) else float_up(rational(value, what))
+    if isinstance(value, float | np.floating):
+        return float(value)
+    return float_up(rational(value, what))
+
+
+def _spread(
+    values: npt.NDArray[np.float64], like: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    if values.ndim and values.shape != like.shape:
+        raise InputError("key_delta and the losses differ in length; give one delta a loss.")
+    return np.broadcast_to(values, like.shape)
 
 
 def _delta(value: Exact | float) -> float:

@@ -13,7 +13,6 @@ from fractions import Fraction
 from typing import TypeVar, assert_never
 
 from perrecord.policy.cases import Cases, TaggedKey
-from perrecord.policy.slots import Slot
 from perrecord.policy.split import Scheme, Split, SplitBy
 from perrecord.policy.terms import (
     Constant,
@@ -59,7 +58,7 @@ class Nowhere:
     """The basis function of records that no case covers: a sum that holds it is undefined."""
 
 
-Basis = One | PiecesOf | PowerOf | LargestOf | Slot | Nowhere
+Basis = One | PiecesOf | PowerOf | LargestOf | Nowhere
 
 OTHER = object()
 """Stands for any value of a dimension that no case names."""
@@ -82,7 +81,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Normal:
-    """A weighted sum of basis functions and parts. Slots weigh by how often they occur."""
+    """A weighted sum of basis functions and parts."""
 
     weights: frozenset[tuple[Basis, Fraction]] = frozenset()
     parts: frozenset[Part] = frozenset()
@@ -92,9 +91,8 @@ UNDEFINED = Normal(frozenset({(Nowhere(), Fraction(1))}))
 
 
 def normal(form: Form, power: int) -> Normal:
-    """Return the normal form of a form."""
-    slots = [_single(slot, Fraction(form.slots.count(slot))) for slot in {*form.slots}]
-    return total([*(_of_term(term, power) for term in form.terms), *slots])
+    """Return the normal form of a form's loss; slots are compared apart."""
+    return total(_of_term(term, power) for term in form.terms)
 
 
 def total(normals: Iterable[Normal]) -> Normal:
@@ -245,29 +243,33 @@ def _without_common(dimension: str, branches: dict[object, Normal], default: Nor
     different = {value: form for value, form in branches.items() if form != default}
     if not different:
         return default
-    common = _common([*different.values(), default])
-    table = {value: _minus(form, common) for value, form in different.items()}
-    part = Part.of(dimension, table, _minus(default, common))
-    return Normal(_kept(common), frozenset({part}))
+    forms = [form for form in (*different.values(), default) if form != UNDEFINED]
+    common = _common(forms)
+    shared = frozenset.intersection(*(form.parts for form in forms))
+    table = {value: _minus(form, common, shared) for value, form in different.items()}
+    part = Part.of(dimension, table, _minus(default, common, shared))
+    return Normal(_kept(common), shared | {part})
 
 
 def _common(forms: list[Normal]) -> dict[Basis, Fraction]:
-    """Return the weights that every defined form holds at least."""
-    first, *others = [dict(form.weights) for form in forms if form != UNDEFINED] or [{}]
+    """Return the weights that every form holds at least."""
+    first, *others = [dict(form.weights) for form in forms]
     return {
         basis: min([weight, *(other.get(basis, Fraction(0)) for other in others)])
         for basis, weight in first.items()
     }
 
 
-def _minus(form: Normal, common: Mapping[Basis, Fraction]) -> Normal:
+def _minus(
+    form: Normal, common: Mapping[Basis, Fraction], shared: frozenset[Part] = frozenset()
+) -> Normal:
     if form == UNDEFINED:
         return form
     rest = dict(form.weights)
     for basis, weight in common.items():
         if weight:
             rest[basis] -= weight
-    return Normal(_kept(rest), form.parts)
+    return Normal(_kept(rest), form.parts - shared)
 
 
 def _add_parts(parts: list[Part]) -> Normal:

@@ -6,35 +6,38 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from perrecord.errors import AmountError, CurrencyError, InputError
-from perrecord.exact import Exact, rational
+from perrecord.exact import Exact, parameter
 from perrecord.policy import document, words
-from perrecord.policy.cases import Cases, Record
-from perrecord.policy.columns import Columns, Floats, losses_of_columns
+from perrecord.policy.cases import Cases, Record, as_record
 from perrecord.policy.compose import GroupBound, group_loss
 from perrecord.policy.dominate import is_below
 from perrecord.policy.extremes import minimum, supremum
 from perrecord.policy.normal import Normal, normal
 from perrecord.policy.slots import Slot, any_of
-from perrecord.policy.split import Scheme, Split, SplitBy, positive_threshold
+from perrecord.policy.split import Scheme, Split, SplitBy, measure_name, positive_threshold
 from perrecord.policy.terms import (
     Constant,
     Currency,
     ExactLoss,
     Form,
+    Guard,
     Largest,
-    Part,
     Piecewise,
     SplitLoss,
     Term,
     add,
     evaluate,
+    every_slot,
     has_slots,
     scale,
     slots_of,
 )
+
+if TYPE_CHECKING:
+    from perrecord.policy.columns import Columns, Floats
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,7 +67,15 @@ class Policy:
     @classmethod
     def zero(cls, currency: Currency = Currency.RHO) -> "Policy":
         """Return the policy of a release that reads no data."""
+        if not isinstance(currency, Currency):
+            raise InputError(f"the currency is {currency!r}; expected Currency.RHO or .EPSILON.")
         return cls(currency, Form())
+
+    @classmethod
+    def total(cls, policies: Iterable["Policy"]) -> "Policy":
+        """Return the sum of many policies in one go: sequential composition (T4)."""
+        every = list(policies)
+        return cls(_common_currency(every), add(policy.form for policy in every))
 
     @classmethod
     def constant(cls, rho: Exact | None = None, *, epsilon: Exact | None = None) -> "Policy":
@@ -101,7 +112,8 @@ class Policy:
         Fraction(9, 40)
         """
         currency, amount = _amount(rho, epsilon)
-        return _of(currency, ExactLoss(amount, measure, positive_threshold(measure, threshold)))
+        limit = positive_threshold(measure, threshold)
+        return _of(currency, ExactLoss(amount, measure_name(measure), limit))
 
     @classmethod
     def largest(cls, *policies: "Policy") -> "Policy":
@@ -133,11 +145,9 @@ class Policy:
         >>> policy.loss({"sector": "farm"})
         Fraction(1, 2)
         """
-        everyone = [*cases.values(), *([] if default is None else [default])]
-        forms = {key: policy.form for key, policy in cases.items()}
-        currency = _common_currency(everyone)
-        table = Cases.of(dimensions, forms, None if default is None else default.form)
-        return _of(currency, Piecewise(table))
+        table = Cases.of(dimensions, cases, default)
+        currency = _common_currency(table.values())
+        return _of(currency, Piecewise(table.map(lambda policy: policy.form)))
 
     @classmethod
     def personalised(
@@ -189,22 +199,26 @@ class Policy:
 
     def loss(self, record: Record) -> Fraction:
         """Return P(r), exactly."""
-        return evaluate(self.form, record, self.currency.power)
+        return evaluate(self.form, as_record(record), self.currency.power)
 
     def delta(self, record: Record) -> Fraction:
         """Return delta(r), rounded up: 0 unless keys are selected (T9)."""
-        return any_of(slot.delta(slot.pieces(record)) for slot, _ in slots_of(self.form, record))
+        record = as_record(record)
+        return any_of(slot.delta(slot.pieces(record)) for _, slot in slots_of(self.form, record))
 
-    def losses(self, columns: Columns) -> Floats:
+    def losses(self, columns: "Columns") -> "Floats":
         """Return P(r) of every row of numpy or Arrow columns, as float64 rounded up.
 
-        Never below the exact loss, and above it by less than one part in 2^40.
+        Never below the exact loss, and above it by less than one part in 2^40 for policies of up
+        to 4,000 terms.
         """
+        from perrecord.policy.columns import losses_of_columns  # noqa: PLC0415 - Arrow loads slowly
+
         return losses_of_columns(self.form, columns, self.currency.power)
 
     def group_loss(self, records: Iterable[Record], bound: GroupBound = "tight") -> Fraction:
         """Return the loss of several records changed together (T7); epsilons simply add (T16)."""
-        losses = [self.loss(record) for record in records]
+        losses = [self.loss(record) for record in _several(records)]
         if self.currency is Currency.EPSILON:
             return sum(losses, Fraction(0))
         return group_loss(losses, bound)
@@ -212,16 +226,16 @@ class Policy:
     def group_delta(self, records: Iterable[Record]) -> Fraction:
         """Return the delta of several records changed together, rounded up (T9).
 
-        The same slot in several parts of a piecewise policy may stand for one selection over all
-        of them or for one in each; the larger of the two deltas is given.
+        Each slot is one selection on the records of its part; a group's pieces add up within each
+        of its keys.
         """
-        runs: dict[tuple[Slot, int], dict[Part, list[Record]]] = {}
-        for record in records:
-            seen: Counter[Slot] = Counter()
-            for slot, part in slots_of(self.form, record):
-                runs.setdefault((slot, seen[slot]), {}).setdefault(part, []).append(record)
-                seen[slot] += 1
-        return any_of(_run_delta(slot, list(parts.values())) for (slot, _), parts in runs.items())
+        runs: dict[tuple[Guard, Slot, int], list[Record]] = {}
+        for record in map(as_record, _several(records)):
+            seen: Counter[tuple[Guard, Slot]] = Counter()
+            for run in slots_of(self.form, record):
+                runs.setdefault((*run, seen[run]), []).append(record)
+                seen[run] += 1
+        return any_of(slot.delta_of_group(members) for (_, slot, _), members in runs.items())
 
     def substitution_loss(self, record: Record, other: Record) -> Fraction:
         """Return the loss when one record is replaced by another (T20)."""
@@ -243,8 +257,13 @@ class Policy:
 
     @cached_property
     def normal(self) -> Normal:
-        """The normal form that equality and `is_below` work on."""
+        """The normal form of the loss, which equality and `is_below` work on."""
         return normal(self.form, self.currency.power)
+
+    @cached_property
+    def slots(self) -> Counter[tuple[Guard, Slot]]:
+        """The key selections, each with the conditions on the records that take part."""
+        return Counter(every_slot(self.form))
 
     def is_below(self, other: "Policy") -> bool:
         """Tell whether P(r) <= other(r) for EVERY possible record (T4).
@@ -259,6 +278,8 @@ class Policy:
         False
         """
         self._same_currency(other, "compare")
+        if not self.slots <= other.slots:
+            return False
         return is_below(self.normal, other.normal, self.currency.power)
 
     def __add__(self, other: "Policy") -> "Policy":
@@ -284,12 +305,21 @@ class Policy:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Policy):
             return NotImplemented
-        return self.currency is other.currency and self.normal == other.normal
+        return (
+            self.currency is other.currency
+            and self.normal == other.normal
+            and self.slots == other.slots
+        )
 
     def __hash__(self) -> int:
         return hash((self.currency, self.normal))
 
     def _same_currency(self, other: "Policy", verb: str) -> None:
+        if not isinstance(other, Policy):
+            raise InputError(
+                f"cannot {verb} a policy and a {type(other).__name__}; for a plain amount write "
+                'Policy.constant("0.1").'
+            )
         if self.currency is not other.currency:
             raise CurrencyError(
                 f"cannot {verb} a policy in {self.currency.value} and one in "
@@ -331,11 +361,6 @@ def _of(currency: Currency, term: Term) -> Policy:
     return Policy(currency, Form((term,)))
 
 
-def _run_delta(slot: Slot, parts: list[list[Record]]) -> Fraction:
-    together = slot.delta_of_group([record for part in parts for record in part])
-    return max(together, any_of(slot.delta_of_group(part) for part in parts))
-
-
 def _amount(rho: Exact | None, epsilon: Exact | None) -> tuple[Currency, Fraction]:
     if (rho is None) == (epsilon is None):
         raise AmountError(
@@ -348,10 +373,19 @@ def _amount(rho: Exact | None, epsilon: Exact | None) -> tuple[Currency, Fractio
 
 
 def _not_negative(value: object, what: str) -> Fraction:
-    amount = rational(value, what)
+    amount = parameter(value, what)
     if amount < 0:
         raise AmountError(f"{what} is {value}; expected a number that is not negative.")
     return amount
+
+
+def _several(records: Iterable[Record]) -> Iterable[Record]:
+    if isinstance(records, str | Mapping) or not isinstance(records, Iterable):
+        raise InputError(
+            f"the records are a {type(records).__name__}; expected a list of records, such as "
+            "[first, second]."
+        )
+    return records
 
 
 def _scheme(split: object) -> Scheme:

@@ -12,10 +12,10 @@ from fractions import Fraction
 from functools import lru_cache
 
 from perrecord.errors import AmountError, InputError
-from perrecord.exact import Exact, rational
+from perrecord.exact import Exact, parameter, round_up
 from perrecord.laws import DiscreteGaussian
-from perrecord.policy.cases import Record, missing_field
-from perrecord.policy.split import Scheme
+from perrecord.policy.cases import Record, dimension
+from perrecord.policy.split import Scheme, Split, SplitBy
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +37,16 @@ class Slot:
         delta: Exact | None,
     ) -> "Slot":
         """Build from tau itself, or from the delta that an unsplit record is promised."""
-        amount = rational(rho, "the rho of a key selection")
+        amount = parameter(rho, "the rho of a key selection")
         if amount <= 0:
             raise AmountError(f"the rho of a key selection is {rho}; expected a number above 0.")
-        names = (keys,) if isinstance(keys, str) else tuple(keys)
-        if not names:
+        names = (
+            (keys,) if isinstance(keys, str) else tuple(keys if isinstance(keys, Iterable) else ())
+        )
+        if not names or not all(isinstance(name, str) and name for name in names):
             raise InputError('a key selection names no key; give the columns, such as ["county"].')
+        if split is not None and not isinstance(split, Split | SplitBy):
+            raise InputError(f"the split is a {type(split).__name__}; expected a Split or None.")
         if (threshold is None) == (delta is None):
             raise InputError(
                 "a key selection takes either threshold=13 or delta='1e-6', one of the two."
@@ -69,23 +73,17 @@ class Slot:
         """
         totals: Counter[tuple[object, ...]] = Counter()
         for record in records:
-            totals[tuple(self._key(record, name) for name in self.keys)] += self.pieces(record)
+            key = tuple((type(part), part) for part in (dimension(record, n) for n in self.keys))
+            totals[key] += self.pieces(record)
         return any_of(self.delta(pieces) for pieces in totals.values())
-
-    @staticmethod
-    def _key(record: Record, name: str) -> object:
-        try:
-            return record[name]
-        except KeyError:
-            raise missing_field("dimension", name, record) from None
 
 
 def any_of(deltas: Iterable[Fraction]) -> Fraction:
-    """Return 1 - prod(1 - delta): how deltas of independent selections compose (T4)."""
-    survives = Fraction(1)
+    """Return 1 - prod(1 - delta), rounded up: how deltas of selections compose (T4)."""
+    total = Fraction(0)
     for delta in deltas:
-        survives *= 1 - delta
-    return 1 - survives
+        total = round_up(total + delta - total * delta) if total else delta
+    return min(total, Fraction(1))
 
 
 @lru_cache(maxsize=4096)

@@ -5,12 +5,13 @@ m(r) = max(1, max over the scheme's measures a of ceil(|r(a)| / T(a))).
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from perrecord.errors import InputError, ThresholdError
-from perrecord.exact import Exact, ceil_div, rational, text
-from perrecord.policy.cases import Cases, Record, missing_field
+from perrecord.errors import InputError, ThresholdError, listing, suggestion
+from perrecord.exact import Exact, ceil_div, parameter, rational, text, whole
+from perrecord.policy.cases import Cases, Record, as_record, missing_field
 
 _MOST_ROWS = 1_000_000
 
@@ -35,12 +36,23 @@ class Split:
     cap: int | None
 
     def __init__(self, thresholds: Mapping[str, Exact] | None = None, /, **named: Exact) -> None:
-        given: dict[str, Exact] = {**(thresholds or {}), **named}
+        first = {} if thresholds is None else thresholds
+        if not isinstance(first, Mapping):
+            raise ThresholdError(
+                f"the thresholds are a {type(first).__name__}; name the measures, such as "
+                "Split(employees=50)."
+            )
+        twice = sorted(first.keys() & named.keys())
+        if twice:
+            raise ThresholdError(f"the scheme names {listing(twice)} twice; name each once.")
+        given: dict[str, Exact] = {**first, **named}
         if not given:
             raise ThresholdError(
                 "the scheme names no measure; give at least one, such as Split(employees=50)."
             )
-        checked = sorted((name, positive_threshold(name, value)) for name, value in given.items())
+        checked = sorted(
+            [(measure_name(name), positive_threshold(name, given[name])) for name in given]
+        )
         object.__setattr__(self, "thresholds", tuple(checked))
         object.__setattr__(self, "cap", None)
 
@@ -62,13 +74,14 @@ class Split:
 
         Several dimensions: `Split.by(("state", "industry"), {("TX", "Mining"): ...})`.
         """
-        for scheme in (*cases.values(), *(() if default is None else (default,))):
+        table = Cases.of(dimensions, cases, default)
+        for scheme in table.values():
             if not isinstance(scheme, Split | SplitBy):
                 raise InputError(
                     f"a case of Split.by is a {type(scheme).__name__}; expected a Split, "
                     'such as {"Mining": Split(employees=50)}.'
                 )
-        return SplitBy(Cases.of(dimensions, cases, default))
+        return SplitBy(table)
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -77,7 +90,13 @@ class Split:
 
     def threshold(self, measure: str) -> Fraction:
         """Return the threshold of one measure."""
-        return dict(self.thresholds)[measure]
+        known = dict(self.thresholds)
+        if measure not in known:
+            raise ThresholdError(
+                f"the scheme has no threshold for {measure!r}. It has {listing(known)}."
+                f"{suggestion(str(measure), known)}"
+            )
+        return known[measure]
 
     def capped(self, pieces: int) -> "Split":
         """Return the scheme with at most this many pieces; values beyond are clamped (T3).
@@ -85,14 +104,15 @@ class Split:
         Wherever split rows are written out a cap is needed, so that one giant cannot exhaust
         memory. It is public, like a threshold, and bounds the loss.
         """
-        if isinstance(pieces, bool) or not isinstance(pieces, int) or pieces < 1:
+        if whole(pieces, "the cap") < 1:
             raise ThresholdError(f"the cap is {pieces!r}; expected a whole number of at least 1.")
         capped = Split(dict(self.thresholds))
-        object.__setattr__(capped, "cap", pieces)
+        object.__setattr__(capped, "cap", whole(pieces, "the cap"))
         return capped
 
     def pieces(self, record: Record) -> int:
         """Return m(r), the number of pieces the record is split into."""
+        record = as_record(record)
         most = 1
         for name, threshold in self.thresholds:
             value = measure(record, name)
@@ -116,6 +136,7 @@ class Split:
         {'id': 7, 'employees': 5}
         {'id': 7, 'employees': 2}
         """
+        record = as_record(record)
         count = self.pieces(record)
         if count > _MOST_ROWS:
             raise ThresholdError(
@@ -149,11 +170,12 @@ class SplitBy:
 
     def at(self, record: Record) -> Split:
         """Return the plain scheme that applies to the record."""
+        record = as_record(record)
         return self.cases.at(record).at(record)
 
     def pieces(self, record: Record) -> int:
         """Return m(r), the number of pieces the record is split into."""
-        return self.cases.at(record).pieces(record)
+        return self.at(record).pieces(record)
 
     def rows(self, record: Record) -> list[dict[str, Any]]:
         """Return the pieces as rows, as `Split.rows` does."""
@@ -178,19 +200,31 @@ Scheme = Split | SplitBy
 
 
 def measure(record: Record, name: str) -> int | Fraction | None:
-    """Return a record's measure exactly; None (NULL) stays None and counts as 0 in sums (T15)."""
+    """Return a record's measure exactly; None (NULL) stays None and counts as 0 in sums (T15).
+
+    A Decimal that is NaN or infinite is taken as NULL, here as in every engine.
+    """
     try:
         value = record[name]
     except KeyError:
         raise missing_field("measure", name, record) from None
-    if value is None or type(value) is int:
+    if type(value) is int or value is None:
         return value
+    if isinstance(value, Decimal) and not value.is_finite():
+        return None
     return rational(value, f"the record's measure {name!r}")
+
+
+def measure_name(name: object) -> str:
+    """Return the name of a measure, or explain why it is none."""
+    if not isinstance(name, str) or not name:
+        raise ThresholdError(f"the measure is {name!r}; expected the name of a column.")
+    return name
 
 
 def positive_threshold(name: str, value: object) -> Fraction:
     """Return the threshold exactly, or explain why it is none."""
-    threshold = rational(value, f"the threshold of {name!r}")
+    threshold = parameter(value, f"the threshold of {measure_name(name)!r}")
     if threshold <= 0:
         raise ThresholdError(
             f"the threshold of {name!r} is {value}; expected a number above 0: "

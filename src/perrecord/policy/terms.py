@@ -16,7 +16,8 @@ from enum import Enum
 from fractions import Fraction
 from typing import assert_never
 
-from perrecord.policy.cases import Cases, Record
+from perrecord.errors import InternalError
+from perrecord.policy.cases import Cases, Record, TaggedKey
 from perrecord.policy.slots import Slot
 from perrecord.policy.split import Scheme, measure
 
@@ -102,18 +103,51 @@ def evaluate(form: Form, record: Record, power: int) -> Fraction:
     return total
 
 
-Part = tuple[int, ...]
-"""Which part of a piecewise policy a slot stands in, from the outside in."""
+Condition = tuple[tuple[str, ...], TaggedKey | frozenset[TaggedKey]]
+"""Dimensions, and the key that they must equal or the keys that they must not."""
+
+Guard = frozenset[Condition]
+"""All conditions that a record must meet to take part in a key selection."""
 
 
-def slots_of(form: Form, record: Record, part: Part = ()) -> Iterator[tuple[Slot, Part]]:
-    """Yield the key selections that the record takes part in, with where each one stands."""
+def slots_of(form: Form, record: Record) -> Iterator[tuple[Guard, Slot]]:
+    """Yield the key selections that the record takes part in.
+
+    Each (guard, slot) is one run, on the records that meet the guard.
+    """
     for slot in form.slots:
-        yield slot, part
+        yield frozenset(), slot
     for term in form.terms:
         if isinstance(term, Piecewise):
-            chosen = term.cases.at(record)
-            yield from slots_of(chosen, record, (*part, id(chosen)))
+            key, part = term.cases.locate(record)
+            condition = _condition(term.cases, key)
+            for guard, slot in slots_of(part, record):
+                yield guard | {condition}, slot
+
+
+def every_slot(form: Form) -> Iterator[tuple[Guard, Slot]]:
+    """Yield every key selection with its guard, whichever records take part."""
+    for slot in form.slots:
+        yield frozenset(), slot
+    for term in form.terms:
+        if isinstance(term, Piecewise):
+            parts: list[tuple[TaggedKey | None, Form]] = [*term.cases.tagged_items()]
+            if term.cases.default is not None:
+                parts.append((None, term.cases.default))
+            for key, part in parts:
+                if has_slots(part):
+                    condition = _condition(term.cases, key)
+                    yield from ((guard | {condition}, slot) for guard, slot in every_slot(part))
+
+
+def _condition(cases: Cases[Form], key: TaggedKey | None) -> Condition:
+    """Return the condition of a case, its dimensions in alphabetical order."""
+    order = sorted(range(len(cases.dimensions)), key=lambda index: cases.dimensions[index])
+    names = tuple(cases.dimensions[index] for index in order)
+    if key is not None:
+        return names, tuple(key[index] for index in order)
+    others = (tuple(known[index] for index in order) for known, _ in cases.tagged_items())
+    return names, frozenset(others)
 
 
 def has_slots(form: Form) -> bool:
@@ -128,40 +162,44 @@ def has_slots(form: Form) -> bool:
 
 def add(forms: Iterable[Form]) -> Form:
     """Return the sum of forms, like terms gathered."""
-    terms: list[Term] = []
+    terms: dict[object, Term] = {}
     slots: list[Slot] = []
     for form in forms:
         slots.extend(form.slots)
         for term in form.terms:
-            _gather(terms, term)
-    return Form(tuple(terms), tuple(slots))
+            kind = _kind(term)
+            terms[kind] = _together(terms[kind], term) if kind in terms else term
+    return Form(tuple(terms.values()), tuple(slots))
 
 
-def _gather(terms: list[Term], term: Term) -> None:
-    for index, known in enumerate(terms):
-        together = _together(known, term)
-        if together is not None:
-            terms[index] = together
-            return
-    terms.append(term)
+def _kind(term: Term) -> object:
+    """Return what two terms must share to be written as one."""
+    match term:
+        case Constant():
+            return Constant
+        case SplitLoss(_, split):
+            return split
+        case ExactLoss(_, name, threshold):
+            return name, threshold
+        case Piecewise(cases) if not has_slots(Form((term,))):  # merging would split its runs
+            return Piecewise, cases.dimensions
+        case Piecewise() | Largest():
+            return object()
 
 
-def _together(first: Term, second: Term) -> Term | None:
-    """Return one term for the sum of two, where they are of the same kind."""
+def _together(first: Term, second: Term) -> Term:
+    """Return one term for the sum of two of the same kind."""
     match first, second:
         case Constant(a), Constant(b):
             return Constant(a + b)
-        case SplitLoss(a, scheme), SplitLoss(b, other) if scheme == other:
-            return SplitLoss(a + b, scheme)
-        case ExactLoss(a, name, at), ExactLoss(b, other_name, other_at) if (name, at) == (
-            other_name,
-            other_at,
-        ):
-            return ExactLoss(a + b, name, at)
-        case Piecewise(cases), Piecewise(others) if cases.dimensions == others.dimensions:
+        case SplitLoss(a, split), SplitLoss(b):
+            return SplitLoss(a + b, split)
+        case ExactLoss(a, name, threshold), ExactLoss(b):
+            return ExactLoss(a + b, name, threshold)
+        case Piecewise(cases), Piecewise(others):
             return Piecewise(cases.merge(others, lambda a, b: add((a, b))))
         case _:
-            return None
+            raise InternalError("Two terms of different kinds were added into one.")
 
 
 def scale(form: Form, factor: Fraction) -> Form:

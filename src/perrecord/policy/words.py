@@ -1,6 +1,6 @@
 """A policy in words: plain English, one line of formula, LaTeX."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeVar, assert_never
 
@@ -18,6 +18,7 @@ from perrecord.policy.terms import (
     Piecewise,
     SplitLoss,
     Term,
+    every_slot,
 )
 
 V = TypeVar("V")
@@ -165,7 +166,7 @@ def latex(form: Form, currency: Currency) -> str:
     """Return P(r) as a LaTeX formula; m_s is the number of pieces under scheme s."""
     names: dict[Scheme, str] = {}
     lines = [rf"P(r) &= {_latex_sum(form, currency, names)}"]
-    slots = list(_every_slot(form))
+    slots = [slot for _, slot in every_slot(form)]
     if slots:
         lines.append(r"\delta(r) &= 1 - \textstyle\prod_i (1 - \delta_i(r))")
     for index, slot in enumerate(slots, 1):
@@ -175,14 +176,6 @@ def latex(form: Form, currency: Currency) -> str:
         lines.append(rf"\delta_{{{index}}}(r) &= {chance}, \quad {noise}")
     lines += [f"{symbol}(r) &= {_latex_split(split)}" for split, symbol in names.items()]
     return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
-
-
-def _every_slot(form: Form) -> Iterator[Slot]:
-    yield from form.slots
-    for term in form.terms:
-        if isinstance(term, Piecewise):
-            for part in term.cases.values():
-                yield from _every_slot(part)
 
 
 def _latex_sum(form: Form, currency: Currency, names: dict[Scheme, str]) -> str:
