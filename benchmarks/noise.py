@@ -1,0 +1,172 @@
+"""Time exact noise side by side with its peers, in one run, and say which goals are met.
+
+    python benchmarks/noise.py [--seconds 1] [--write]
+
+Tumult Core and PyDP are installed by name into environments of their own under `.venv/peers`.
+Every figure comes from its own process, bound to one core. With `--write` the table is also
+kept in `benchmarks/noise.md`.
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import venv
+from pathlib import Path
+from typing import NamedTuple
+
+HERE = Path(__file__).resolve().parent
+PEERS = HERE.parent / ".venv" / "peers"
+WORKER = HERE / "noise_workers.py"
+RESULTS = HERE / "noise.md"
+
+INSTALLED_APART = {"tumult": "tmlt.core", "pydp": "python-dp"}
+NAMES = ("perrecord", "opendp", "tumult", "pydp", "numpy")
+SIGMAS = ("0.7", "35.4", "3500", "3500000")
+SIZES = (10**3, 10**5, 10**6, 10**7)
+FEW = 100
+
+
+class Task(NamedTuple):
+    """What one process is asked to measure."""
+
+    name: str
+    kind: str
+    sigma: str
+    size: int
+
+
+class Figure(NamedTuple):
+    """What one process measured."""
+
+    draws: int
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Draws per second."""
+        return self.draws / self.seconds
+
+
+def interpreter(name: str) -> Path | str:
+    """Return the Python that has this library, installing it if need be, or why there is none."""
+    if name not in INSTALLED_APART:
+        return Path(sys.executable)
+    home = PEERS / name
+    python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
+    if not python.exists():
+        venv.create(home, with_pip=True)
+    command = [str(python), "-m", "pip", "install", "--quiet", INSTALLED_APART[name]]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    if done.returncode:
+        errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+        return errors[-1] if errors else "ERROR: pip failed"
+    return python
+
+
+def measure(python: Path | str, task: Task, seconds: float) -> Figure | None:
+    """Return the figure of one process, or None where the library cannot be run."""
+    if isinstance(python, str):
+        return None
+    command = [str(python), str(WORKER), *map(str, task), str(seconds)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    if done.returncode:
+        print(f"{task.name}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+        return None
+    result = json.loads(done.stdout.splitlines()[-1])
+    return Figure(result["draws"], result["seconds"])
+
+
+def report(seconds: float) -> str:
+    """Return the whole comparison as Markdown."""
+    pythons = {name: interpreter(name) for name in NAMES}
+    load_before = load()
+    lines = ["# Noise, measured side by side", "", machine(), ""]
+    lines += [
+        "Million draws a second on one core, tables and memory warm. `× OpenDP` and `× numpy` are",
+        "perrecord's rate divided by theirs in this run. OpenDP, Tumult Core and PyDP are timed on",
+        "at most 100,000, 2,000 and 500,000 draws a call.",
+        "",
+        "| sigma | n | perrecord | OpenDP | Tumult Core | PyDP | numpy | × OpenDP | × numpy |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    to_opendp, to_numpy = [], []
+    for sigma in SIGMAS:
+        for size in SIZES:
+            found = {
+                name: measure(pythons[name], Task(name, "steady", sigma, size), seconds)
+                for name in NAMES
+            }
+            ratios = [ratio(found["perrecord"], found[peer]) for peer in ("opendp", "numpy")]
+            if size >= 10**6:
+                to_opendp.append(ratios[0])
+                to_numpy.append(ratios[1])
+            cells = [shown(found[name]) for name in NAMES]
+            row = [sigma, f"{size:,}", *cells, f"{ratios[0]:,.0f}", f"{ratios[1]:.2f}"]
+            lines.append("| " + " | ".join(row) + " |")
+            print(lines[-1], file=sys.stderr)
+    lines += ["", f"{FEW} draws including the set-up of a new sigma, milliseconds:", ""]
+    lines += ["| sigma | perrecord | OpenDP | × OpenDP |", "|---|---|---|---|"]
+    few = []
+    for sigma in SIGMAS:
+        ours, theirs = (
+            measure(pythons[name], Task(name, "fresh", sigma, FEW), seconds)
+            for name in ("perrecord", "opendp")
+        )
+        few.append(ratio(ours, theirs))
+        times = [f"{figure.seconds * 1e3:.2f}" if figure else "-" for figure in (ours, theirs)]
+        lines.append(f"| {sigma} | {times[0]} | {times[1]} | {few[-1]:.1f} |")
+    lines += ["", "| goal | worst in this run | met |", "|---|---|---|"]
+    lines += [
+        goal("at least 300 times OpenDP for n of 10^6 and more", min(to_opendp), 300),
+        goal("at least a third of numpy's float normal there", min(to_numpy), 1 / 3),
+        goal("no slower than OpenDP for 100 draws of a new sigma", min(few), 1),
+        "",
+    ]
+    lines += [
+        f"{name}: not measured. {why}" for name, why in pythons.items() if isinstance(why, str)
+    ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def ratio(ours: Figure | None, theirs: Figure | None) -> float:
+    """Return how many times as fast we are, NaN where somebody could not run."""
+    return ours.rate / theirs.rate if ours and theirs else float("nan")
+
+
+def shown(figure: Figure | None) -> str:
+    """Return the rate in millions a second, three digits."""
+    return f"{figure.rate / 1e6:.3g}" if figure else "-"
+
+
+def goal(text: str, worst: float, least: float) -> str:
+    """Return one line of the table of goals."""
+    return f"| {text} | {worst:.3g} | {'yes' if worst >= least else 'NO'} |"
+
+
+def load() -> str:
+    """Return the load of the last minute: above 1, others were at work and figures suffer."""
+    return f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
+
+
+def machine() -> str:
+    """Return what the figures were measured on."""
+    return f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}."
+
+
+def main() -> None:
+    """Run everything and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=1.0, help="time for each figure")
+    parser.add_argument("--write", action="store_true", help="keep the table in noise.md")
+    options = parser.parse_args()
+    text = report(options.seconds)
+    print(text, end="")
+    if options.write:
+        RESULTS.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""The noise itself: discrete Gaussian and discrete Laplace, and a Gaussian's upper tail.
+
+These are what the rest of perrecord calls. Users reach noise through a session or a release,
+which charge for it first.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from perrecord.errors import InputError
+from perrecord.exact import Exact, whole
+from perrecord.laws import DiscreteGaussian, DiscreteLaplace
+from perrecord.noise.bits import BitSource, system_bits
+from perrecord.noise.blocks import Blocks, Integers, draw_many
+from perrecord.noise.buckets import buckets
+from perrecord.noise.potential import Potential
+from perrecord.noise.uniform import CERTAIN, Certainty
+
+_WORTH_A_TABLE = 1 << 13
+"""Once a law has been asked for so many values in all, its table is built and kept."""
+
+_FITS = 1 << 61
+
+
+def discrete_gaussian(
+    sigma_squared: Exact,
+    size: int,
+    *,
+    _bits: BitSource | None = None,
+    _certainty: Certainty = CERTAIN,
+) -> Integers:
+    """Return `size` independent integers with Pr[Z = z] proportional to exp(-z^2/(2 sigma^2)).
+
+    Exactly so: no probability is rounded (docs/noise.md). They are int64, or Python ints in an
+    object array when sigma is so large (about 2^53) that values could exceed 2^62. Adding them
+    to an answer of sensitivity D costs D^2 / (2 sigma^2) zCDP (T11).
+
+    >>> discrete_gaussian("0.5", 3).dtype
+    dtype('int64')
+    """
+    potential = Potential.gaussian(DiscreteGaussian(sigma_squared).sigma_squared)
+    return _symmetric(potential, count_of(size), _bits, _certainty)
+
+
+def discrete_laplace(
+    scale: Exact,
+    size: int,
+    *,
+    _bits: BitSource | None = None,
+    _certainty: Certainty = CERTAIN,
+) -> Integers:
+    """Return `size` independent integers with Pr[Z = z] proportional to exp(-|z|/scale), exactly.
+
+    Adding them to an answer of sensitivity D costs D / scale of pure epsilon (T16).
+
+    >>> len(discrete_laplace("10", 5))
+    5
+    """
+    potential = Potential.laplace(DiscreteLaplace(scale).scale)
+    return _symmetric(potential, count_of(size), _bits, _certainty)
+
+
+def discrete_gaussian_each(
+    sigma_squared: Sequence[Exact],
+    *,
+    _bits: BitSource | None = None,
+    _certainty: Certainty = CERTAIN,
+) -> Integers:
+    """Return one discrete Gaussian for each sigma^2: many different ones, a few cells each.
+
+    >>> discrete_gaussian_each(["0.5", "1e6", "1/3"]).shape
+    (3,)
+    """
+    # Equal numbers of different types stay apart, so that none escapes the check of its type.
+    index: dict[tuple[type, Exact], int] = {}
+    which = [index.setdefault((type(each), each), len(index)) for each in sigma_squared]
+    laws = [
+        Blocks.of(Potential.gaussian(DiscreteGaussian(each).sigma_squared), both_sides=True)
+        for _, each in index
+    ]
+    source = _bits or system_bits()
+    return draw_many(laws, np.array(which, dtype=np.intp), source, _certainty)
+
+
+def gaussian_tail(
+    sigma_squared: Exact,
+    at_least: int,
+    size: int,
+    *,
+    _bits: BitSource | None = None,
+    _certainty: Certainty = CERTAIN,
+) -> Integers:
+    """Return `size` independent discrete Gaussians given that each is `at_least` this (T9).
+
+    As fast for a threshold that one value in 10^300 passes as for one that half of them pass.
+
+    >>> bool((gaussian_tail("5", 13, 1000) >= 13).all())
+    True
+    """
+    law = Potential.gaussian(DiscreteGaussian(sigma_squared).sigma_squared)
+    start, count = whole(at_least, "the threshold"), count_of(size)
+    if start > 0:
+        beyond = Blocks.of(law.beyond(start), both_sides=False)
+        which = np.zeros(count, dtype=np.intp)
+        values = draw_many([beyond], which, _bits or system_bits(), _certainty)
+        return (values if start < _FITS else values.astype(np.object_)) + start
+    kept: Integers = np.empty(0, dtype=np.int64)
+    while len(kept) < count:  # each try keeps half or more
+        tried = _symmetric(law, 2 * (count - len(kept)) + 8, _bits, _certainty)
+        kept = np.concatenate([kept, tried[tried >= start]])
+    return kept[:count]
+
+
+def count_of(size: object, what: str = "the number of draws") -> int:
+    """Return the size as an int of 0 or more."""
+    count = whole(size, what)
+    if count < 0:
+        raise InputError(f"{what} is {count}; expected 0 or more.")
+    return count
+
+
+@dataclass(slots=True)
+class _Demand:
+    """How many values of one law have been asked for; both are public."""
+
+    values: int = 0
+
+
+@lru_cache(maxsize=256)
+def _demand(_potential: Potential) -> _Demand:
+    return _Demand()
+
+
+def _symmetric(
+    potential: Potential, count: int, bits: BitSource | None, certainty: Certainty
+) -> Integers:
+    asked = count
+    if bits is None:  # a replayed source must meet the same path every time
+        demand = _demand(potential)
+        demand.values += count
+        asked = demand.values
+    table = buckets(potential, certainty) if asked >= _WORTH_A_TABLE else None
+    source = bits or system_bits()
+    if table is not None:
+        return table.draw(source, count)
+    law = Blocks.of(potential, both_sides=True)
+    return draw_many([law], np.zeros(count, dtype=np.intp), source, certainty)

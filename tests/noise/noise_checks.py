@@ -1,0 +1,124 @@
+"""What the statistical tests of noise share: one corrected p-value for a sample and a law.
+
+`p_value` returns a number that, for a sampler that is right, is below x with probability at most
+x (Bonferroni over the statistics inside). Every test states its own false-alarm rate; with the
+same function the deliberately broken samplers must be rejected.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from perrecord.laws import DiscreteGaussian, DiscreteLaplace
+from perrecord.noise.bits import BitSource
+
+FALSE_ALARM = 1e-7
+"""Of each quick test: a hundred of them alarm falsely once in a hundred thousand runs."""
+
+_BINS = 240
+_LEAST_EXPECTED = 20.0
+_MODULI = (2, 3, 4, 5, 7, 8, 10, 16, 25, 64, 100, 128, 256)
+
+
+class Replayed(BitSource):
+    """A seeded source: for tests that must reject, so that they never flicker."""
+
+    def __init__(self, seed: int) -> None:
+        self._generator = np.random.default_rng(seed)
+
+    def fill(self, buffer: NDArray[np.uint8]) -> None:
+        """Overwrite the buffer with bytes of numpy's generator."""
+        buffer[:] = np.frombuffer(self._generator.bytes(len(buffer)), dtype=np.uint8)
+
+
+def gaussian(sigma: str) -> DiscreteGaussian:
+    """Return the discrete Gaussian with this parameter sigma, an exact decimal."""
+    return DiscreteGaussian(Fraction(sigma) ** 2)
+
+
+def p_value(values: NDArray[np.int64], law: DiscreteGaussian | DiscreteLaplace) -> float:
+    """Return the least p-value of all statistics, times their number."""
+    every = [chi_square(values, law), *moments(values, law), *tails(values, law), zero(values, law)]
+    every += spread(values, law)
+    return min(1.0, len(every) * min(every))
+
+
+def chi_square(values: NDArray[np.int64], law: DiscreteGaussian | DiscreteLaplace) -> float:
+    """Return the p-value of Pearson's test on bins that cover all integers."""
+    width = float(law.variance()) ** 0.5
+    reach = int(6 * width) + 3
+    edges = np.unique(np.linspace(-reach, reach, _BINS).round().astype(np.int64))
+    above = np.array([float(law.tail(int(edge))) for edge in edges])
+    chances = np.concatenate([[1 - above[0]], above[:-1] - above[1:], [above[-1]]])
+    counts = np.bincount(np.searchsorted(edges, values, side="right"), minlength=len(chances))
+    return pearson(counts, chances)
+
+
+def pearson(counts: NDArray[np.int64], chances: NDArray[np.float64]) -> float:
+    """Return the p-value of Pearson's test, bins of small expectation merged into one."""
+    expected = counts.sum() * chances
+    small = expected < _LEAST_EXPECTED
+    if small.any():
+        counts = np.append(counts[~small], counts[small].sum())
+        expected = np.append(expected[~small], max(expected[small].sum(), 1e-300))
+        if expected[-1] < _LEAST_EXPECTED:  # too few for chi-square: an exact test of its own
+            rare = stats.binomtest(int(counts[-1]), int(counts.sum()), expected[-1] / counts.sum())
+            if len(counts) == 2:
+                return float(rare.pvalue)
+            common = pearson(counts[:-1], expected[:-1] / expected[:-1].sum())
+            return min(1.0, 2 * min(float(rare.pvalue), common))
+    statistic = float(((counts - expected) ** 2 / expected).sum())
+    return float(stats.chi2.sf(statistic, len(counts) - 1))
+
+
+def moments(values: NDArray[np.int64], law: DiscreteGaussian | DiscreteLaplace) -> list[float]:
+    """Return p-values of the mean and of the second moment."""
+    variance = float(law.variance())
+    fourth = _fourth_moment(law)
+    scaled = values / variance**0.5
+    mean = scaled.mean() * len(values) ** 0.5
+    second = (np.square(scaled).mean() - 1) / ((fourth / variance**2 - 1) / len(values)) ** 0.5
+    return [float(2 * stats.norm.sf(abs(score))) for score in (mean, second)]
+
+
+def tails(values: NDArray[np.int64], law: DiscreteGaussian | DiscreteLaplace) -> list[float]:
+    """Return p-values of how many values lie far out, on either side."""
+    p_values = []
+    for chance in ("1e-2", "1e-4", "1e-5"):
+        point = law.tail_point(chance)
+        exact = float(law.tail(point))
+        for count in ((values >= point).sum(), (values <= -point).sum()):
+            p_values.append(float(stats.binomtest(int(count), len(values), exact).pvalue))
+    return p_values
+
+
+def zero(values: NDArray[np.int64], law: DiscreteGaussian | DiscreteLaplace) -> float:
+    """Return the p-value of how many values are 0."""
+    count = int((values == 0).sum())
+    return float(stats.binomtest(count, len(values), float(law.pmf(0))).pvalue)
+
+
+def spread(values: NDArray[np.int64], law: DiscreteGaussian | DiscreteLaplace) -> list[float]:
+    """Return p-values of the remainders, which a wide Gaussian spreads evenly.
+
+    For sigma >= 2m the remainders modulo m are uniform within 2 exp(-8 pi^2) < 1e-33.
+    """
+    if isinstance(law, DiscreteLaplace):
+        return []
+    fitting = [m for m in _MODULI if 4 * m * m <= law.sigma_squared]
+    return [pearson(np.bincount(values % m, minlength=m), np.full(m, 1 / m)) for m in fitting]
+
+
+def _fourth_moment(law: DiscreteGaussian | DiscreteLaplace) -> float:
+    variance = float(law.variance())
+    if variance > 1e6:  # the lattice no longer shows
+        return (3.0 if isinstance(law, DiscreteGaussian) else 6.0) * variance**2
+    reach = int(60 * variance**0.5) + 10
+    points = np.arange(-reach, reach + 1, dtype=np.float64)
+    if isinstance(law, DiscreteGaussian):
+        weights = np.exp(-np.square(points) / (2 * float(law.sigma_squared)))
+    else:
+        weights = np.exp(-np.abs(points) / float(law.scale))
+    return float((points**4 * weights).sum() / weights.sum())

@@ -1,0 +1,75 @@
+"""Exact binomial counts, from five trials to 10^30 (false-alarm rate 1e-7 each)."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from noise_checks import FALSE_ALARM, pearson
+from scipy import stats
+
+from perrecord.laws import DiscreteGaussian, DiscreteLaplace
+from perrecord.noise import binomial, passing
+
+DRAWS = 1500
+
+
+@pytest.mark.parametrize(
+    ("trials", "chance"), [(1, "0.3"), (5, "1/2"), (12, "0.9"), (40, "0.01"), (900, "0.37")]
+)
+def test_small_binomials_follow_their_law(trials, chance):
+    """Chi-square against scipy's probabilities."""
+    law = stats.binom(trials, float(Fraction(chance)))
+    values = np.array([binomial(trials, chance) for _ in range(DRAWS)])
+    edges = np.unique(law.ppf(np.linspace(0.02, 0.98, 30))).astype(np.int64)
+    below = np.array([0.0, *law.cdf(edges), 1.0])
+    counts = np.bincount(np.searchsorted(edges, values, side="left"), minlength=len(edges) + 1)
+    chances = np.diff(below)
+    possible = chances > 0
+    assert counts[~possible].sum() == 0
+    assert pearson(counts[possible], chances[possible]) > FALSE_ALARM
+
+
+@pytest.mark.parametrize(
+    ("trials", "chance"), [(10**9, "1/2"), (10**9, "1e-4"), (10**18, "2/3"), (10**30, "1e-3")]
+)
+def test_huge_binomials_are_standard_normal_once_scaled(trials, chance):
+    """Kolmogorov-Smirnov against the limit, whose error here is far below what 1000 draws see."""
+    exact = Fraction(chance)
+    deviation = float(trials * exact * (1 - exact)) ** 0.5
+    scaled = [float(binomial(trials, chance) - trials * exact) / deviation for _ in range(1000)]
+    assert stats.kstest(scaled, "norm").pvalue > FALSE_ALARM
+
+
+def test_a_binomial_with_a_wrong_chance_is_rejected():
+    """The check can fail: a chance off by a thousandth shows at a million trials."""
+    scaled = [(binomial(10**6, "0.501") - 500_000) / 500 for _ in range(1000)]
+    assert stats.kstest(scaled, "norm").pvalue < FALSE_ALARM
+
+
+@pytest.mark.parametrize("at_least", [12, 3, 1, 0, -2])
+def test_how_many_pass_a_threshold(at_least):
+    """The number of empty cells above tau is binomial with the noise law's own tail (T9)."""
+    law, trials = DiscreteGaussian("5"), 10**8
+    chance = float(law.tail(at_least))
+    expected = trials * chance
+    values = np.array([passing(trials, law, at_least) for _ in range(400)], dtype=float)
+    score = (values.mean() - expected) / (expected * (1 - chance) / len(values)) ** 0.5
+    assert 2 * stats.norm.sf(abs(score)) > FALSE_ALARM
+    ratio = values.var(ddof=1) / (expected * (1 - chance))
+    tail = stats.chi2(len(values) - 1)
+    assert 2 * min(tail.sf(ratio * 399), tail.cdf(ratio * 399)) > FALSE_ALARM
+
+
+def test_thresholds_that_none_or_all_pass():
+    """Far out on either side the answer is certain, and still quick."""
+    assert passing(10**12, DiscreteGaussian("5"), 1000) == 0
+    assert passing(10**12, DiscreteGaussian("5"), -1000) == 10**12
+    assert passing(10**12, DiscreteLaplace("2"), 10**6) == 0
+    assert passing(0, DiscreteGaussian("5"), 3) == 0
+
+
+def test_certain_trials_need_no_randomness():
+    """Chances 0 and 1, and no trials at all."""
+    assert binomial(10, 0) == 0
+    assert binomial(10, 1) == 10
+    assert binomial(0, "0.5") == 0
