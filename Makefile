@@ -48,7 +48,7 @@ audit: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/policy.py
-	$(BIN)/python benchmarks/noise.py
+	$(BIN)/python benchmarks/noise.py --write
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .

@@ -126,6 +126,10 @@ def report(seconds: float) -> str:
         "",
     ]
     lines += [
+        f"Load of the machine: {load_before} before, {load()} after, of which 1 is this run.",
+        "",
+    ]
+    lines += [
         f"{name}: not measured. {why}" for name, why in pythons.items() if isinstance(why, str)
     ]
     return "\n".join(lines).rstrip() + "\n"

@@ -1,5 +1,8 @@
 """The noise laws against mpmath sums and OpenDP, far into the tail and for every width."""
 
+import os
+import signal
+import threading
 import warnings
 from fractions import Fraction
 
@@ -176,6 +179,30 @@ def test_extreme_quantiles_on_both_sides_mirror_each_other(sigma_squared):
     """Both ends are decided with relative precision, so 1e-900 is as quick as 1e-9."""
     law, tiny = DiscreteGaussian(sigma_squared), Fraction(1, 10**900)
     assert law.tail_point(1 - tiny) == 1 - law.tail_point(tiny) + 1
+
+
+def test_a_child_forked_in_the_middle_of_a_computation_is_not_stuck():
+    """Another thread holds the precision lock while the process forks; the child goes on."""
+    inside, done = threading.Event(), threading.Event()
+
+    def hold():
+        with precision(64):
+            inside.set()
+            done.wait()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    inside.wait()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # newer Pythons warn of forks beside threads
+        child = os.fork()
+    if child == 0:
+        signal.alarm(20)  # a child that waits for the lock is ended, and the test fails
+        os._exit(0 if DiscreteGaussian("5").tail(3).upper < 1 else 1)
+    _, status = os.waitpid(child, 0)
+    done.set()
+    holder.join()
+    assert status == 0
 
 
 def test_bad_parameters_are_refused():

@@ -5,6 +5,7 @@ contains the true result. `enclose` repeats a computation with more bits until t
 narrow as asked, so a caller never sees rounding error, only bounds.
 """
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,18 @@ _SMALLEST_EXPONENT = -(1 << 17)
 """Numbers below 2^-131072 are enclosed by [0, 2^-131072]: nobody can tell, and nobody can store."""
 
 _working = threading.RLock()
+_USUAL_BITS = ctx.prec
+
+
+def _start_afresh() -> None:
+    """In a forked child nobody holds the lock, and no computation is under way."""
+    global _working  # noqa: PLW0603 - a lock that another thread held would never be released
+    _working = threading.RLock()
+    ctx.prec = _USUAL_BITS
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_afresh)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """The certified comparisons: bounds hold, open words are settled, and nothing else changes."""
 
 import math
+import random
 from fractions import Fraction
 
 import mpmath
@@ -9,17 +10,17 @@ import pytest
 from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from noise_checks import FALSE_ALARM, Replayed, gaussian, p_value, pearson
 
 from perrecord.laws import DiscreteGaussian
 from perrecord.laws.enclosure import ball, precision
 from perrecord.noise import discrete_gaussian, discrete_gaussian_each, discrete_laplace
-from perrecord.noise.bernoulli import below_exp, exp_minus
+from perrecord.noise.bernoulli import FARTHEST, below_exp, exp_minus
 from perrecord.noise.bits import BitSource, system_bits
 from perrecord.noise.blocks import Blocks, _Columns
 from perrecord.noise.buckets import buckets
 from perrecord.noise.potential import Potential
 from perrecord.noise.uniform import MARGIN, Certainty, Uniform
+from tests.noise.checks import FALSE_ALARM, Replayed, gaussian, p_value, pearson
 
 UNIT = Fraction(1, 2**53)
 
@@ -342,3 +343,37 @@ def test_renyi_divergence_never_exceeds_the_gaussian_bound(sigma_squared, shift)
 def test_renyi_divergence_of_a_fractional_shift_does_exceed_it():
     """The check can fail: noise centred between two integers is not covered by the bound."""
     assert _renyi(mpmath.mpf(2), mpmath.mpf("0.5"), "0.1") > 2 * 0.25 / 0.2
+
+
+def _random_potential(source):
+    kind = source.random()
+    if kind < 0.3:
+        scale = Fraction(source.randint(1, 10 ** source.randint(1, 25)), source.randint(1, 10**6))
+        return Potential.laplace(scale)
+    width = Fraction(source.randint(1, 10 ** source.randint(1, 30)), source.randint(1, 10**12))
+    whole = Potential.gaussian(width)
+    return (
+        gaussian if kind < 0.7 else gaussian.beyond(source.randint(1, 10 ** source.randint(1, 15)))
+    )
+
+
+def test_the_exponent_of_blocks_stays_within_lemma_5():
+    """|t^ - t| exp(-min(t, t^)) against exact rationals: at most 536u, a quarter of the margin."""
+    source, worst = random.Random(5), 0.0
+    for _ in range(600):
+        law = Blocks.of(_random_potential(source), both_sides=source.random() < 0.5)
+        columns = _Columns.of([law])
+        fine, coarse = int(columns.fine[0]), columns.coarse[0]
+        for _ in range(20):
+            block = source.randint(0, FARTHEST - 1)
+            magnitude = (block << fine) + source.getrandbits(fine)
+            side = source.randint(0, 1) * law.both_sides
+            point = np.int64(magnitude + side) * columns.scale[0]
+            computed = (columns.quadratic[0] * point + columns.linear[0]) * point - block
+            near = Fraction(max(float(computed), 0.0))
+            value = (magnitude << coarse) | source.getrandbits(coarse)
+            exact = law.potential.at(value + 1 if side else value) - block
+            least = min(exact, near)
+            if least < 700:
+                worst = max(worst, float(abs(near - exact)) * math.exp(-float(least)) * 2.0**53)
+    assert 1 < worst < 536

@@ -1,6 +1,6 @@
 """Do the samplers draw from the laws they name, and would we notice if not?
 
-Quick form: 3 million draws each, false-alarm rate 1e-7 per test (`noise_checks.FALSE_ALARM`).
+Quick form: 3 million draws each, false-alarm rate 1e-7 per test (`checks.FALSE_ALARM`).
 Full form (`make audit`): 10^7 draws for 12 sigmas, family-wise false-alarm rate 1e-6.
 """
 
@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from noise_checks import FALSE_ALARM, Replayed, gaussian, p_value, pearson
 
 from perrecord.laws import DiscreteGaussian, DiscreteLaplace
 from perrecord.noise import (
@@ -21,6 +20,7 @@ from perrecord.noise.bits import system_bits
 from perrecord.noise.blocks import Blocks, draw_many
 from perrecord.noise.potential import Potential
 from perrecord.noise.samplers import _WORTH_A_TABLE
+from tests.noise.checks import FALSE_ALARM, Replayed, gaussian, p_value, pearson
 
 SIGMAS = ("0.3", "0.5", "0.7", "1", "2.5", "10", "35.4", "63.9", "64", "350", "3500", "3500000")
 DRAWS = 3_000_000

@@ -7,11 +7,11 @@ import warnings
 
 import numpy as np
 import pytest
-from noise_checks import FALSE_ALARM, pearson
 
 import perrecord.noise
 from perrecord.noise import bits, discrete_gaussian
 from perrecord.noise.bits import SystemBits, system_bits
+from tests.noise.checks import FALSE_ALARM, pearson
 
 BLOCK = 16
 

@@ -4,11 +4,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from noise_checks import FALSE_ALARM, pearson
 from scipy import stats
 
 from perrecord.laws import DiscreteGaussian, DiscreteLaplace
 from perrecord.noise import binomial, passing
+from tests.noise.checks import FALSE_ALARM, pearson
 
 DRAWS = 1500
 
