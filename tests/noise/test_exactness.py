@@ -352,9 +352,8 @@ def _random_potential(source):
         return Potential.laplace(scale)
     width = Fraction(source.randint(1, 10 ** source.randint(1, 30)), source.randint(1, 10**12))
     whole = Potential.gaussian(width)
-    return (
-        gaussian if kind < 0.7 else gaussian.beyond(source.randint(1, 10 ** source.randint(1, 15)))
-    )
+    start = source.randint(1, 10 ** source.randint(1, 15))
+    return whole if kind < 0.7 else whole.beyond(start)
 
 
 def test_the_exponent_of_blocks_stays_within_lemma_5():
