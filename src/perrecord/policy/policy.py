@@ -8,16 +8,17 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from perrecord.errors import AmountError, CurrencyError, InputError
-from perrecord.exact import Exact, parameter
+from perrecord.errors import CurrencyError, InputError
+from perrecord.exact import Exact
 from perrecord.policy import document, words
 from perrecord.policy.cases import Cases, Record, as_record
 from perrecord.policy.compose import GroupBound, group_loss
 from perrecord.policy.dominate import is_below
 from perrecord.policy.extremes import minimum, supremum
+from perrecord.policy.inputs import amount_of, not_negative, scheme_of, several
 from perrecord.policy.normal import Normal, normal
 from perrecord.policy.slots import Slot, any_of
-from perrecord.policy.split import Scheme, Split, SplitBy, measure_name, positive_threshold
+from perrecord.policy.split import Scheme, measure_name, positive_threshold
 from perrecord.policy.terms import (
     Constant,
     Currency,
@@ -80,7 +81,7 @@ class Policy:
     @classmethod
     def constant(cls, rho: Exact | None = None, *, epsilon: Exact | None = None) -> "Policy":
         """Return the policy of a plain zCDP (or pure DP) mechanism: the same for all (T6)."""
-        currency, amount = _amount(rho, epsilon)
+        currency, amount = amount_of(rho, epsilon)
         return _of(currency, Constant(amount))
 
     @classmethod
@@ -91,8 +92,8 @@ class Policy:
 
         Under pure epsilon: eps * pieces.
         """
-        currency, amount = _amount(rho, epsilon)
-        return _of(currency, SplitLoss(amount, _scheme(split)))
+        currency, amount = amount_of(rho, epsilon)
+        return _of(currency, SplitLoss(amount, scheme_of(split)))
 
     @classmethod
     def exact(
@@ -111,7 +112,7 @@ class Policy:
         >>> Policy.exact("0.1", measure="employees", threshold=50).loss({"employees": 75})
         Fraction(9, 40)
         """
-        currency, amount = _amount(rho, epsilon)
+        currency, amount = amount_of(rho, epsilon)
         limit = positive_threshold(measure, threshold)
         return _of(currency, ExactLoss(amount, measure_name(measure), limit))
 
@@ -218,7 +219,7 @@ class Policy:
 
     def group_loss(self, records: Iterable[Record], bound: GroupBound = "tight") -> Fraction:
         """Return the loss of several records changed together (T7); epsilons simply add (T16)."""
-        losses = [self.loss(record) for record in _several(records)]
+        losses = [self.loss(record) for record in several(records)]
         if self.currency is Currency.EPSILON:
             return sum(losses, Fraction(0))
         return group_loss(losses, bound)
@@ -230,7 +231,7 @@ class Policy:
         of its keys.
         """
         runs: dict[tuple[Guard, Slot, int], list[Record]] = {}
-        for record in map(as_record, _several(records)):
+        for record in map(as_record, several(records)):
             seen: Counter[tuple[Guard, Slot]] = Counter()
             for run in slots_of(self.form, record):
                 runs.setdefault((*run, seen[run]), []).append(record)
@@ -292,7 +293,7 @@ class Policy:
         return self if other == 0 else NotImplemented  # so that sum(policies) works
 
     def __mul__(self, factor: Exact) -> "Policy":
-        amount = _not_negative(factor, "the factor")
+        amount = not_negative(factor, "the factor")
         if has_slots(self.form):
             raise InputError(
                 "a policy with key selections cannot be scaled: its deltas would not follow. "
@@ -359,41 +360,6 @@ class Policy:
 
 def _of(currency: Currency, term: Term) -> Policy:
     return Policy(currency, Form((term,)))
-
-
-def _amount(rho: Exact | None, epsilon: Exact | None) -> tuple[Currency, Fraction]:
-    if (rho is None) == (epsilon is None):
-        raise AmountError(
-            'a policy needs one amount: rho, as in Policy.constant("0.1"), or '
-            'epsilon, as in Policy.constant(epsilon="0.1").'
-        )
-    if rho is not None:
-        return Currency.RHO, _not_negative(rho, "rho")
-    return Currency.EPSILON, _not_negative(epsilon, "epsilon")
-
-
-def _not_negative(value: object, what: str) -> Fraction:
-    amount = parameter(value, what)
-    if amount < 0:
-        raise AmountError(f"{what} is {value}; expected a number that is not negative.")
-    return amount
-
-
-def _several(records: Iterable[Record]) -> Iterable[Record]:
-    if isinstance(records, str | Mapping) or not isinstance(records, Iterable):
-        raise InputError(
-            f"the records are a {type(records).__name__}; expected a list of records, such as "
-            "[first, second]."
-        )
-    return records
-
-
-def _scheme(split: object) -> Scheme:
-    if not isinstance(split, Split | SplitBy):
-        raise InputError(
-            f"the split is a {type(split).__name__}; expected a Split, such as Split(employees=50)."
-        )
-    return split
 
 
 def _common_currency(policies: Iterable[Policy]) -> Currency:
