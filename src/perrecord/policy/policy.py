@@ -189,6 +189,7 @@ class Policy:
         Give the threshold tau, or the delta that an unsplit record is promised. Large records
         alone in their key are openly revealed: delta(m) tends to 1.
 
+        >>> from perrecord import Split
         >>> policy = Policy.selection("0.1", ["industry"], split=Split(employees=50), delta="1e-6")
         >>> float(policy.delta({"industry": "Mining", "employees": 500}))
         0.1297...
@@ -271,6 +272,7 @@ class Policy:
 
         True is always right. Key selections must each fill one of the other's slots exactly.
 
+        >>> from perrecord import Split
         >>> scheme = Split(employees=50)
         >>> count, total = Policy.constant("0.1"), Policy.split("0.9", scheme)
         >>> (count + total).is_below(Policy.split(1, scheme))
