@@ -1,0 +1,1 @@
+"""Tables and the public key sets that queries answer for."""

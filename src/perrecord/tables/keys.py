@@ -1,0 +1,219 @@
+"""Public key sets: which cells a query answers for, whatever the data holds.
+
+Keys are public: they come from a list, a file or a classification, never from the confidential
+table. Every key appears in the answer, empty or not, in the order of the set, which is sorted.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from perrecord.errors import InputError, listing, suggestion
+
+_SIDE = "\0side"
+_TYPES = {
+    "text": (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
+    "integer": (pa.types.is_integer,),
+    "truth": (pa.types.is_boolean,),
+    "null": (pa.types.is_null,),
+}
+_STORED = {"text": pa.string(), "integer": pa.int64(), "truth": pa.bool_(), "null": pa.string()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Keys:
+    """A set of keys over named columns, sorted, each once.
+
+    >>> states = Keys.from_dict({"state": ["TX", "NM"]})
+    >>> kinds = Keys.from_dict({"kind": ["farm", "ranch"]})
+    >>> (states * kinds).rows()
+    [('NM', 'farm'), ('NM', 'ranch'), ('TX', 'farm'), ('TX', 'ranch')]
+    """
+
+    table: pa.Table
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Iterable[Any]]) -> "Keys":
+        """Return every combination of the listed values."""
+        if not isinstance(values, Mapping) or not values:
+            raise InputError(
+                'the keys name no column; give at least one, such as {"state": ["TX", "NM"]}.'
+            )
+        sets = [cls.from_columns({name: list(each)}) for name, each in values.items()]
+        whole = sets[0]
+        for each in sets[1:]:
+            whole *= each
+        return whole
+
+    @classmethod
+    def from_columns(cls, columns: Any) -> "Keys":
+        """Return the rows of a table as keys: an Arrow table, a data frame, or lists by name."""
+        try:
+            table = columns if isinstance(columns, pa.Table) else pa.table(columns)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError):
+            raise InputError(
+                "the keys are no table: a column mixes text and numbers, or columns differ in "
+                "length."
+            ) from None
+        if not table.column_names or len(set(table.column_names)) < table.num_columns:
+            raise InputError(
+                f"the key columns are {listing(table.column_names) or 'none'}; expected at least "
+                "one, each named once."
+            )
+        stored = pa.table({name: _stored(table[name], name) for name in table.column_names})
+        return cls(_sorted(stored.group_by(stored.column_names, use_threads=False).aggregate([])))
+
+    @classmethod
+    def read(cls, path: str | Path, columns: Sequence[str] | None = None) -> "Keys":
+        """Return the keys that a Parquet or CSV file lists; every column of a CSV file is text.
+
+        Codes such as 01001 keep their zeros. Make numbers of them with Parquet, or before.
+        """
+        source = Path(path)
+        if not source.is_file():
+            raise InputError(
+                f"there is no key file {str(path)!r}; give the path of a list of keys."
+            )
+        try:
+            if source.suffix == ".parquet":
+                table = pq.read_table(source)
+            else:
+                names = pa_csv.open_csv(source).schema.names
+                options = pa_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
+                table = pa_csv.read_csv(source, convert_options=options)
+        except (pa.ArrowInvalid, OSError, UnicodeDecodeError):
+            raise InputError(
+                f"the key file {str(path)!r} could not be read as "
+                f"{'Parquet' if source.suffix == '.parquet' else 'CSV'}."
+            ) from None
+        if columns is not None:
+            table = table.select([_known(name, table.column_names) for name in columns])
+        return cls.from_columns(table)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the key columns, in order."""
+        return tuple(self.table.column_names)
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Return every key as a tuple."""
+        return list(zip(*(column.to_pylist() for column in self.table.columns), strict=True))
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return iter(self.rows())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Keys):
+            return NotImplemented
+        return bool(self.table.equals(other.table))
+
+    def __hash__(self) -> int:
+        return hash((self.columns, len(self)))
+
+    def __mul__(self, other: "Keys") -> "Keys":
+        """Return every combination of a key of this set and one of the other."""
+        shared = [name for name in other.columns if name in self.columns]
+        if shared:
+            raise InputError(
+                f"both key sets name {listing(shared)}; a product takes sets of different columns. "
+                "For the union write +."
+            )
+        left = np.repeat(np.arange(len(self)), len(other))
+        right = np.tile(np.arange(len(other)), len(self))
+        mine, theirs = self.table.take(pa.array(left)), other.table.take(pa.array(right))
+        return Keys(  # sorted and distinct, because both are
+            pa.table([*mine.columns, *theirs.columns], names=[*self.columns, *other.columns])
+        )
+
+    def __add__(self, other: "Keys") -> "Keys":
+        """Return the keys of either set."""
+        return Keys.from_columns(pa.concat_tables([self.table, self._alike(other, "+")]))
+
+    def __sub__(self, other: "Keys") -> "Keys":
+        """Return the keys of this set that are not in the other."""
+        theirs = self._alike(other, "-")
+        sides = pa.chunked_array([pa.array(np.repeat([1, 2], [len(self), len(theirs)]), pa.int8())])
+        both = pa.concat_tables([self.table, theirs]).append_column(_SIDE, sides)
+        found = both.group_by(list(self.columns), use_threads=False).aggregate([(_SIDE, "max")])
+        only = found.filter(pc.equal(found[f"{_SIDE}_max"], 1)).select(list(self.columns))
+        return Keys(_sorted(only))
+
+    def filter(self, column: str, values: Iterable[Any]) -> "Keys":
+        """Return the keys whose column holds one of the values."""
+        name = _known(column, self.columns)
+        wanted = pa.array(list(values), self.table.schema.field(name).type)
+        return Keys(self.table.filter(pc.is_in(self.table[name], value_set=wanted)))
+
+    def project(self, columns: Sequence[str]) -> "Keys":
+        """Return the keys over fewer columns, or the same in another order."""
+        return Keys.from_columns(
+            self.table.select([_known(name, self.columns) for name in columns])
+        )
+
+    def with_prefix(self, name: str, of: str, length: int) -> "Keys":
+        """Return the keys with one more column, the beginning of another: a hierarchy of codes.
+
+        >>> Keys.from_dict({"county": ["48001", "35001"]}).with_prefix("state", "county", 2).rows()
+        [('35001', '35'), ('48001', '48')]
+        """
+        source = self.table[_known(of, self.columns)]
+        if not pa.types.is_string(source.type):
+            raise InputError(f"the column {of!r} is no text; a prefix is taken of text.")
+        if name in self.columns:
+            raise InputError(f"there is a column {name!r} already; give the prefix another name.")
+        prefix = pc.utf8_slice_codeunits(source, 0, length)
+        return Keys(self.table.append_column(name, prefix))
+
+    def _alike(self, other: "Keys", sign: str) -> pa.Table:
+        if sorted(other.columns) != sorted(self.columns):
+            raise InputError(
+                f"the key sets have different columns ({listing(self.columns)}; "
+                f"{listing(other.columns)}); {sign} takes sets of the same ones."
+            )
+        table = other.table.select(list(self.columns))
+        for name in self.columns:
+            if table.schema.field(name).type != self.table.schema.field(name).type:
+                raise InputError(
+                    f"the column {name!r} is {self.table.schema.field(name).type} in one key set "
+                    f"and {table.schema.field(name).type} in the other; make them the same."
+                )
+        return table
+
+    def __repr__(self) -> str:
+        return f"Keys({len(self):,} of {listing(self.columns)})"
+
+
+def _known(name: str, columns: Iterable[str]) -> str:
+    every = list(columns)
+    if name not in every:
+        raise InputError(
+            f"the keys have no column {name!r}. They have {listing(every)}."
+            f"{suggestion(str(name), every)}"
+        )
+    return name
+
+
+def _stored(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    for family, tests in _TYPES.items():
+        if any(test(kind) for test in tests):
+            return column.cast(_STORED[family])
+    raise InputError(
+        f"the key column {name!r} is {kind}; expected text, whole numbers or truth values."
+    )
+
+
+def _sorted(table: pa.Table) -> pa.Table:
+    return table.sort_by([(name, "ascending") for name in table.column_names]).combine_chunks()
