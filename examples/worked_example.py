@@ -31,16 +31,18 @@ def main() -> None:
     total = Policy.split(1, scheme)
     median_and_total = Policy.constant(1) + total
     mining = Split(employees=50, payroll=10_000_000)
-    by_industry = Policy.split(3, Split.by("industry", {"Mining": mining}, default=scheme))
+    by_industry = Split.by("industry", {"Mining": mining}, default=scheme)
+    keys = Policy.selection(1, ["industry"], split=by_industry, delta="1e-6")
+    keys_and_totals = keys + Policy.split(2, by_industry)
     print("\nWhat each record loses:")
-    print("  id  total         median and total    keys and two totals by industry")
+    print("  id  total         median and total    keys and two totals by industry, and delta")
     for record in ESTABLISHMENTS:
         first, second, third = (
-            policy.loss(record) for policy in (total, median_and_total, by_industry)
+            policy.loss(record) for policy in (total, median_and_total, keys_and_totals)
         )
         print(
             f"  {record['id']:>2}  {first} rho{'':<9} rho_1 + {second - 1} rho_2"
-            f"{'':<7} {third / 3} (rho_1 + rho_2 + rho_3)"
+            f"{'':<7} {third / 3} (rho_1 + rho_2 + rho_3)   {float(keys.delta(record)):.2g}"
         )
 
     rho = Fraction(1, 10)
@@ -52,8 +54,8 @@ def main() -> None:
         figures = meaning(loss)
         print(
             f"  id {record['id']}: loss {float(loss):g}, (epsilon, delta) = "
-            f"({figures.epsilon:.2f}, 1e-6); an attacker who may be wrong 5 % of the time "
-            f"succeeds at most {figures.power[0.05]:.0%} of the time"
+            f"({figures.epsilon:.2f}, 1e-6); an attacker with 5 % false alarms finds it in the "
+            f"data at most {figures.power[0.05]:.0%} of the time"
         )
     losses = [(rho * total).loss(record) for record in ESTABLISHMENTS[:2]]
     print(f"  ids 1 and 2 together, as one firm: loss {float(group_loss(losses)):g}")

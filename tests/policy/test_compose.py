@@ -160,6 +160,9 @@ def test_bad_groups_are_refused():
         group_loss([1, 1], "best")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="'tight', 'simple' or 'advanced'"):
         group_loss([1], "best")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="the group bound is a list; expected") as caught:
+        group_loss([1], [{"employees": 150}])  # type: ignore[arg-type]
+    assert "150" not in str(caught.value)
     with pytest.raises(InputError, match="the losses are a str"):
         group_loss("94")
     with pytest.raises(InputError, match="the losses are a int"):

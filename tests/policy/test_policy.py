@@ -18,6 +18,7 @@ from perrecord import (
     Policy,
     Split,
     UnknownCaseError,
+    meaning,
 )
 from tests.policy import strategies as some
 from tests.policy.test_split import SCHEME, TABLE
@@ -174,6 +175,15 @@ def test_the_normal_form_sees_through_the_way_of_writing():
     assert Policy.by("kind", {1: a}, b) != Policy.by("kind", {True: a}, b)
 
 
+def test_a_policy_tells_what_a_loss_means():
+    """The record's delta is taken along; a policy in epsilon speaks for itself."""
+    policy = Policy.selection("0.1", ["k"], split=Split(x=1), delta="1e-6")
+    record = {"k": "a", "x": 10}
+    assert policy.meaning(record) == meaning(10, key_delta=policy.delta(record))
+    with pytest.raises(CurrencyError, match="in pure epsilon"):
+        Policy.constant(epsilon=1).meaning({})
+
+
 def test_five_thousand_cases_add_compare_and_describe():
     """Large partitions work everywhere, not only in evaluation."""
     cases = {f"n{i}": Policy.split(Fraction(i + 1, 7), Split(x=i + 1)) for i in range(5000)}
@@ -252,7 +262,7 @@ def test_many_charges_add_up_in_one_go():
 
 def test_database_rows_and_numpy_values_are_records_too():
     """A truth value of numpy is one; an error names a row's fields, never its values."""
-    policy = Policy.by("a", {True: Policy.constant(9)}, Policy.constant(1))
+    policy = Policy.by("a", {True: Policy.constant(9), 2: Policy.constant(2)}, Policy.constant(1))
     assert policy.loss({"a": np.True_}) == policy.loss({"a": True}) == 9
     assert policy.loss({"a": np.int8(1)}) == policy.loss({"a": 1}) == 1
     assert policy.loss({"a": float("nan")}) == policy.loss({"a": None}) == 1
@@ -296,6 +306,12 @@ def test_deltas_of_several_selections_compose():
 
 
 BAD = [
+    (
+        lambda: Policy.split(Split(x=1), "0.1"),
+        AmountError,
+        "rho is a split; the amount comes first",
+    ),
+    (lambda: Policy.from_json({}), InputError, "the policy is a dict; expected the text"),
     (lambda: Policy.constant(1).is_below(None), InputError, "cannot compare a policy and a None"),
     (lambda: Policy.by("a", None), InputError, "the cases are a NoneType"),
     (lambda: Policy.by("a", {1: 5}), InputError, "a int stands where a policy belongs"),

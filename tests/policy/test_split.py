@@ -9,6 +9,7 @@ from perrecord import (
     InexactNumberError,
     InputError,
     MissingFieldError,
+    RecordError,
     Split,
     ThresholdError,
     UnknownCaseError,
@@ -129,9 +130,17 @@ def test_nested_piecewise_schemes():
 
 def test_true_and_one_are_different_values():
     """They are equal in Python but not in a database."""
-    split = Split.by("flag", {True: Split(x=1)}, default=Split(x=10))
+    split = Split.by("flag", {True: Split(x=1), 2: Split(x=5)}, default=Split(x=10))
     assert split.pieces({"flag": True, "x": 10}) == 10
     assert split.pieces({"flag": 1, "x": 10}) == 1
+
+
+def test_a_value_of_another_type_than_the_cases_is_refused():
+    """The code 11 is not the text '11': the default would silently apply."""
+    split = Split.by("naics", {"11": Split(x=1)}, default=Split(x=10))
+    with pytest.raises(RecordError, match="'naics' is a whole number, its cases are text"):
+        split.pieces({"naics": 11, "x": 10})
+    assert split.pieces({"naics": None, "x": 10}) == 1
 
 
 BAD = [

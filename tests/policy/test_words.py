@@ -26,9 +26,13 @@ def test_plain_english_names_every_part():
         "and never more than 20",
         "when its noisy count of pieces reaches 13",
         "10 pieces: 0.1298",
+        "50 pieces: over 0.9999",
     ):
         assert phrase in shown
     assert Policy.zero().describe().endswith("nothing")
+    unsplit = Policy.slot("0.1", ["county"], delta="1e-6").describe()
+    assert "noisy count of records reaches 13" in unsplit
+    assert unsplit.endswith("the group exists with probability 1.082e-07")
     assert "pure epsilon" in Policy.constant(epsilon=1).describe()
 
 

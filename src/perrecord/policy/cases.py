@@ -46,6 +46,7 @@ class Cases(Generic[V]):
     entries: tuple[tuple[Key, V], ...]
     default: V | None
     _table: dict[TaggedKey, V] = field(repr=False)
+    _kinds: tuple[frozenset[type], ...] = field(repr=False)
 
     @classmethod
     def of(
@@ -98,7 +99,11 @@ class Cases(Generic[V]):
             raise InputError("a case is given twice; give each combination of values once.")
         if not table and default is None:
             raise InputError("there is neither a case nor a default; give at least one.")
-        return cls(dimensions, tuple(entries), default, table)
+        kinds = tuple(
+            frozenset(type(key[index]) for key, _ in entries) - {type(None)}
+            for index in range(len(dimensions))
+        )
+        return cls(dimensions, tuple(entries), default, table, kinds)
 
     def at(self, record: Record) -> V:
         """Return the value for this record's dimensions."""
@@ -106,7 +111,15 @@ class Cases(Generic[V]):
 
     def locate(self, record: Record) -> tuple[TaggedKey | None, V]:
         """Return the key of the case that fits, None for the default, and its value."""
-        key = _tagged(tuple([dimension(record, name) for name in self.dimensions]))
+        values = tuple([dimension(record, name) for name in self.dimensions])
+        for name, value, kinds in zip(self.dimensions, values, self._kinds, strict=True):
+            if value is not None and kinds and type(value) not in kinds:
+                raise RecordError(
+                    f"the record's dimension {name!r} is {_WORDS[type(value)]}, its cases are "
+                    f"{' or '.join(sorted(_WORDS[kind] for kind in kinds))}: 11, '11' and True "
+                    "are different values. Write both in the same way."
+                )
+        key = _tagged(values)
         if key in self._table:
             return key, self._table[key]
         if self.default is None:
@@ -192,6 +205,7 @@ def dimension(record: Record, name: str) -> Dimension:
 
 
 _PLAIN = frozenset({str, int, bool, type(None)})
+_WORDS: dict[type, str] = {str: "text", int: "a whole number", bool: "a truth value"}
 
 
 def plain_dimension(value: Any, name: str) -> Dimension:

@@ -30,7 +30,8 @@ def group_loss(losses: Iterable[Exact], bound: GroupBound = "tight") -> Fraction
     41.5037...
     """
     if bound not in get_args(GroupBound):
-        raise InputError(f"the group bound is {bound!r}; expected 'tight', 'simple' or 'advanced'.")
+        found = repr(bound) if isinstance(bound, str) else f"a {type(bound).__name__}"
+        raise InputError(f"the group bound is {found}; expected 'tight', 'simple' or 'advanced'.")
     if isinstance(losses, str | Mapping) or not isinstance(losses, Iterable):
         raise InputError(
             f"the losses are a {type(losses).__name__}; expected a list of numbers, one a record."

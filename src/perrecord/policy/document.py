@@ -53,6 +53,10 @@ def write(form: Form, currency: Currency, indent: int | None) -> str:
 
 def read(written: str) -> tuple[Currency, Form]:
     """Return the currency and form of a document, or say where it goes wrong."""
+    if not isinstance(written, str):
+        raise DocumentError(
+            f"the policy is a {type(written).__name__}; expected the text of a document."
+        )
     try:
         document = json.loads(written, object_pairs_hook=_no_twins)
     except (TypeError, ValueError, RecursionError) as error:

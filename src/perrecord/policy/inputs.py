@@ -21,6 +21,8 @@ def amount_of(rho: Exact | None, epsilon: Exact | None) -> tuple[Currency, Fract
             'a policy needs one amount: rho, as in Policy.constant("0.1"), or '
             'epsilon, as in Policy.constant(epsilon="0.1").'
         )
+    if isinstance(rho, Split | SplitBy):
+        raise AmountError('rho is a split; the amount comes first: Policy.split("0.1", scheme).')
     if rho is not None:
         return Currency.RHO, not_negative(rho, "rho")
     return Currency.EPSILON, not_negative(epsilon, "epsilon")

@@ -11,7 +11,7 @@ Figures are floats for people to read, rounded up by a margin far above their er
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
@@ -27,7 +27,8 @@ from perrecord.laws import DiscreteGaussian
 LEVELS = (0.01, 0.05, 0.10)
 """The false-alarm rates at which an attacker's power is given."""
 
-Figure = float | npt.NDArray[np.float64]
+Figures = npt.NDArray[np.float64]
+Figure = float | Figures
 
 _SMALLEST_SIGMA = 10
 _MARGIN = 1e-9
@@ -37,9 +38,10 @@ _MARGIN = 1e-9
 class Meaning:
     """What a privacy loss amounts to. Arrays in, arrays out.
 
-    - `epsilon` with `delta`: the loss as (epsilon, delta)-DP;
-    - `power[a]`: the most an attacker who tests "is this record in the data?" with false-alarm
-      rate a can succeed;
+    - `epsilon` with `delta`: the loss as (epsilon, delta)-DP; where keys are selected, `delta` is
+      that of the record's key and the one asked for, together;
+    - `power[a]` for a = 0.01, 0.05 and 0.1: the most an attacker who tests "is this record in the
+      data?" with false-alarm rate a can succeed;
     - `odds`: with probability 95 %, what an attacker sees multiplies the odds of any guess about
       the record by less than this;
     - `precision`: an attacker who knows every other record estimates this one's value from one
@@ -82,7 +84,7 @@ def meaning(
         epsilon = np.vectorize(lambda p: _gaussian_epsilon(p, chance), otypes=[float])(losses)
         power = {a: _gaussian_power(losses, a) for a in LEVELS}
     else:
-        epsilon = np.vectorize(lambda p: _generic_epsilon(p, chance), otypes=[float])(losses)
+        epsilon = _generic_epsilon(losses, chance)
         power = {a: _generic_power(losses, a) for a in LEVELS}
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         # What key selection reveals uses up some of the 5 % that may exceed the odds.
@@ -134,39 +136,44 @@ def meaning_of_answer(
 # -- generic ---------------------------------------------------------------------------------
 
 
-def _generic_epsilon(loss: float, delta: float) -> float:
+def _generic_epsilon(losses: Figures, delta: float) -> Figures:
     """Return inf over alpha > 1 of the epsilon that T18's bound gives; any alpha is valid.
 
     epsilon(alpha) = alpha P + (ln 1/delta + alpha ln(1 - 1/alpha) - ln(alpha - 1)) / (alpha - 1)
     """
-    if loss == 0:
-        return 0.0
+    distinct, place = np.unique(losses, return_inverse=True)
+    least = np.concatenate(
+        [
+            _least_epsilon(part, delta)
+            for part in np.array_split(distinct, len(distinct) // 5000 + 1)
+        ]
+    )
+    rounded = np.maximum(0.0, least + np.abs(least) * _MARGIN + 1e-12)
+    return np.where(distinct > 0, rounded, 0.0)[place].reshape(losses.shape)
+
+
+def _least_epsilon(losses: Figures, delta: float) -> Figures:
     log_delta = -math.log(delta)
 
-    def epsilon(log_order: float) -> float:
-        above = math.exp(log_order)  # alpha - 1
+    def epsilon(log_order: Figures) -> Figures:
+        above = np.exp(log_order)  # alpha - 1
         order = 1 + above
         # ln(1 - 1/alpha) = log_order - ln(alpha)
-        bracket = log_delta + order * (log_order - math.log1p(above)) - log_order
-        return order * loss + bracket / above
+        bracket = log_delta + order * (log_order - np.log1p(above)) - log_order
+        return np.asarray(order * losses + bracket / above)
 
-    least = epsilon(_minimise(epsilon, -40.0, 40.0))
-    return max(0.0, least + abs(least) * _MARGIN + 1e-12)
-
-
-def _minimise(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return about where a function of one valley is least: a coarse look, then golden section."""
-    steps = np.linspace(low, high, 161)
-    best = min(steps, key=function)
-    width = (high - low) / 160
-    low, high, golden = best - width, best + width, (math.sqrt(5) - 1) / 2
+    # One valley in ln(alpha - 1): a coarse look, then golden section, for all losses at once.
+    steps = np.linspace(-40.0, 40.0, 161)
+    best = steps[np.argmin([epsilon(np.full_like(losses, step)) for step in steps], axis=0)]
+    low, high, golden = best - 0.5, best + 0.5, (math.sqrt(5) - 1) / 2
     for _ in range(40):
         left, right = high - golden * (high - low), low + golden * (high - low)
-        low, high = (low, right) if function(left) < function(right) else (left, high)
-    return float((low + high) / 2)
+        is_left = epsilon(left) < epsilon(right)
+        low, high = np.where(is_left, low, left), np.where(is_left, right, high)
+    return epsilon((low + high) / 2)
 
 
-def _generic_power(losses: npt.NDArray[np.float64], level: float) -> npt.NDArray[np.float64]:
+def _generic_power(losses: Figures, level: float) -> Figures:
     surprise = math.log(1 / level)
     power = np.exp(-((math.sqrt(surprise) - np.sqrt(losses)) ** 2)) * (1 + _MARGIN)
     return np.where(losses <= surprise, np.minimum(power, 1.0), 1.0)
@@ -225,7 +232,7 @@ def _gaussian_epsilon(loss: float, delta: float) -> float:
     return high
 
 
-def _gaussian_power(losses: npt.NDArray[np.float64], level: float) -> npt.NDArray[np.float64]:
+def _gaussian_power(losses: Figures, level: float) -> Figures:
     start = NormalDist().inv_cdf(level)
     power = np.vectorize(lambda p: _phi(start + math.sqrt(2 * p)), otypes=[float])(losses)
     return np.asarray(power)
@@ -248,7 +255,7 @@ def _check_sigma(smallest_sigma: Exact | float | None) -> None:
 # -- numbers in and out ----------------------------------------------------------------------
 
 
-def _figures(value: Any, what: str) -> npt.NDArray[np.float64]:
+def _figures(value: Any, what: str) -> Figures:
     if isinstance(value, np.ndarray | list | tuple):
         try:
             shape = np.shape(value)
@@ -264,9 +271,7 @@ def _upward(value: Any, what: str) -> float:
     return float_up(rational(value, what))
 
 
-def _spread(
-    values: npt.NDArray[np.float64], like: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
+def _spread(values: Figures, like: Figures) -> Figures:
     if values.ndim and values.shape != like.shape:
         raise InputError("key_delta and the losses differ in length; give one delta a loss.")
     return np.broadcast_to(values, like.shape)
@@ -279,7 +284,7 @@ def _delta(value: Exact | float) -> float:
     return chance
 
 
-def _plain(values: npt.NDArray[np.float64]) -> Figure:
+def _plain(values: Figures) -> Figure:
     return float(values) if values.ndim == 0 else values
 
 

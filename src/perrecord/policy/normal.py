@@ -283,6 +283,9 @@ def _add_parts(parts: list[Part]) -> Normal:
 
 def _largest(options: list[Normal]) -> Normal:
     """Return the maximum of forms: decided first, then taken between plain forms."""
+    options = list(dict.fromkeys(options))
+    if len(options) == 1:
+        return options[0]
     first = leading_dimension(options)
     if first is not None:
         branches = {

@@ -16,6 +16,7 @@ from perrecord.policy.compose import GroupBound, group_loss
 from perrecord.policy.dominate import is_below
 from perrecord.policy.extremes import minimum, supremum
 from perrecord.policy.inputs import amount_of, not_negative, scheme_of, several
+from perrecord.policy.meaning import Meaning, meaning
 from perrecord.policy.normal import Normal, normal
 from perrecord.policy.slots import Slot, any_of
 from perrecord.policy.split import Scheme, measure_name, positive_threshold
@@ -171,7 +172,14 @@ class Policy:
         threshold: int | None = None,
         delta: Exact | None = None,
     ) -> "Policy":
-        """Return the delta part alone of one key selection: what a delta budget lists (T4)."""
+        """Return the delta part alone of one key selection: what a delta budget lists (T4).
+
+        >>> from perrecord import Split
+        >>> scheme = Split(employees=50)
+        >>> budget = Policy.split(1, scheme) + Policy.slot("0.1", ["k"], split=scheme, threshold=13)
+        >>> Policy.selection("0.1", ["k"], split=scheme, threshold=13).is_below(budget)
+        True
+        """
         return cls(Currency.RHO, Form((), (Slot.of(rho, keys, split, threshold, delta),)))
 
     @classmethod
@@ -207,6 +215,19 @@ class Policy:
         """Return delta(r), rounded up: 0 unless keys are selected (T9)."""
         record = as_record(record)
         return any_of(slot.delta(slot.pieces(record)) for _, slot in slots_of(self.form, record))
+
+    def meaning(self, record: Record, *, delta: Exact | float = "1e-6") -> Meaning:
+        """Return what the record's loss means, its key's delta included (T18, T19).
+
+        >>> round(Policy.constant("0.1").meaning({}).epsilon, 2)
+        2.14
+        """
+        if self.currency is Currency.EPSILON:
+            raise CurrencyError(
+                "the policy is in pure epsilon, which is its own meaning: the record's loss bounds "
+                "the logarithm of every likelihood ratio."
+            )
+        return meaning(self.loss(record), delta=delta, key_delta=self.delta(record))
 
     def losses(self, columns: "Columns") -> "Floats":
         """Return P(r) of every row of numpy or Arrow columns, as float64 rounded up.

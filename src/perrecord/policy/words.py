@@ -73,9 +73,7 @@ def describe(form: Form, currency: Currency) -> str:
 
 
 def _lines(form: Form, currency: Currency, margin: str) -> list[str]:
-    lines: list[str] = []
-    if not form.terms and not form.slots:
-        return [f"{margin}nothing"]
+    lines: list[str] = [] if form.terms else [f"{margin}nothing"]
     for index, term in enumerate(form.terms):
         first, *rest = _describe_term(term, currency, margin)
         lines += [f"{margin}{'plus ' if index else ''}{first}", *rest]
@@ -140,16 +138,24 @@ def _describe_cases(cases: Cases[V], lines: Callable[[V], list[str]], margin: st
 
 
 def _describe_slot(slot: Slot, margin: str) -> list[str]:
-    chances = ", ".join(
-        f"{pieces} {'piece' if pieces == 1 else 'pieces'}: {float_up(slot.delta(pieces)):.4g}"
+    counted = "records" if slot.split is None else "pieces"
+    found = (
+        f"{margin}and the groups by {listing(slot.keys)} are found in the data: a group is shown "
+        f"when its noisy count of {counted} reaches {slot.threshold}."
+    )
+    alone = f"{margin}A record alone in its group shows that the group exists with probability"
+    if slot.split is None:
+        return [found, f"{alone} {_chance(slot.delta(1))}"]
+    sizes = ", ".join(
+        f"{pieces} {'piece' if pieces == 1 else 'pieces'}: {_chance(slot.delta(pieces))}"
         for pieces in (1, 2, 5, 10, 20, 50)
     )
-    return [
-        f"{margin}and the groups by {listing(slot.keys)} are found in the data: a group is shown "
-        f"when its noisy count of pieces reaches {slot.threshold}.",
-        f"{margin}A record alone in its group shows that the group exists with probability, by "
-        f"its size: {chances}",
-    ]
+    return [found, f"{alone}, by its size: {sizes}", *_describe_split(slot.split, margin)]
+
+
+def _chance(probability: Fraction) -> str:
+    """Return a probability of four digits that never claims to be certain."""
+    return "over 0.9999" if probability > Fraction(9999, 10000) else f"{float_up(probability):.4g}"
 
 
 def _joined(blocks: list[list[str]], between: str) -> list[str]:
