@@ -49,7 +49,7 @@ such as "0.1", or as an int or Fraction.
         case str():
             return _parse(value, what)
         case SupportsIndex():
-            return Fraction(value.__index__())
+            return Fraction(whole(value, what))
         case _:
             raise InputError(
                 f"{what} is a {type(value).__name__}; expected an int, a Fraction, a Decimal "
@@ -96,7 +96,10 @@ def whole(value: object, what: str) -> int:
     7
     """
     if isinstance(value, SupportsIndex) and not isinstance(value, bool):
-        return value.__index__()
+        try:
+            return value.__index__()
+        except TypeError:  # an array that is no single number
+            pass
     raise InputError(f"{what} is a {type(value).__name__}; expected a whole number.")
 
 

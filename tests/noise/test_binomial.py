@@ -73,3 +73,34 @@ def test_certain_trials_need_no_randomness():
     assert binomial(10, 0) == 0
     assert binomial(10, 1) == 10
     assert binomial(0, "0.5") == 0
+
+
+@pytest.mark.parametrize(
+    ("trials", "chance"),
+    [
+        (10**9, 1 - Fraction(1, 10**48)),
+        (10**30, 1 - Fraction(1, 10**100)),
+        (10**30, Fraction(1, 10**300)),
+    ],
+)
+def test_chances_near_0_and_1_are_quick(trials, chance):
+    """Nothing fails, or nothing succeeds, in all that anybody will ever see."""
+    assert binomial(trials, chance) == (trials if chance > 0.5 else 0)
+
+
+@pytest.mark.parametrize(
+    ("law", "at_least"),
+    [
+        (DiscreteGaussian(5), 10**40),
+        (DiscreteLaplace(5), 10**100),
+        (DiscreteGaussian(Fraction(1, 10**100)), 1),
+    ],
+)
+def test_thresholds_that_nothing_passes_are_quick(law, at_least):
+    """A chance too small to be told from 0 is still compared exactly."""
+    assert passing(10**12, law, at_least) == 0
+
+
+def test_a_very_wide_law_passes_half():
+    """Sigma of 1e25 and a threshold of 10: about half of 10^12, within six standard deviations."""
+    assert abs(passing(10**12, DiscreteGaussian(10**50), 10) - 5 * 10**11) < 6 * 500_000

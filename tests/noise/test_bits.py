@@ -66,6 +66,7 @@ def test_the_hook_alone_renews_the_source_of_a_forked_child(monkeypatch):
     parent = os.getpid()
     monkeypatch.setattr(bits.os, "getpid", lambda: parent)
     received = _from_a_child(lambda: _drawn(system_bits()))
+    assert len(received) == 4096
     assert received != _drawn(system_bits())
 
 

@@ -7,16 +7,17 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from flint import arb
+from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from perrecord.errors import InternalError
 from perrecord.laws import DiscreteGaussian
-from perrecord.laws.enclosure import ball, precision
+from perrecord.laws.enclosure import ball, nearest_float, precision
 from perrecord.noise import discrete_gaussian, discrete_gaussian_each, discrete_laplace
 from perrecord.noise.bernoulli import FARTHEST, below_exp, exp_minus
 from perrecord.noise.bits import BitSource, system_bits
-from perrecord.noise.blocks import Blocks, _Columns
+from perrecord.noise.blocks import Blocks, _attempt_one, _Columns
 from perrecord.noise.buckets import buckets
 from perrecord.noise.potential import Potential
 from perrecord.noise.uniform import MARGIN, Certainty, Uniform
@@ -376,3 +377,63 @@ def test_the_exponent_of_blocks_stays_within_lemma_5():
             if least < 700:
                 worst = max(worst, float(abs(near - exact)) * math.exp(-float(least)) * 2.0**53)
     assert 1 < worst < 536
+
+
+@pytest.mark.parametrize("sigma", ["2", "640"])
+def test_the_tail_beyond_the_table_has_its_law(sigma):
+    """Buckets beyond the last listed one, drawn directly: their number has the weights g(m)."""
+    law = buckets(Potential.gaussian(Fraction(sigma) ** 2))
+    assert law is not None
+    source = Replayed(11)
+    values = [law._tail(source) for _ in range(3000)]
+    width = 1 << law.bits
+    numbers = [-(-abs(value) // width) if value < 0 else value // width + 1 for value in values]
+    numbers = [abs(value) for value in values] if not law.bits else numbers
+    steps = law.potential.coarse(law.bits)
+    weights = np.array(
+        [
+            math.exp(-float(steps.at(m) - steps.at(law.last + 1)))
+            for m in range(law.last + 1, 3 * law.last)
+        ]
+    )
+    counts = np.bincount(np.array(numbers) - law.last - 1, minlength=len(weights))
+    assert pearson(counts, weights / weights.sum()) > 1e-4
+    assert abs(sum(value > 0 for value in values) - 1500) < 200
+
+
+def test_blocks_beyond_the_last_label_start_there():
+    """Given label 45 the block is 45 with probability 1 - 1/e."""
+    law = Blocks.of(Potential.laplace(Fraction(2**40)), both_sides=False)
+    source = Replayed(3)
+    found = []
+    while len(found) < 2000:
+        value = _attempt_one(law.bits, law.weight, source, both_sides=False, first_block=FARTHEST)
+        if value is not None:
+            found.append(value >> law.bits)
+    assert min(found) == FARTHEST
+    # weight(value) e^block is at least 1/e in every block alike, so what is kept is geometric too
+    assert found.count(FARTHEST) / len(found) == pytest.approx(1 - 1 / math.e, abs=0.05)
+
+
+def test_a_height_near_either_end_of_a_bucket_is_open():
+    """Within the margin of g(m) or of g(m-1) nothing is decided by floats."""
+    law = buckets(Potential.gaussian(Fraction(640) ** 2))
+    assert law is not None
+    inside = law.heights[3:-3]
+    for shift in (-0.5, 0.5):
+        assert law._bucket_at(inside + shift * MARGIN)[1].all()
+    middles = (law.heights[200:-1] + law.heights[201:]) / 2
+    assert not law._bucket_at(middles)[1].any()
+
+
+def test_floats_are_certified_whatever_precision_others_set():
+    """Another user of FLINT in the process may change its precision; constants stay right."""
+    wanted = nearest_float(lambda: ball(Fraction(1, 3)).exp())
+
+    def disturbed():
+        with ctx.workprec(20):
+            return ball(Fraction(1, 3)).exp()
+
+    assert wanted == pytest.approx(math.exp(1 / 3), rel=1e-15)
+    with pytest.raises(InternalError):
+        nearest_float(disturbed)

@@ -62,6 +62,28 @@ def test_one_bad_sigma_among_many_is_refused():
         discrete_gaussian_each([1, True])
 
 
+def test_slips_of_type_are_refused():
+    """A lone text for a list, an array for a number, a size beyond any array."""
+    with pytest.raises(InputError, match="sigma squared is a str; expected a list"):
+        discrete_gaussian_each("123")
+    with pytest.raises(InputError, match="sigma squared is a int; expected a list"):
+        discrete_gaussian_each(5)
+    with pytest.raises(InputError, match="sigma squared is a ndarray"):
+        discrete_gaussian(np.array([1, 2]), 3)
+    with pytest.raises(InputError, match="the number of draws is a ndarray"):
+        discrete_gaussian(1, np.array([1, 2]))
+    with pytest.raises(InputError, match="larger than any array"):
+        discrete_gaussian(1, 10**30)
+    with pytest.raises(InputError, match="the law is a str"):
+        passing(10, "5", 3)
+
+
+def test_the_type_of_wide_values_does_not_change_with_demand():
+    """Python ints or int64 is decided by sigma alone, not by how many values came before."""
+    kinds = {discrete_gaussian(Fraction(2) ** 108, 1000).dtype for _ in range(12)}
+    assert len(kinds) == 1
+
+
 def test_bad_binomials_are_refused():
     """Trials below zero, chances outside [0, 1], floats."""
     with pytest.raises(InputError, match="number of trials is -1"):

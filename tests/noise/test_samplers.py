@@ -118,7 +118,15 @@ def test_tail_draws_follow_the_conditional_law(sigma_squared, at_least):
 
 @pytest.mark.parametrize(
     ("sigma_squared", "at_least"),
-    [("5", 10**20), ("1e40", 0), ("1e60", 10**35), ("5", -(10**30)), ("1e40", -(10**30))],
+    [
+        ("5", 2**62),
+        ("5", 2**63),
+        ("5", 10**20),
+        ("1e40", 0),
+        ("1e60", 10**35),
+        ("5", -(10**30)),
+        ("1e40", -(10**30)),
+    ],
 )
 def test_tail_draws_beyond_int64_are_python_integers(sigma_squared, at_least):
     """Thresholds and values of any size."""

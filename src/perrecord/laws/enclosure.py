@@ -105,6 +105,17 @@ def enclose(compute: Callable[[], arb]) -> Enclosure:
     raise InternalError(f"A number could not be enclosed with {_MOST_BITS} bits.")
 
 
+def nearest_float(compute: Callable[[], arb]) -> float:
+    """Return the float64 nearest to what `compute` gives: both ends of its ball round to it."""
+    for bits in precisions():
+        with precision(bits):
+            result = compute()
+            low, high = float(_dyadic(result.lower())), float(_dyadic(result.upper(), up=True))
+            if low == high:
+                return low
+    raise InternalError(f"A number could not be rounded with {_MOST_BITS} bits.")
+
+
 def at_most(compute: Callable[[], arb], bound: Fraction) -> bool:
     """Tell whether what `compute` gives is <= the bound, with as many bits as that takes."""
     for bits in precisions():

@@ -21,7 +21,8 @@ def square_powers(nome: arb) -> tuple[arb, arb]:
     is at most twice the first term left out.
     """
     plain, weighted = arb(0), arb(0)
-    power, step, squared, k = nome, nome**3, nome**2, 1
+    squared = nome * nome  # not **: a ball that touches 0 has no logarithm
+    power, step, k = nome, nome * squared, 1
     while k == 1 or k * k * power > weighted * arb(2) ** -ctx.prec:
         plain, weighted = plain + power, weighted + k * k * power
         power, step, k = power * step, step * squared, k + 1

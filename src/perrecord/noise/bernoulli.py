@@ -7,14 +7,14 @@ and the exact comparison is made instead.
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from perrecord.laws.enclosure import precision
+from perrecord.laws.enclosure import nearest_float
 from perrecord.noise.bits import BitSource, Words
 from perrecord.noise.uniform import CERTAIN, Certainty, Real, Uniform
 
@@ -38,10 +38,13 @@ class _Tables(NamedTuple):
 
 @cache
 def _tables() -> _Tables:
-    with precision(128):
-        whole = [float((-arb(n)).exp().mid()) for n in range(FARTHEST)]
-        part = [float((-arb(j) / _STEPS).exp().mid()) for j in range(_STEPS)]
+    whole = [nearest_float(partial(_exp_minus_exact, n, 1)) for n in range(FARTHEST)]
+    part = [nearest_float(partial(_exp_minus_exact, j, _STEPS)) for j in range(_STEPS)]
     return _Tables(np.array(whole), np.array(part))
+
+
+def _exp_minus_exact(numerator: int, denominator: int) -> arb:
+    return (-arb(numerator) / denominator).exp()
 
 
 def exp_minus(exponent: Floats) -> Floats:

@@ -11,14 +11,16 @@ from math import isqrt
 
 from flint import arb
 
-from perrecord.errors import ProbabilityError
+from perrecord.errors import InputError, ProbabilityError
 from perrecord.exact import Exact, rational, whole
 from perrecord.laws import Law
-from perrecord.laws.enclosure import ball, precision
+from perrecord.laws.enclosure import ball, between_zero_and, precision
 from perrecord.noise.bits import BitSource, system_bits
 from perrecord.noise.blocks import draw_one
 from perrecord.noise.samplers import count_of
 from perrecord.noise.uniform import Real
+
+_MOST_DOUBLINGS = 8
 
 
 def binomial(trials: int, chance: Exact, *, _bits: BitSource | None = None) -> int:
@@ -32,6 +34,8 @@ def binomial(trials: int, chance: Exact, *, _bits: BitSource | None = None) -> i
         raise ProbabilityError(f"the chance is {chance}; expected a number from 0 to 1.")
     if exact in {0, 1} or count == 0:
         return count * int(exact)
+    if 2 * exact > 1:  # a chance near 1 is enclosed better as one near 0
+        return count - binomial(count, 1 - exact, _bits=_bits)
     return _draw(count, lambda: ball(exact), int((count + 1) * exact), _bits or system_bits())
 
 
@@ -42,6 +46,10 @@ def passing(trials: int, law: Law, at_least: int, *, _bits: BitSource | None = N
     >>> passing(10**12, DiscreteGaussian("5"), 40)
     0
     """
+    if not isinstance(law, Law):
+        raise InputError(
+            f"the law is a {type(law).__name__}; expected such as DiscreteGaussian(5)."
+        )
     count, start = count_of(trials, "the number of trials"), whole(at_least, "the threshold")
     if start <= 0:  # Z < start is as likely as Z >= 1 - start
         return count - passing(count, law, 1 - start, _bits=_bits)
@@ -68,9 +76,12 @@ def _ratio(trials: int, chance: Real, mode: int, offset: int) -> Real:
             - arb(mode + offset + 1).lgamma()
             + arb(trials - mode + 1).lgamma()
             - arb(trials - mode - offset + 1).lgamma()
-            + offset * (p / (1 - p)).log()
         )
-        return log_ratio.exp()
+        odds = p / (1 - p)
+        if odds > 0:
+            return (log_ratio + offset * odds.log()).exp()
+        # A chance too small to be told from 0: then the mode is 0 and the offset is not negative.
+        return log_ratio.exp() * between_zero_and(odds.abs_upper() ** offset)
 
     return compute
 
@@ -101,5 +112,13 @@ def _width_bits(trials: int, mode: int, weight: Callable[[int], Real | None]) ->
 def _is_small(weight: Real | None, trials: int) -> bool:
     if weight is None:
         return True
-    with precision(128 + trials.bit_length()):
-        return bool(weight() <= arb(-1).exp())
+    bits = 128 + trials.bit_length()
+    for _ in range(_MOST_DOUBLINGS):
+        with precision(bits):
+            found, bound = weight(), arb(-1).exp()
+            if found <= bound:
+                return True
+            if found > bound:
+                return False
+        bits *= 2
+    return False

@@ -18,7 +18,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from perrecord.laws.enclosure import ball, precision
+from perrecord.laws.enclosure import ball, nearest_float
 from perrecord.noise.bernoulli import FARTHEST, Floats, begun, below_exp, leading
 from perrecord.noise.bits import BitSource
 from perrecord.noise.blocks import Blocks, Integers, draw_one
@@ -33,6 +33,9 @@ _PER_QUADRATIC = 2048
 _PER_LINEAR = 16
 """phi rises by at most 1 / this over the first bucket: 32 to 64 buckets to a sigma, 16 to 32 to
 a scale."""
+
+KEPT_LAWS = 128
+"""How many laws keep their tables, about 150 kB each, and their count of values asked for."""
 
 _TAIL = (1 << 15) - 1
 _RESIDUE = (1 << 15) - 2
@@ -157,7 +160,7 @@ class Buckets:
         return (label << self.bits) + source.integer(self.bits)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=KEPT_LAWS)
 def buckets(potential: Potential, certainty: Certainty = CERTAIN) -> Buckets | None:
     """Return the law with its table, or None where tables do not serve.
 
@@ -172,8 +175,7 @@ def buckets(potential: Potential, certainty: Certainty = CERTAIN) -> Buckets | N
     heights: list[float] = []
     if bits:
         table = _flat(potential, bits, last, certainty)
-        with precision(128):
-            heights = [float(steps.weight(m).mid()) for m in range(last, -1, -1)]
+        heights = [nearest_float(partial(steps.weight, m)) for m in range(last, -1, -1)]
     else:
         table = _direct(potential, last, certainty)
     return Buckets(potential, bits, last, np.array(heights), table, certainty)

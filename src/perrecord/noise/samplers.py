@@ -4,7 +4,8 @@ These are what the rest of perrecord calls. Users reach noise through a session 
 which charge for it first.
 """
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -14,8 +15,8 @@ from perrecord.errors import InputError
 from perrecord.exact import Exact, whole
 from perrecord.laws import DiscreteGaussian, DiscreteLaplace
 from perrecord.noise.bits import BitSource, system_bits
-from perrecord.noise.blocks import Blocks, Integers, draw_many
-from perrecord.noise.buckets import buckets
+from perrecord.noise.blocks import FINE_BITS, Blocks, Integers, draw_many
+from perrecord.noise.buckets import KEPT_LAWS, buckets
 from perrecord.noise.potential import Potential
 from perrecord.noise.uniform import CERTAIN, Certainty
 
@@ -35,14 +36,14 @@ def discrete_gaussian(
     """Return `size` independent integers with Pr[Z = z] proportional to exp(-z^2/(2 sigma^2)).
 
     Exactly so: no probability is rounded (docs/noise.md). They are int64, or Python ints in an
-    object array when sigma is so large (about 2^53) that values could exceed 2^62. Adding them
+    object array when sigma is so large (from about 2^54) that values could exceed 2^62. Adding them
     to an answer of sensitivity D costs D^2 / (2 sigma^2) zCDP (T11).
 
     >>> discrete_gaussian("0.5", 3).dtype
     dtype('int64')
     """
     potential = Potential.gaussian(DiscreteGaussian(sigma_squared).sigma_squared)
-    return _symmetric(potential, count_of(size), _bits, _certainty)
+    return _symmetric(potential, _size_of(size), _bits, _certainty)
 
 
 def discrete_laplace(
@@ -60,7 +61,7 @@ def discrete_laplace(
     5
     """
     potential = Potential.laplace(DiscreteLaplace(scale).scale)
-    return _symmetric(potential, count_of(size), _bits, _certainty)
+    return _symmetric(potential, _size_of(size), _bits, _certainty)
 
 
 def discrete_gaussian_each(
@@ -74,6 +75,11 @@ def discrete_gaussian_each(
     >>> discrete_gaussian_each(["0.5", "1e6", "1/3"]).shape
     (3,)
     """
+    if isinstance(sigma_squared, str) or not isinstance(sigma_squared, Iterable):
+        raise InputError(
+            f"sigma squared is a {type(sigma_squared).__name__}; expected a list with one for each "
+            "value."
+        )
     # Equal numbers of different types stay apart, so that none escapes the check of its type.
     index: dict[tuple[type, Exact], int] = {}
     which = [index.setdefault((type(each), each), len(index)) for each in sigma_squared]
@@ -101,7 +107,7 @@ def gaussian_tail(
     True
     """
     law = Potential.gaussian(DiscreteGaussian(sigma_squared).sigma_squared)
-    start, count = whole(at_least, "the threshold"), count_of(size)
+    start, count = whole(at_least, "the threshold"), _size_of(size)
     if start > 0:
         beyond = Blocks.of(law.beyond(start), both_sides=False)
         which = np.zeros(count, dtype=np.intp)
@@ -118,7 +124,16 @@ def count_of(size: object, what: str = "the number of draws") -> int:
     """Return the size as an int of 0 or more."""
     count = whole(size, what)
     if count < 0:
-        raise InputError(f"{what} is {count}; expected 0 or more.")
+        found = str(count) if count > -sys.maxsize else "below zero"
+        raise InputError(f"{what} is {found}; expected 0 or more.")
+    return count
+
+
+def _size_of(size: object) -> int:
+    """Return the number of values asked for, at most as many as an array can hold."""
+    count = count_of(size)
+    if count > sys.maxsize // 8:
+        raise InputError("the number of draws is larger than any array; expected fewer.")
     return count
 
 
@@ -129,7 +144,7 @@ class _Demand:
     values: int = 0
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=KEPT_LAWS)
 def _demand(_potential: Potential) -> _Demand:
     return _Demand()
 
@@ -142,9 +157,11 @@ def _symmetric(
         demand = _demand(potential)
         demand.values += count
         asked = demand.values
-    table = buckets(potential, certainty) if asked >= _WORTH_A_TABLE else None
+    law = Blocks.of(potential, both_sides=True)
+    # Wider laws give Python ints, with few values as with many.
+    is_worth_it = asked >= _WORTH_A_TABLE and law.bits <= FINE_BITS
+    table = buckets(potential, certainty) if is_worth_it else None
     source = bits or system_bits()
     if table is not None:
         return table.draw(source, count)
-    law = Blocks.of(potential, both_sides=True)
     return draw_many([law], np.zeros(count, dtype=np.intp), source, certainty)

@@ -55,7 +55,7 @@ class Uniform:
     def below(self, probability: Real) -> bool:
         """Tell whether U < p, drawing bits and enclosing p more tightly until that is certain.
 
-        Ends with probability 1: a round with b bits leaves it open with chance below 2^(1-b).
+        Ends with probability 1: the chance that a round leaves it open falls towards 0.
         """
         bits = _FIRST_BITS
         while True:
