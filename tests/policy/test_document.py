@@ -1,6 +1,7 @@
 """The public document: exact round trips, the schema, an independent reader, bad documents."""
 
 import json
+import math
 from fractions import Fraction
 from importlib.resources import files
 
@@ -14,7 +15,7 @@ from tests.policy import strategies as some
 SCHEMA = json.loads(files("perrecord.policy").joinpath("policy.schema.json").read_text("utf-8"))
 
 
-def reads_to(document, record):
+def reads_to(document, record, ceil=math.ceil):
     """Evaluate a document on a record in a few lines that share no code with the library."""
     power = {"rho": 2, "epsilon": 1}[document["currency"]]
 
@@ -34,7 +35,7 @@ def reads_to(document, record):
     def pieces(split):
         if "dimensions" in split:
             return pieces(choose(split, "split"))
-        counts = [-(-size(name) // Fraction(t)) for name, t in split["thresholds"].items()]
+        counts = [ceil(size(name) / Fraction(t)) for name, t in split["thresholds"].items()]
         most = max(1, *counts)
         return min(most, split["cap"]) if split["cap"] else most
 
@@ -75,8 +76,8 @@ def test_a_reader_that_floors_is_caught():
     """Broken twin: the comparison notices an independent reader that takes floor for ceil."""
     policy = Policy.split(1, Split(x=5))
     document = json.loads(policy.to_json())
-    document["splits"][0]["thresholds"]["x"] = "6"
-    assert reads_to(document, {"x": 11}) != policy.loss({"x": 11})
+    assert reads_to(document, {"x": 11}) == policy.loss({"x": 11})
+    assert reads_to(document, {"x": 11}, ceil=math.floor) != policy.loss({"x": 11})
 
 
 def test_pure_epsilon_documents_keep_their_currency():
@@ -132,6 +133,7 @@ BAD = [
         r"terms\[0\]: the amount is 0.5; expected an exact number",
     ),
     (changed(["terms", 0, "amount"], "-1"), r"terms\[0\]: the amount is '-1'"),
+    (changed(["terms", 0, "type"], ["constant"]), r"terms\[0\]: the type is \['constant'\]"),
     (changed(["terms", 0], 5), r"terms\[0\] is a int; expected an object"),
     (
         changed(["terms", 1, "cases", 0, "policy", "terms", 0, "split"], 7),

@@ -202,7 +202,7 @@ class _Reader:
     def term(self, value: object, where: str) -> Term:
         fields = _object(value, where)
         kind = fields.get("type")
-        if kind not in _FIELDS:
+        if not isinstance(kind, str) or kind not in _FIELDS:
             raise DocumentError(
                 f"{where}: the type is {kind!r}; expected one of {listing(_FIELDS)}."
             )
