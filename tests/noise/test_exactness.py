@@ -368,9 +368,10 @@ def test_the_exponent_of_blocks_stays_within_lemma_5():
             block = source.randint(0, FARTHEST - 1)
             magnitude = (block << fine) + source.getrandbits(fine)
             side = source.randint(0, 1) * law.both_sides
-            point = np.int64(magnitude + side) * columns.scale[0]
-            computed = (columns.quadratic[0] * point + columns.linear[0]) * point - block
-            near = Fraction(max(float(computed), 0.0))
+            shipped = columns.exponent(
+                np.zeros(1, np.intp), np.array([block]), np.array([magnitude + side])
+            )
+            near = Fraction(float(shipped[0]))
             value = (magnitude << coarse) | source.getrandbits(coarse)
             exact = law.potential.at(value + 1 if side else value) - block
             least = min(exact, near)

@@ -9,6 +9,7 @@ from perrecord import (
     InexactNumberError,
     InputError,
     MissingFieldError,
+    Policy,
     RecordError,
     Split,
     ThresholdError,
@@ -141,6 +142,15 @@ def test_a_value_of_another_type_than_the_cases_is_refused():
     with pytest.raises(RecordError, match="'naics' is a whole number, its cases are text"):
         split.pieces({"naics": 11, "x": 10})
     assert split.pieces({"naics": None, "x": 10}) == 1
+
+
+def test_types_are_checked_in_every_summand():
+    """A sum does not let one table's types excuse a value that another has no case for."""
+    texts = Policy.by("naics", {"11": Policy.constant(1)}, Policy.zero())
+    numbers = Policy.by("naics", {11: Policy.constant(1)}, Policy.zero())
+    for value in ("11", 11):
+        with pytest.raises(RecordError, match=r"'naics' is .*, its cases are"):
+            (texts + numbers).loss({"naics": value})
 
 
 BAD = [

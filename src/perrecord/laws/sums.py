@@ -96,9 +96,8 @@ def _remainder_bound(sigma: arb, point: arb, mills: arb, order: int) -> arb:
     # J_0 = mills, J_j = c^(j-1) + (j-1) J_(j-2)
     integral, absolute = mills, arb(0)
     for half in range(order // 2 + 1):
-        pairs = (
-            order // 2 - half
-        )  # the term y^(2 half) of H has order! / (pairs! (2 half)! 2^pairs)
+        # The term y^(2 half) of H has the coefficient order! / (pairs! (2 half)! 2^pairs).
+        pairs = order // 2 - half
         weight = arb.fac_ui(order) / (arb.fac_ui(pairs) * arb.fac_ui(2 * half) * arb(2) ** pairs)
         absolute += weight * integral
         integral = point ** (2 * half + 1) + (2 * half + 1) * integral

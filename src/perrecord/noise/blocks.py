@@ -153,11 +153,6 @@ class _Columns:
         magnitude = (block << self.fine[which]) + offset
         side = (word >> np.uint64(63)).astype(np.int64) * both_sides
 
-        point = (magnitude + side) * self.scale[which]
-        exponent = (self.quadratic[which] * point + self.linear[which]) * point
-        exponent -= block
-        np.maximum(exponent, 0.0, out=exponent)
-
         candidates: Integers = magnitude
         if self.is_wide:
             candidates = self._widen(magnitude, which, source)
@@ -167,7 +162,7 @@ class _Columns:
             law: Blocks = self.laws[which[position]]
             return law.acceptance(int(candidates[position]), int(block[position]))
 
-        kept = accept(exponent, exact, source, certainty)
+        kept = accept(self.exponent(which, block, magnitude + side), exact, source, certainty)
         for position in np.flatnonzero(block == FARTHEST).tolist():
             law = self.laws[which[position]]
             value = _attempt_one(
@@ -177,6 +172,15 @@ class _Columns:
             if value is not None:
                 candidates = _store(candidates, np.array([position]), _fitting(value))
         return candidates, kept
+
+    def exponent(
+        self, which: NDArray[np.intp], block: NDArray[np.int64], size: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return phi(size) - block in floats, within the bound of Lemma 5 (docs/noise.md)."""
+        point = size * self.scale[which]
+        rise: NDArray[np.float64] = (self.quadratic[which] * point + self.linear[which]) * point
+        rise -= block
+        return np.maximum(rise, 0.0, out=rise)
 
     def _widen(
         self, magnitude: NDArray[np.int64], which: NDArray[np.intp], source: BitSource

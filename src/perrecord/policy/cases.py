@@ -46,7 +46,8 @@ class Cases(Generic[V]):
     entries: tuple[tuple[Key, V], ...]
     default: V | None
     _table: dict[TaggedKey, V] = field(repr=False)
-    _kinds: tuple[frozenset[type], ...] = field(repr=False)
+    kinds: tuple[frozenset[type], ...] = field(repr=False)
+    """Of each dimension, the types that its cases have."""
 
     @classmethod
     def of(
@@ -112,7 +113,7 @@ class Cases(Generic[V]):
     def locate(self, record: Record) -> tuple[TaggedKey | None, V]:
         """Return the key of the case that fits, None for the default, and its value."""
         values = tuple([dimension(record, name) for name in self.dimensions])
-        for name, value, kinds in zip(self.dimensions, values, self._kinds, strict=True):
+        for name, value, kinds in zip(self.dimensions, values, self.kinds, strict=True):
             if value is not None and kinds and type(value) not in kinds:
                 raise RecordError(
                     f"the record's dimension {name!r} is {_WORDS[type(value)]}, its cases are "

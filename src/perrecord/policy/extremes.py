@@ -17,7 +17,6 @@ from perrecord.policy.normal import (
     PiecesOf,
     PowerOf,
     independent,
-    leading_dimension,
     named_values,
     restrict,
 )
@@ -86,11 +85,8 @@ def _best(form: Normal, value: Callable[[Basis], Fraction], choose: Choose) -> F
     total = sum((weight * value(basis) for basis, weight in form.weights), Fraction(0))
     for group in independent(form.parts):
         together = Normal(parts=frozenset(group))
-        dimension = leading_dimension([together])
-        branches = [
-            restrict(together, str(dimension), known)
-            for known in named_values(str(dimension), [together])
-        ]
+        first = min(part.dimension for part in group)
+        branches = [restrict(together, first, known) for known in named_values(first, [together])]
         losses = [
             found for branch in branches if (found := _try(branch, value, choose)) is not None
         ]

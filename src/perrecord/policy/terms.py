@@ -182,7 +182,7 @@ def _kind(term: Term) -> object:
         case ExactLoss(_, name, threshold):
             return name, threshold
         case Piecewise(cases) if not has_slots(Form((term,))):  # merging would split its runs
-            return Piecewise, cases.dimensions
+            return Piecewise, cases.dimensions, cases.kinds  # each table keeps its own types
         case Piecewise() | Largest():
             return object()
 
