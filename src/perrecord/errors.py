@@ -11,7 +11,11 @@
     │   ├── CurrencyError          zCDP rho and pure epsilon in one sum
     │   ├── ProbabilityError       a probability outside its range
     │   ├── ApproximationError     an approximate figure asked for where it would mislead
-    │   └── DocumentError          a policy document that cannot be read
+    │   ├── DocumentError          a policy document that cannot be read
+    │   ├── SourceError            a table that cannot be opened or read
+    │   ├── SchemaError            a column, its role, its resolution or a lookup that does not fit
+    │   └── QueryError             a query that cannot be answered
+    │       └── SQLTextError           SQL that is not understood or not supported, with its place
     └── InternalError              our own fault: please report it
 
 A message says what was found, what was expected and what to type next. Messages about records
@@ -72,6 +76,22 @@ class ApproximationError(InputError):
 
 class DocumentError(InputError):
     """A policy document is not valid JSON, or not in a format this version reads."""
+
+
+class SourceError(InputError):
+    """A table cannot be opened or read; the message names the source, never what is in it."""
+
+
+class SchemaError(InputError):
+    """A column, its role, its resolution or a lookup does not fit the table."""
+
+
+class QueryError(InputError):
+    """A query that cannot be answered as it is written."""
+
+
+class SQLTextError(QueryError):
+    """SQL that is not understood or not supported; the message shows its place in the text."""
 
 
 class InternalError(PerrecordError):
