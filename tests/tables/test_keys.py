@@ -69,6 +69,27 @@ def test_hierarchies_of_codes():
     assert whole.filter("state", ["48"]).project(["county"]).rows() == [("48001",), ("48003",)]
 
 
+def test_hierarchies_looked_up():
+    """A public mapping gives each county its state; a missing one may be mapped as well."""
+    counties = Keys.from_dict({"county": ["Travis", "Taos", None], "kind": [1, 2]})
+    parents = {"Taos": "NM", "Travis": "TX", None: None, "Kent": "TX"}
+    whole = counties.with_parent("state", "county", parents)
+    assert whole.columns == ("county", "kind", "state")
+    assert whole.rows()[1:4] == [("Taos", 2, "NM"), ("Travis", 1, "TX"), ("Travis", 2, "TX")]
+    assert whole.project(["county", "kind"]) == counties
+    numbered = counties.with_parent("group", "kind", {1: 10, 2: 10})
+    assert numbered.project(["group"]).rows() == [(10,)]
+
+
+@given(pairs, st.dictionaries(texts, st.integers(-3, 3)))
+def test_a_parent_keeps_keys_sorted_and_distinct(rows, some):
+    """The order of the class holds whatever the mapping."""
+    parents = {a: some.get(a, 0) for a, _ in rows}
+    whole = keys_of(rows).with_parent("p", "a", parents)
+    assert whole.table.select(["a", "b"]).equals(keys_of(rows).table)
+    assert whole.rows() == Keys.from_columns(whole.table).rows()
+
+
 def test_frames_and_files(tmp_path):
     """Arrow, pandas, Polars, Parquet and CSV list the same keys; CSV codes keep their zeros."""
     expected = Keys.from_dict({"county": ["01001", "48001"]})
@@ -94,6 +115,7 @@ def test_millions_of_keys_are_crossed_without_a_detour():
 
 
 A = Keys.from_dict({"a": ["x"]})
+AB = Keys.from_dict({"a": ["x", "y"]})
 BAD = [
     (lambda: Keys.from_dict({}), "name no column"),
     (lambda: Keys.from_dict({"a": [0.5]}), "key column 'a' is double; expected text"),
@@ -106,6 +128,13 @@ BAD = [
     (lambda: A.filter("b", ["x"]), "no column 'b'"),
     (lambda: A.with_prefix("a", "a", 1), "a column 'a' already"),
     (lambda: Keys.from_dict({"a": [1]}).with_prefix("b", "a", 1), "'a' is no text"),
+    (lambda: A.with_parent("a", "a", {"x": 1}), "a column 'a' already"),
+    (lambda: A.with_parent("b", "c", {"x": 1}), "no column 'c'. They have a"),
+    (lambda: A.with_parent("b", "a", ["x"]), "the parents are a list; expected a mapping"),
+    (lambda: A.with_parent("b", "a", {"x": 0.5}), "key column 'b' is double; expected text"),
+    (lambda: A.with_parent("b", "a", {"x": 2**70}), "'b' mixes types; expected all text"),
+    (lambda: AB.with_parent("b", "a", {"x": 1, "y": "1"}), "'b' mixes types; expected all text"),
+    (lambda: AB.with_parent("b", "a", {"z": 1}), "the parents lack the a 'x', 'y'; give a b"),
     (lambda: Keys.read("nowhere.csv"), "no key file 'nowhere.csv'"),
 ]
 

@@ -1,6 +1,7 @@
 """Exact integer noise from the operating system's randomness. Internal: sessions charge first."""
 
 from perrecord.noise.binomial import binomial, passing
+from perrecord.noise.choice import choose
 from perrecord.noise.samplers import (
     discrete_gaussian,
     discrete_gaussian_each,
@@ -10,6 +11,7 @@ from perrecord.noise.samplers import (
 
 __all__ = [
     "binomial",
+    "choose",
     "discrete_gaussian",
     "discrete_gaussian_each",
     "discrete_laplace",

@@ -9,7 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 
 from perrecord.laws.enclosure import ball, precision
 from perrecord.noise.bits import BitSource
@@ -73,3 +75,22 @@ class Uniform:
         if missing > 0:
             self._known = (self._known << missing) | self._source.integer(missing)
             self._bits = bits
+
+
+def integers_below(bound: int, count: int, source: BitSource) -> NDArray[np.int64]:
+    """Return `count` independent integers, each uniform on 0, ..., bound - 1; bound <= 2^62.
+
+    >>> from perrecord.noise.bits import system_bits
+    >>> sorted(set(integers_below(3, 1000, system_bits()).tolist()))
+    [0, 1, 2]
+    """
+    # From 2^64 mod bound on, a whole number of rounds of remainders is left: each equally often.
+    first_fair = np.uint64((1 << 64) % bound)
+    drawn = np.empty(count, dtype=np.int64)
+    done = 0
+    while done < count:
+        words = source.words64(count - done)
+        kept = words[words >= first_fair] % np.uint64(bound)
+        drawn[done : done + len(kept)] = kept
+        done += len(kept)
+    return drawn

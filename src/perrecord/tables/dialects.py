@@ -4,12 +4,15 @@ Only what is listed here is used on data. Everything is total: no row can make i
 integer passes through a float.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
 from perrecord.errors import InputError
 
 EngineName = Literal["duckdb", "spark"]
+
+_SPECIAL_TO_SPARK = re.compile(r"[\\'$\x00-\x1f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,27 +41,51 @@ class Dialect:
     def _integer(self, value: int) -> str:
         if -(2**63) < value < 2**63:
             return f"CAST({value} AS BIGINT)"
-        return f"CAST('{value}' AS {self.wide})"
+        # Written out, the least integer would be the negation of one that is too large.
+        return f"CAST('{value}' AS {'BIGINT' if value == -(2**63) else self.wide})"
 
     def _text(self, value: str) -> str:
         if self.name == "duckdb":
             return "'" + value.replace("'", "''") + "'"
-        escaped = value.replace("\\", "\\\\").replace("'", "\\'")
-        return f"'{escaped}'"
+        # Spark puts variables in for ${...} in any SQL text, and a setting of the session decides
+        # whether a backslash escapes. Bytes mean the same under every setting.
+        if _SPECIAL_TO_SPARK.search(value):
+            return f"CAST(X'{value.encode().hex()}' AS STRING)"
+        return f"'{value}'"
 
     @property
     def wide(self) -> str:
         """The type of sums: 38 digits on both engines once they reach Arrow."""
         return "HUGEINT" if self.name == "duckdb" else "DECIMAL(38, 0)"
 
-    def quotient(self, value: str, divisor: int) -> str:
-        """Return value / divisor on integers, cut towards zero; the divisor is a positive int64."""
-        operator = "//" if self.name == "duckdb" else "DIV"
-        return f"({value} {operator} {self.literal(divisor)})"
+    @property
+    def text_type(self) -> str:
+        """The type of text."""
+        return "VARCHAR" if self.name == "duckdb" else "STRING"
 
-    def remainder(self, value: str, divisor: int) -> str:
-        """Return what `quotient` leaves, with the sign of the value."""
-        return f"({value} % {self.literal(divisor)})"
+    def divided(self, value: str, divisor: int | str, *, is_wide: bool = False) -> tuple[str, str]:
+        """Return the quotient of integers, cut towards zero, and what is left, signed as the value.
+
+        The divisor is a positive number, or a column of such.
+
+        Spark's DIV is of 64 bits; there a wide value gives up its remainder and is then divided as
+        a decimal, which is exact.
+        """
+        by = divisor if isinstance(divisor, str) else self.literal(divisor)
+        rest = f"({value} % {by})"
+        if self.name == "duckdb":
+            return f"({value} // {by})", rest
+        if not is_wide:
+            return f"({value} DIV {by})", rest
+        return f"CAST(try_divide({value} - {rest}, {by}) AS DECIMAL(38, 0))", rest
+
+    def units(self, value: str, places: int) -> str:
+        """Return a number of so many decimal places as a wide count of its last place."""
+        if places:
+            # DuckDB multiplies decimals of up to 18 digits in 18, whatever the product needs.
+            number = f"CAST({value} AS DECIMAL(38, {places}))" if self.name == "duckdb" else value
+            value = f"({number} * CAST({10**places} AS DECIMAL({places + 1}, 0)))"
+        return f"CAST({value} AS {self.wide})"
 
     def total(self, value: str) -> str:
         """Return the exact sum of 64-bit integers; 0 where there is none."""

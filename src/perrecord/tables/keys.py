@@ -76,23 +76,7 @@ class Keys:
 
         Codes such as 01001 keep their zeros. Make numbers of them with Parquet, or before.
         """
-        source = Path(path)
-        if not source.is_file():
-            raise InputError(
-                f"there is no key file {str(path)!r}; give the path of a list of keys."
-            )
-        try:
-            if source.suffix == ".parquet":
-                table = pq.read_table(source)
-            else:
-                names = pa_csv.open_csv(source).schema.names
-                options = pa_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
-                table = pa_csv.read_csv(source, convert_options=options)
-        except (pa.ArrowInvalid, OSError, UnicodeDecodeError):
-            raise InputError(
-                f"the key file {str(path)!r} could not be read as "
-                f"{'Parquet' if source.suffix == '.parquet' else 'CSV'}."
-            ) from None
+        table = read_columns(path, "the key")
         if columns is not None:
             table = table.select([_known(name, table.column_names) for name in columns])
         return cls.from_columns(table)
@@ -174,6 +158,34 @@ class Keys:
         prefix = pc.utf8_slice_codeunits(source, 0, length)
         return Keys(self.table.append_column(name, prefix))
 
+    def with_parent(self, name: str, of: str, parents: Mapping[Any, Any]) -> "Keys":
+        """Return the keys with one more column, looked up by another in a public mapping.
+
+        The keys stay sorted and distinct, because the new column follows from an earlier one.
+
+        >>> counties = Keys.from_dict({"county": ["Travis", "Taos"]})
+        >>> counties.with_parent("state", "county", {"Taos": "NM", "Travis": "TX"}).rows()
+        [('Taos', 'NM'), ('Travis', 'TX')]
+        """
+        source = self.table[_known(of, self.columns)].combine_chunks()
+        if name in self.columns:
+            raise InputError(f"there is a column {name!r} already; give the parent another name.")
+        if not isinstance(parents, Mapping):
+            raise InputError(
+                f"the parents are a {type(parents).__name__}; expected a mapping of every {of} to "
+                f"its {name}: a dict."
+            )
+        coded = source.dictionary_encode(null_encoding="encode")
+        values = coded.dictionary.to_pylist()
+        missing = [repr(value) for value in values if value not in parents]
+        if missing:
+            raise InputError(
+                f"the parents lack the {of} {listing(missing)}; give a {name} for each, or leave "
+                "those keys out with filter."
+            )
+        looked_up = _column([parents[value] for value in values], name)
+        return Keys(self.table.append_column(name, looked_up.take(coded.indices)))
+
     def _alike(self, other: "Keys", sign: str) -> pa.Table:
         if sorted(other.columns) != sorted(self.columns):
             raise InputError(
@@ -193,6 +205,31 @@ class Keys:
         return f"Keys({len(self):,} of {listing(self.columns)})"
 
 
+def read_columns(source: Any, what: str) -> pa.Table:
+    """Return a public table: lists by name, a data frame, or a Parquet or CSV file.
+
+    Every column of a CSV file is text.
+    """
+    if not isinstance(source, str | Path):
+        return source if isinstance(source, pa.Table) else pa.table(source)
+    path = Path(source)
+    if not path.is_file():
+        raise InputError(
+            f"there is no {what.removeprefix('the ')} file {str(source)!r}; give the path of a "
+            "Parquet or CSV file."
+        )
+    kind = "Parquet" if path.suffix == ".parquet" else "CSV"
+    try:
+        if kind == "Parquet":
+            return pq.read_table(path)
+        with pa_csv.open_csv(path) as reader:
+            names = reader.schema.names
+        options = pa_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
+        return pa_csv.read_csv(path, convert_options=options)
+    except (pa.ArrowInvalid, OSError, UnicodeDecodeError):
+        raise InputError(f"{what} file {str(source)!r} could not be read as {kind}.") from None
+
+
 def _known(name: str, columns: Iterable[str]) -> str:
     every = list(columns)
     if name not in every:
@@ -201,6 +238,16 @@ def _known(name: str, columns: Iterable[str]) -> str:
             f"{suggestion(str(name), every)}"
         )
     return name
+
+
+def _column(values: list[Any], name: str) -> pa.ChunkedArray:
+    try:
+        return _stored(pa.chunked_array([pa.array(values)]), name)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        raise InputError(
+            f"the key column {name!r} mixes types; expected all text, all whole numbers of 64 bits "
+            "or all truth values."
+        ) from None
 
 
 def _stored(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:

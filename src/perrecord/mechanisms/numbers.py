@@ -1,0 +1,74 @@
+"""Whole numbers in steps of a resolution, as Arrow columns in a measure's own units."""
+
+from fractions import Fraction
+from math import lcm
+
+import numpy as np
+import pyarrow as pa
+
+from perrecord.queries.cells import Integers
+
+_FITS = 2**62
+
+
+def added(first: Integers, second: Integers) -> Integers:
+    """Return the sum, in Python ints where 64 bits might not hold it."""
+    if first.dtype == second.dtype == np.int64 and _is_small(first) and _is_small(second):
+        return np.asarray(first + second)
+    return np.asarray(first.astype(np.object_) + second.astype(np.object_))
+
+
+def to_arrow(numbers: Integers, step: Fraction) -> pa.Array:
+    """Return numbers * step exactly: int64 where they are whole and fit, else decimals.
+
+    >>> to_arrow(np.array([3, -7]), Fraction(1, 100)).to_pylist()
+    [Decimal('0.03'), Decimal('-0.07')]
+    """
+    places = _places(step)
+    if places is None:
+        return pa.array(_floats(numbers) * float(step))
+    factor = int(step * 10**places)
+    if numbers.dtype != np.int64 or not _is_small(numbers, _FITS // factor):
+        numbers = numbers.astype(np.object_) * factor
+        if _is_small(numbers):
+            numbers = numbers.astype(np.int64)
+    else:
+        numbers = numbers * factor
+    if places == 0 and numbers.dtype == np.int64:
+        return pa.array(numbers)
+    if numbers.dtype == np.int64:
+        return _decimals(numbers, places)
+    digits = 38 if _is_small(numbers, 10**38 - 1) else 76
+    kind = pa.decimal128(38, places) if digits == 38 else pa.decimal256(76, places)
+    shown = [f"{each}e-{places}" for each in numbers]
+    return pa.array(shown).cast(kind)
+
+
+def common_step(numbers: tuple[Fraction, ...]) -> Fraction:
+    """Return the largest 1/n that all the numbers are multiples of."""
+    return Fraction(1, lcm(*(each.denominator for each in numbers)))
+
+
+def _decimals(numbers: Integers, places: int) -> pa.Array:
+    """Return int64 numbers as decimals whose last place they count, without going through text."""
+    halves = np.empty((len(numbers), 2), dtype=np.int64)
+    halves[:, 0], halves[:, 1] = numbers, numbers >> 63
+    return pa.Array.from_buffers(
+        pa.decimal128(38, places), len(numbers), [None, pa.py_buffer(halves.tobytes())]
+    )
+
+
+def _places(step: Fraction) -> int | None:
+    """Return how many decimals a step has; None if they never end."""
+    for places in range(31):
+        if (step * 10**places).denominator == 1:
+            return places
+    return None
+
+
+def _is_small(numbers: Integers, bound: int = _FITS) -> bool:
+    return not len(numbers) or (-bound < int(numbers.min()) and int(numbers.max()) < bound)
+
+
+def _floats(numbers: Integers) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return np.asarray(numbers, dtype=np.float64)

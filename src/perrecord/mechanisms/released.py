@@ -1,0 +1,188 @@
+"""What a query gives: noisy numbers with the exact law of their noise. All of it is public."""
+
+import html
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from perrecord.errors import QueryError, listing
+from perrecord.exact import Exact, rational, text
+from perrecord.laws import Law
+from perrecord.mechanisms.numbers import common_step, to_arrow
+from perrecord.policy.policy import Policy
+from perrecord.queries.cells import Integers
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimate:
+    """A noisy whole number of steps for each cell; `which` says which law's noise a cell has."""
+
+    name: str
+    numbers: Integers
+    step: Fraction
+    laws: tuple[Law, ...]
+    which: npt.NDArray[np.intp]
+
+    def values(self) -> pa.Array:
+        """Return the noisy numbers in the measure's own units."""
+        return to_arrow(self.numbers, self.step)
+
+    def standard_errors(self) -> Floats:
+        """Return the standard deviation of each cell's noise, in units."""
+        each = np.array([float(self.step) * _deviation(law) for law in self.laws])
+        return np.asarray(each[self.which])
+
+    def interval(self, confidence: Exact = "0.95") -> tuple[pa.Array, pa.Array]:
+        """Return lower and upper ends: the true number lies between with this probability.
+
+        From the exact law, so it holds for small noise too.
+        """
+        widths = np.array([_half_width(law, rational(confidence)) for law in self.laws], np.object_)
+        reach = widths[self.which] if len(self.which) else np.empty(0, np.int64)
+        numbers = self.numbers.astype(np.object_)
+        return to_arrow(numbers - reach, self.step), to_arrow(numbers + reach, self.step)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ratio:
+    """An average: a noisy total over a noisy count, the total about a public centre (T13)."""
+
+    name: str
+    total: Estimate
+    count: Estimate
+    centre: Fraction
+
+    def values(self) -> pa.Array:
+        """Return centre + total / count, the count taken as 1 at least."""
+        return pa.array(float(self.centre) + self._offset())
+
+    def standard_errors(self) -> Floats:
+        """Return the delta method's figure: sqrt(sigma_S^2 + mu^2 sigma_C^2) / n (T13)."""
+        spread = np.hypot(
+            self.total.standard_errors(), self._offset() * self.count.standard_errors()
+        )
+        return np.asarray(spread / self._denominator())
+
+    def interval(self, confidence: Exact = "0.95") -> tuple[pa.Array, pa.Array]:
+        """Return approximate ends, by the delta method; unreliable where the count is small."""
+        reach = NormalDist().inv_cdf((1 + float(rational(confidence))) / 2) * self.standard_errors()
+        middle = float(self.centre) + self._offset()
+        return pa.array(middle - reach), pa.array(middle + reach)
+
+    def _denominator(self) -> Floats:
+        return np.maximum(self.count.numbers.astype(np.float64), 1.0)
+
+    def _offset(self) -> Floats:
+        total = self.total.numbers.astype(np.float64) * float(self.total.step)
+        return np.asarray(total / self._denominator())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chosen:
+    """A quantile: one of the public candidates for each cell (T14)."""
+
+    name: str
+    candidates: tuple[Fraction, ...]
+    index: npt.NDArray[np.int64]
+
+    def values(self) -> pa.Array:
+        """Return the chosen candidates."""
+        step = common_step(self.candidates)
+        steps = np.array([int(each / step) for each in self.candidates], np.object_)
+        return to_arrow(steps[self.index], step)
+
+
+Released = Estimate | Ratio | Chosen
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """The answers of one grouping: a row per key, and what they cost."""
+
+    keys: pa.Table
+    columns: tuple[Released, ...]
+    policy: Policy
+    charges: tuple[tuple[str, Policy], ...]
+
+    @property
+    def table(self) -> pa.Table:
+        """The keys, then a column for each answer."""
+        table = self.keys
+        for column in self.columns:
+            table = table.append_column(column.name, column.values())
+        return table
+
+    def errors(self, confidence: Exact = "0.95") -> pa.Table:
+        """Return the keys with each answer's standard error and confidence interval."""
+        table = self.keys
+        for column in self.columns:
+            if isinstance(column, Chosen):
+                continue
+            low, high = column.interval(confidence)
+            table = table.append_column(column.name, column.values())
+            table = table.append_column(f"{column.name}_se", pa.array(column.standard_errors()))
+            table = table.append_column(f"{column.name}_low", low)
+            table = table.append_column(f"{column.name}_high", high)
+        return table
+
+    def batches(self, rows: int = 65_536) -> Iterator[pa.RecordBatch]:
+        """Yield the table in batches of so many rows."""
+        yield from self.table.to_batches(max_chunksize=rows)
+
+    def column(self, name: str) -> Released:
+        """Return one answer by its name."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise QueryError(
+            f"there is no answer {name!r}. There are {listing(each.name for each in self.columns)}."
+        )
+
+    def policy_of(self, name: str) -> Policy:
+        """Return what one answer costs."""
+        for known, policy in self.charges:
+            if known == name:
+                return policy
+        raise QueryError(
+            f"there is no charge {name!r}. There are {listing(known for known, _ in self.charges)}."
+        )
+
+    def __len__(self) -> int:
+        return int(self.keys.num_rows)
+
+    def __repr__(self) -> str:
+        names = [*self.keys.column_names, *(column.name for column in self.columns)]
+        return f"Answers({len(self):,} rows: {listing(names)})"
+
+    def _repr_html_(self) -> str:
+        head = self.table.slice(0, 20)
+        cells = [[html.escape(_shown(each)) for each in column.to_pylist()] for column in head]
+        rows = "".join(
+            f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>"
+            for row in zip(*cells, strict=True)
+        )
+        names = "".join(f"<th>{html.escape(name)}</th>" for name in head.column_names)
+        return f"<table><tr>{names}</tr>{rows}</table><p>{len(self):,} rows</p>"
+
+
+def _shown(value: object) -> str:
+    return text(value) if isinstance(value, Fraction) else str(value)
+
+
+@lru_cache(maxsize=1024)
+def _deviation(law: Law) -> float:
+    return math.sqrt(law.variance().upper)
+
+
+@lru_cache(maxsize=1024)
+def _half_width(law: Law, confidence: Fraction) -> int:
+    return law.half_width(confidence)

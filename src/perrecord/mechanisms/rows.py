@@ -1,0 +1,124 @@
+"""Any zCDP mechanism on split rows, or on unsplit ones (T8).
+
+A mechanism that is rho-zCDP when one row is added or removed, run on split records, costs a record
+rho * pieces^2; on unsplit records it costs everybody rho.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+from uuid import uuid4
+
+from perrecord.errors import QueryError
+from perrecord.exact import Exact, parameter, text
+from perrecord.policy.policy import Policy
+from perrecord.policy.split import Scheme
+from perrecord.queries.policies import on_filtered
+from perrecord.queries.rows import RowsQuery, arrow_rows, rows_sql
+from perrecord.tables.engines.boundary import sealed
+from perrecord.tables.parse import parse_expression
+from perrecord.tables.table import Table
+
+Mechanism = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowsAnswer:
+    """What the mechanism gave, and its policy."""
+
+    result: Any
+    policy: Policy
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowsPlan:
+    """A mechanism on rows, checked and priced, before any row is read."""
+
+    query: RowsQuery
+    mechanism: Mechanism
+    policy: Policy
+    is_native: bool
+
+
+def plan_rows(
+    table: Table,
+    mechanism: Any,
+    *,
+    columns: Sequence[str],
+    rho: Exact | None = None,
+    split: Scheme | None = None,
+    where: str | None = None,
+    native: bool = False,
+) -> RowsPlan:
+    """Return the plan of a mechanism on rows.
+
+    The mechanism is a function of an Arrow table (with `native=True` of the engine's own frame,
+    such as a Spark DataFrame) that is rho-zCDP for adding or removing one row, with no delta; or an
+    OpenDP Measurement over one column, whose own map is held against rho. Measures are whole
+    numbers of their resolution. Its result is taken for public.
+    """
+    condition = None if where is None else parse_expression(where)
+    query = RowsQuery(tuple(columns), split, condition)
+    query.check(table.schema)
+    amount = None if rho is None else parameter(rho, "rho")
+    function = mechanism
+    if type(mechanism).__module__.partition(".")[0] == "opendp":
+        amount = _checked_measurement(mechanism, amount)
+        function = _on_column(mechanism, query.columns)
+    if amount is None or amount <= 0 or not callable(function):
+        raise QueryError(
+            "a mechanism on rows is a function together with the rho that it satisfies; give both, "
+            "such as plan_rows(table, mechanism, columns=['emp'], rho='0.1')."
+        )
+    policy = Policy.constant(amount) if split is None else Policy.split(amount, split)
+    policy = on_filtered(policy, condition, table.schema.dimension_names)
+    return RowsPlan(query, function, policy, native)
+
+
+def run_rows(planned: RowsPlan, table: Table) -> RowsAnswer:
+    """Return what the mechanism says of the rows. An error of its own is withheld: it may quote."""
+    sql, tables = rows_sql(planned.query, table, f"_perrecord_{uuid4().hex[:12]}")
+    engine = table.engine
+    try:
+        for name, rows in tables.items():
+            engine.add(name, rows)
+        frame = engine.frame(sql)
+        given = frame if planned.is_native else arrow_rows(frame)
+        result = sealed(
+            "the mechanism failed. What it said is withheld, because it may quote records; try it "
+            "on public or synthetic rows of the same columns.",
+            lambda: planned.mechanism(given),
+        )
+    finally:
+        for name in tables:
+            engine.drop(name)
+    return RowsAnswer(result, planned.policy)
+
+
+def _checked_measurement(measurement: Any, declared: Fraction | None) -> Fraction:
+    """Return the rho of an OpenDP measurement by its own map, refusing other notions of privacy."""
+    measure, metric = str(measurement.output_measure), str(measurement.input_metric)
+    if measure != "ZeroConcentratedDivergence":
+        raise QueryError(
+            f"the measurement is private in the sense of {measure}; expected zero-concentrated "
+            "divergence without delta: build it with dp.zero_concentrated_divergence()."
+        )
+    if metric not in ("SymmetricDistance()", "InsertDeleteDistance()"):
+        raise QueryError(
+            f"the measurement's neighbours are by {metric}; expected SymmetricDistance, where one "
+            "record is added or removed."
+        )
+    own = Fraction(measurement.map(1))
+    if declared is not None and own > declared:
+        raise QueryError(
+            f"the measurement's own map says {float(own)!r} for one record, more than the declared "
+            f"rho {text(declared)}; declare as much, or leave rho out to take the map's."
+        )
+    return own if declared is None else declared
+
+
+def _on_column(measurement: Any, columns: tuple[str, ...]) -> Mechanism:
+    if len(columns) != 1:
+        raise QueryError("an OpenDP measurement is run on one column; name just one.")
+    return lambda rows: measurement(rows.column(0).to_pylist())

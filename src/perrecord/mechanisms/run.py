@@ -1,0 +1,148 @@
+"""A plan, run: scan, read the exact integers, add noise. Nothing else leaves."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import pyarrow as pa
+
+from perrecord.mechanisms.additive import NoisePlan, estimate, noise_plan
+from perrecord.mechanisms.quantiles import quantile
+from perrecord.mechanisms.released import Answers, Ratio, Released
+from perrecord.mechanisms.selection import Selected, check_sparse, selected_cells, selected_keys
+from perrecord.noise.bits import BitSource
+from perrecord.policy.terms import Currency
+from perrecord.queries.aggregates import (
+    Aggregate,
+    Bucket,
+    Filled,
+    Pieces,
+    Rows,
+    aggregates_of,
+)
+from perrecord.queries.answers import Answer, Average, Quantile
+from perrecord.queries.cells import Cells, Counts, Integers, scanned
+from perrecord.queries.groupings import SelectCells, SelectKeys
+from perrecord.queries.methods import Clamping
+from perrecord.queries.plan import Plan, PlannedGrouping, plan
+from perrecord.queries.query import Query
+from perrecord.tables.keys import Keys
+from perrecord.tables.schema import Schema
+from perrecord.tables.table import Table
+
+
+def answer(
+    table: Table, queries: Query | Sequence[Query], *, _bits: BitSource | None = None
+) -> list[Answers]:
+    """Return the answers of a workload, one for each grouping of each query, in order.
+
+    It charges nobody: a session or a release does, before it calls this.
+    """
+    return run(plan(queries, table.schema), table, _bits=_bits)
+
+
+def run(planned: Plan, table: Table, *, _bits: BitSource | None = None) -> list[Answers]:
+    """Return the answers of a plan."""
+    for grouping in planned.groupings:  # whatever can be refused is, before a row is read
+        _Run(planned, grouping, _bits).check()
+    with scanned(planned, table) as cells:
+        return [
+            _Run(planned, grouping, _bits).answers(cells[grouping.scan])
+            for grouping in planned.groupings
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One grouping of one query, on its way from exact integers to answers."""
+
+    planned: Plan
+    grouping: PlannedGrouping
+    bits: BitSource | None
+
+    @property
+    def schema(self) -> Schema:
+        return self.planned.schema
+
+    @property
+    def query(self) -> Query:
+        return self.planned.queries[self.grouping.query]
+
+    @property
+    def currency(self) -> Currency:
+        return self.query.currency or Currency.RHO
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.grouping.grouping.columns
+
+    def check(self) -> None:
+        found = self.grouping.grouping.cells
+        if isinstance(found, SelectCells):
+            check_sparse(found, self._noise(self._kept_by(found)))
+
+    def answers(self, cells: Cells) -> Answers:
+        selected = self._selected(cells)
+        declared = self.grouping.grouping.cells
+        keys = selected.keys if selected else declared if isinstance(declared, Keys) else None
+        table = pa.table({"": pa.array([True])}).select([]) if keys is None else keys.table
+        numbers = cells.numbers(self.columns, self.grouping.aggregates, keys)
+        read = _Read(cells, self.columns, keys, numbers)
+        charges = [(each.answer.name, each.policy) for each in self.grouping.answers]
+        if self.grouping.selection is not None:
+            charges.insert(0, ("keys", self.grouping.selection))
+        columns = tuple(
+            selected.by
+            if selected and selected.by.name == each.name
+            else self._released(each, table, read)
+            for each in self.query.answers
+        )
+        return Answers(table, columns, self.grouping.policy, tuple(charges))
+
+    def _released(self, asked: Answer, keys: pa.Table, read: "_Read") -> Released:
+        if isinstance(asked, Quantile):
+            counts = read.buckets(Bucket(asked.measure, asked.candidates))
+            return quantile(asked, counts, keys.num_rows, self.currency, self.bits)
+        exact = read.numbers[aggregates_of(asked)[0]]
+        first = estimate(asked.name, exact, keys, self._noise(asked), self.bits)
+        if not isinstance(asked, Average):
+            return first
+        counting = NoisePlan.of(asked.count, None, self.schema, self.columns, self.currency)
+        filled = read.numbers[Filled(asked.measure)]
+        second = estimate(f"{asked.name}_count", filled, keys, counting, self.bits)
+        method = asked.method
+        centre = (method.low + method.high) / 2 if isinstance(method, Clamping) else Fraction(0)
+        return Ratio(asked.name, first, second, centre)
+
+    def _noise(self, asked: Answer) -> NoisePlan:
+        assert not isinstance(asked, Quantile)  # noqa: S101 - quantiles have no additive noise
+        return noise_plan(asked, self.schema, self.columns, self.currency)
+
+    def _kept_by(self, found: SelectCells) -> Answer:
+        return next(each for each in self.query.answers if each.name == found.answer)
+
+    def _selected(self, cells: Cells) -> Selected | None:
+        found = self.grouping.grouping.cells
+        if isinstance(found, SelectKeys):
+            rows: Aggregate = Rows() if found.split is None else Pieces(found.split)
+            keys, numbers = cells.occupied(self.columns, rows)
+            return selected_keys(found, keys, numbers, self.bits)
+        if isinstance(found, SelectCells):
+            asked = self._kept_by(found)
+            aggregate = aggregates_of(asked)[0]
+            positions, exact = cells.positions(found.domain, self.columns, aggregate)
+            return selected_cells(found, positions, exact, self._noise(asked), self.bits)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """The exact integers of one grouping, in the order of its keys."""
+
+    cells: Cells
+    columns: tuple[str, ...]
+    keys: Keys | None
+    numbers: dict[Aggregate, Integers]
+
+    def buckets(self, bucket: Bucket) -> Counts:
+        return self.cells.buckets(self.columns, bucket, self.keys)

@@ -1,0 +1,96 @@
+"""Finding the cells to publish: threshold selection, and the sparse sweep of a domain (T9)."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from perrecord.errors import QueryError
+from perrecord.laws import DiscreteGaussian
+from perrecord.mechanisms.additive import NoisePlan, draw
+from perrecord.mechanisms.numbers import added
+from perrecord.mechanisms.released import Estimate
+from perrecord.noise import gaussian_tail, passing
+from perrecord.noise.bits import BitSource
+from perrecord.queries.cells import Integers
+from perrecord.queries.groupings import SelectCells, SelectKeys
+from perrecord.tables.keys import Keys
+
+_MOST_BY_CHANCE = 20_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Selected:
+    """The keys to publish, sorted, and the noisy number that each was selected by."""
+
+    keys: Keys
+    by: Estimate
+
+
+def selected_keys(
+    cells: SelectKeys, keys: pa.Table, rows: Integers, bits: BitSource | None
+) -> Selected:
+    """Return the keys whose noisy number of split rows reaches the threshold.
+
+    The policy is rho * pieces^2 with delta(pieces) = Pr[Z >= tau - pieces].
+    """
+    law = DiscreteGaussian.for_zcdp(cells.rho)
+    noisy = added(rows, draw(law, len(rows), bits))
+    kept = np.asarray(noisy >= cells.threshold, dtype=bool)
+    found = Keys.from_columns(keys.filter(pa.array(kept)))
+    numbers = noisy[kept]
+    return Selected(found, Estimate("rows", numbers, Fraction(1), (law,), _first(len(numbers))))
+
+
+def check_sparse(cells: SelectCells, noise: NoisePlan) -> None:
+    """Refuse a threshold that far too many empty cells would pass by noise alone."""
+    law, start = _law(noise), _steps(cells, noise)
+    if cells.domain.size * law.tail(start).upper > _MOST_BY_CHANCE:
+        least = law.tail_point(Fraction(_MOST_BY_CHANCE, cells.domain.size)) * noise.step
+        raise QueryError(
+            f"with at_least={cells.at_least} more than {_MOST_BY_CHANCE:,} empty cells are to be "
+            f"expected to pass by noise alone; give at least {ceil(least):,}."
+        )
+
+
+def selected_cells(
+    cells: SelectCells,
+    positions: npt.NDArray[np.int64],
+    exact: Integers,
+    noise: NoisePlan,
+    bits: BitSource | None,
+) -> Selected:
+    """Return the cells of the domain whose noisy answer reaches the threshold: pure zCDP.
+
+    Empty cells are not visited: how many of them pass is Binomial, which ones is uniform, and
+    their values are noise given that it passes.
+    """
+    law, start = _law(noise), _steps(cells, noise)
+    noisy = added(exact, draw(law, len(exact), bits))
+    kept = np.asarray(noisy >= start, dtype=bool)
+    empty = passing(cells.domain.size - len(positions), law, start, _bits=bits)
+    others = cells.domain.sample(empty, positions, _bits=bits)
+    values = gaussian_tail(law.sigma_squared, start, empty, _bits=bits)
+    places = np.concatenate([positions[kept], others])
+    numbers = np.concatenate([noisy[kept], values])
+    order = np.argsort(places)
+    found = Keys(cells.domain.decode(places[order]))
+    by = Estimate(cells.answer, numbers[order], noise.step, (law,), _first(len(order)))
+    return Selected(found, by)
+
+
+def _law(noise: NoisePlan) -> DiscreteGaussian:
+    law = noise.law(noise.spreads.at({}))
+    assert isinstance(law, DiscreteGaussian)  # noqa: S101 - checked with the query
+    return law
+
+
+def _steps(cells: SelectCells, noise: NoisePlan) -> int:
+    return ceil(cells.at_least / noise.step)
+
+
+def _first(count: int) -> npt.NDArray[np.intp]:
+    return np.zeros(count, dtype=np.intp)

@@ -1,0 +1,1 @@
+"""Queries as frozen values, from Python or SQL text; their plan and their policies."""

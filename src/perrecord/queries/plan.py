@@ -1,0 +1,165 @@
+"""The plan of a workload: which scans, and which cells each answer reads from them.
+
+Queries over one source and filter share one scan. It groups by the largest sets that anybody asks
+for; coarser sets are rolled up from their exact integers, never scanned again.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sqlglot import parse_one
+
+from perrecord.policy.policy import Policy
+from perrecord.policy.terms import Currency
+from perrecord.queries.aggregates import (
+    Aggregate,
+    Bucket,
+    Different,
+    Pieces,
+    Rows,
+    aggregates_of,
+)
+from perrecord.queries.answers import Answer, Quantile
+from perrecord.queries.check import check
+from perrecord.queries.groupings import Grouping, SelectKeys
+from perrecord.queries.policies import answer_policy, on_filtered, selection_policy
+from perrecord.queries.query import Query
+from perrecord.queries.scan import GroupColumn, GroupSet, Scan, scan_sql
+from perrecord.tables.dialects import dialect_of
+from perrecord.tables.expressions import Expression
+from perrecord.tables.schema import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Charged:
+    """One answer in one grouping, and what it costs."""
+
+    answer: Answer
+    policy: Policy
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedGrouping:
+    """One grouping of one query: its answers, and the aggregates they are made of."""
+
+    query: int
+    grouping: Grouping
+    scan: int
+    answers: tuple[Charged, ...]
+    selection: Policy | None
+    aggregates: tuple[Aggregate, ...]
+    buckets: tuple[Bucket, ...]
+
+    @property
+    def policy(self) -> Policy:
+        """The sum of what its answers and its key selection cost (T4)."""
+        every = [charged.policy for charged in self.answers]
+        return Policy.total(every if self.selection is None else [self.selection, *every])
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A workload, ready to be charged for and then run."""
+
+    schema: Schema
+    queries: tuple[Query, ...]
+    scans: tuple[Scan, ...]
+    groupings: tuple[PlannedGrouping, ...]
+
+    def sql(self, engine: str = "duckdb") -> list[str]:
+        """Return what runs on the engine, a statement for each scan, laid out for reading."""
+        dialect = dialect_of(engine)
+        source = dialect.identifier(self.schema.name)
+        texts = [scan_sql(scan, self.schema, dialect, source).sql for scan in self.scans]
+        return [parse_one(text, read=engine).sql(dialect=engine, pretty=True) for text in texts]
+
+    @property
+    def policy(self) -> Policy:
+        """What the whole workload costs, fixed before any row is read (T4)."""
+        return Policy.total(grouping.policy for grouping in self.groupings)
+
+
+def plan(queries: Query | Sequence[Query], schema: Schema) -> Plan:
+    """Return the plan of one query or of several, checked against the table's description."""
+    every = (queries,) if isinstance(queries, Query) else tuple(queries)
+    for query in every:
+        check(query, schema)
+    filters: dict[Expression | None, int] = {}
+    groupings = [
+        _grouping(number, query, grouping, filters.setdefault(query.filter, len(filters)), schema)
+        for number, query in enumerate(every)
+        for grouping in query.groupings
+    ]
+    scans = tuple(
+        _scan(condition, [each for each in groupings if each.scan == index])
+        for condition, index in filters.items()
+    )
+    return Plan(schema, every, scans, tuple(groupings))
+
+
+def _grouping(
+    number: int, query: Query, grouping: Grouping, scan: int, schema: Schema
+) -> PlannedGrouping:
+    currency = query.currency or Currency.RHO
+    fixed = frozenset(schema.fixed_by(grouping.columns))
+
+    def filtered(policy: Policy) -> Policy:
+        return on_filtered(policy, query.filter, schema.dimension_names)
+
+    answers = tuple(
+        Charged(answer, filtered(answer_policy(answer, fixed, currency)))
+        for answer in query.answers
+    )
+    selection = selection_policy(grouping)
+    aggregates = [each for answer in query.answers for each in aggregates_of(answer)]
+    if isinstance(grouping.cells, SelectKeys):
+        split = grouping.cells.split
+        aggregates.append(Rows() if split is None else Pieces(split))
+    buckets = [
+        Bucket(answer.measure, answer.candidates)
+        for answer in query.answers
+        if isinstance(answer, Quantile)
+    ]
+    return PlannedGrouping(
+        number,
+        grouping,
+        scan,
+        answers,
+        None if selection is None else filtered(selection),
+        tuple(dict.fromkeys(aggregates)),
+        tuple(dict.fromkeys(buckets)),
+    )
+
+
+def _scan(condition: Expression | None, groupings: list[PlannedGrouping]) -> Scan:
+    wanted: list[GroupSet] = []
+    exact: list[GroupSet] = []
+    for each in groupings:
+        columns: GroupSet = frozenset(each.grouping.columns)
+        wanted.append(columns)
+        wanted.extend(columns | {bucket} for bucket in each.buckets)
+        if any(isinstance(aggregate, Different) for aggregate in each.aggregates):
+            exact.append(columns)
+    largest = [each for each in wanted if not any(each < other for other in wanted)]
+    sets = tuple(dict.fromkeys([*largest, *exact]))
+    columns_used = _ordered(column for found in sets for column in _sorted(found))
+    aggregates = dict.fromkeys(each for found in groupings for each in found.aggregates)
+    if any(each.buckets for each in groupings):
+        aggregates.setdefault(Rows())
+    return Scan(condition, columns_used, sets, tuple(aggregates))
+
+
+def source_set(scan: Scan, columns: Iterable[GroupColumn], *, is_exact: bool = False) -> GroupSet:
+    """Return the grouping set of the scan that these columns are read from: the smallest."""
+    wanted = frozenset(columns)
+    if wanted in scan.sets or is_exact:
+        return wanted
+    return min((found for found in scan.sets if found >= wanted), key=len)
+
+
+def _sorted(found: GroupSet) -> list[GroupColumn]:
+    return sorted(found, key=lambda each: (isinstance(each, Bucket), str(each)))
+
+
+def _ordered(columns: Iterable[GroupColumn]) -> tuple[GroupColumn, ...]:
+    return tuple(dict.fromkeys(columns))

@@ -1,0 +1,361 @@
+"""The `Query`: a frozen value that says what is asked, built step by step or from SQL."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from perrecord.errors import CurrencyError, QueryError
+from perrecord.exact import Exact, parameter
+from perrecord.policy.cases import Cases
+from perrecord.policy.inputs import amount_of, scheme_of
+from perrecord.policy.split import Scheme
+from perrecord.policy.terms import Currency
+from perrecord.queries.answers import Answer, Average, Count, CountDistinct, Quantile, Sum
+from perrecord.queries.groupings import Cells, Grouping
+from perrecord.queries.methods import (
+    Accounting,
+    Clamping,
+    Counting,
+    Method,
+    Methods,
+    Splitting,
+)
+from perrecord.tables.expressions import Expression
+from perrecord.tables.parse import parse_expression
+from perrecord.tables.schema import Schema
+
+_MOST_CANDIDATES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is asked of a table: filter, grouping, answers, each with its price.
+
+    Amounts are zCDP's rho, or pure epsilon when given as `epsilon=` (T16); one query has one
+    currency. With several grouping sets each of them pays the amounts.
+
+    >>> from perrecord import Keys, Query, Split
+    >>> scheme = Split(emp=50)
+    >>> query = (
+    ...     Query("establishments")
+    ...     .where("state = 'NC'")
+    ...     .group_by("county", keys=Keys.from_dict({"county": ["37001", "37003"]}))
+    ...     .count(rho="0.1")
+    ...     .sum("emp", split=scheme, rho="0.2")
+    ... )
+    >>> [answer.name for answer in query.answers]
+    ['count', 'sum_emp']
+    """
+
+    table: str = "records"
+    filter: Expression | None = None
+    groupings: tuple[Grouping, ...] = (Grouping((), None),)
+    answers: tuple[Answer, ...] = ()
+    currency: Currency | None = None
+
+    # -- which records, which cells ---------------------------------------------------------
+
+    def where(self, condition: str | Expression) -> "Query":
+        """Return the query on the records that meet the condition, before any splitting."""
+        if self.filter is not None:
+            raise QueryError("the query has a filter already; join the two with AND.")
+        parsed = parse_expression(condition) if isinstance(condition, str) else condition
+        return replace(self, filter=parsed)
+
+    def group_by(self, *columns: str, keys: Cells | None = None) -> "Query":
+        """Return the query answered for each key of these columns."""
+        return self.group_by_sets([columns], keys=keys)
+
+    def rollup(self, *columns: str, keys: Cells | None = None) -> "Query":
+        """Return the query answered by all columns, by all but the last, ..., and in total."""
+        return self.group_by_sets(
+            [columns[:length] for length in range(len(columns), -1, -1)], keys=keys
+        )
+
+    def group_by_sets(
+        self,
+        sets: Iterable[Sequence[str]],
+        keys: Cells | Mapping[tuple[str, ...], Cells] | None = None,
+    ) -> "Query":
+        """Return the query answered for several grouping sets, each with its own cells.
+
+        Keys over all columns serve every set; or give them per set: `{("state",): ..., ...}`.
+        """
+        if any(grouping.columns for grouping in self.groupings):
+            raise QueryError("the query is grouped already; name all columns in one group_by.")
+        every = [tuple(columns) for columns in sets]
+        if not every or len(set(every)) < len(every):
+            raise QueryError("the grouping sets are none, or one is given twice; give each once.")
+        found = [
+            Grouping.of(columns, keys.get(columns) if isinstance(keys, Mapping) else keys)
+            for columns in every
+        ]
+        return replace(self, groupings=tuple(found))
+
+    # -- what is answered -------------------------------------------------------------------
+
+    def count(
+        self,
+        column: str | None = None,
+        *,
+        rho: Any = None,
+        epsilon: Any = None,
+        by: str | tuple[str, ...] | None = None,
+        name: str | None = None,
+    ) -> "Query":
+        """Return the query with the number of records, or of those where the column is not NULL.
+
+        With `by`, the amount is a dictionary from that dimension's values to amounts; the key
+        `...` stands for all others.
+        """
+        currency, method = _counting(rho, epsilon, by)
+        default = "count" if column is None else f"count_{column}"
+        return self._with(Count(name or default, method, column), currency)
+
+    def count_distinct(
+        self,
+        column: str,
+        *,
+        rho: Any = None,
+        epsilon: Any = None,
+        by: str | tuple[str, ...] | None = None,
+        name: str | None = None,
+    ) -> "Query":
+        """Return the query with the number of different values of a column, such as firms."""
+        currency, method = _counting(rho, epsilon, by)
+        return self._with(
+            CountDistinct(name or f"count_distinct_{column}", method, column), currency
+        )
+
+    def sum(
+        self,
+        measure: str,
+        *,
+        split: Scheme | None = None,
+        clamp: tuple[Exact, Exact] | None = None,
+        rho: Exact | None = None,
+        epsilon: Exact | None = None,
+        accounting: Accounting = "split",
+        parts: "Parts | None" = None,
+        name: str | None = None,
+    ) -> "Query":
+        """Return the query with the total of a measure, by splitting or by clamping.
+
+        With `parts`, each part of a public partition has its own method (T5):
+        `parts=Parts("sector", {"farm": splitting(...), ...: clamping(...)})`.
+        """
+        currency, method = _adding(split, clamp, rho, epsilon, accounting, parts)
+        return self._with(Sum(name or f"sum_{measure}", measure, method), currency)
+
+    def average(
+        self,
+        measure: str,
+        *,
+        split: Scheme | None = None,
+        clamp: tuple[Exact, Exact] | None = None,
+        rho: Exact | tuple[Exact, Exact] | None = None,
+        epsilon: Exact | tuple[Exact, Exact] | None = None,
+        accounting: Accounting = "split",
+        name: str | None = None,
+    ) -> "Query":
+        """Return the query with a measure's mean over the records where it is not NULL (T13).
+
+        The amount is shared half and half between the total and the count, or given for each:
+        `rho=("0.1", "0.05")`. The error is least at T : |mean| for an unsplit record.
+        """
+        (rho_sum, rho_count), (eps_sum, eps_count) = _halves(rho), _halves(epsilon)
+        currency, method = _adding(split, clamp, rho_sum, eps_sum, accounting)
+        _, amount = amount_of(rho_count, eps_count)
+        counting = Counting(_positive(amount))
+        return self._with(Average(name or f"avg_{measure}", measure, method, counting), currency)
+
+    def quantile(
+        self,
+        measure: str,
+        level: Exact,
+        *,
+        candidates: Iterable[Exact],
+        rho: Exact | None = None,
+        epsilon: Exact | None = None,
+        name: str | None = None,
+    ) -> "Query":
+        """Return the query with a quantile of a measure, one of the public candidates (T14)."""
+        currency, amount = amount_of(rho, epsilon)
+        exact = parameter(level, "the level of the quantile")
+        if not 0 <= exact <= 1:
+            raise QueryError(
+                f"the level of the quantile is {level}; expected 0 to 1, such as '0.5'."
+            )
+        found = _candidates(candidates)
+        default = f"median_{measure}" if exact == Fraction(1, 2) else f"quantile_{measure}"
+        answer = Quantile(name or default, measure, _positive(amount), exact, found)
+        return self._with(answer, currency)
+
+    def median(
+        self,
+        measure: str,
+        *,
+        candidates: Iterable[Exact],
+        rho: Exact | None = None,
+        epsilon: Exact | None = None,
+        name: str | None = None,
+    ) -> "Query":
+        """Return the query with the median of a measure, one of the public candidates (T14)."""
+        return self.quantile(
+            measure, "1/2", candidates=candidates, rho=rho, epsilon=epsilon, name=name
+        )
+
+    def sql(self, schema: Schema, engine: str = "duckdb") -> str:
+        """Return the SQL that runs on the engine for this query, laid out for reading."""
+        from perrecord.queries.plan import plan  # noqa: PLC0415 - a plan is made of queries
+
+        return ";\n\n".join(plan(self, schema).sql(engine))
+
+    def _with(self, answer: Answer, currency: Currency) -> "Query":
+        if any(answer.name == other.name for other in self.answers):
+            raise QueryError(
+                f"two answers are named {answer.name!r}; give one of them another name: name=..."
+            )
+        if self.currency not in (None, currency):
+            raise CurrencyError(
+                "the query has answers in rho and in epsilon; use one of the two, or two queries."
+            )
+        return replace(self, answers=(*self.answers, answer), currency=currency)
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """The method of one part, and the currency of its amount."""
+
+    method: Splitting | Clamping
+    currency: Currency
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Parts:
+    """A method for each part of a public partition; the key `...` is every other record (T5).
+
+    >>> parts = Parts(
+    ...     "sector",
+    ...     {"farm": splitting(Split(rent=50), rho="0.1"), ...: clamping(0, 500, rho="0.2")},
+    ... )
+    >>> parts.cases.default
+    Clamping(amount=Fraction(1, 5), low=Fraction(0, 1), high=Fraction(500, 1))
+    """
+
+    cases: Cases[Method]
+    currency: Currency
+
+    def __init__(self, dimensions: str | tuple[str, ...], methods: Mapping[Any, Priced]) -> None:
+        if not isinstance(methods, Mapping) or not all(
+            isinstance(each, Priced) for each in methods.values()
+        ):
+            raise QueryError(
+                "the parts are no dictionary from values to methods; expected such as "
+                '{"farm": splitting(Split(rent=50), rho="0.1"), ...: clamping(0, 500, rho="0.2")}.'
+            )
+        currencies = {each.currency for each in methods.values()}
+        if len(currencies) != 1:
+            raise CurrencyError("the parts need amounts in one currency, rho or epsilon.")
+        cases = _cases(dimensions, {key: each.method for key, each in methods.items()})
+        object.__setattr__(self, "cases", cases)
+        object.__setattr__(self, "currency", currencies.pop())
+
+
+def splitting(
+    split: Scheme,
+    *,
+    rho: Exact | None = None,
+    epsilon: Exact | None = None,
+    accounting: Accounting = "split",
+) -> Priced:
+    """Return the method of a split total, for one of several parts (T11)."""
+    if accounting not in ("split", "exact"):
+        raise QueryError(f"the accounting is {accounting!r}; expected 'split' or 'exact'.")
+    currency, amount = amount_of(rho, epsilon)
+    return Priced(Splitting(_positive(amount), scheme_of(split), accounting), currency)
+
+
+def clamping(
+    low: Exact, high: Exact, *, rho: Exact | None = None, epsilon: Exact | None = None
+) -> Priced:
+    """Return the method of a clamped total, for one of several parts (T12)."""
+    currency, amount = amount_of(rho, epsilon)
+    bottom, top = parameter(low, "the lower bound"), parameter(high, "the upper bound")
+    if not bottom < top:
+        raise QueryError(f"the bounds are {low} and {high}; expected the lower one first.")
+    return Priced(Clamping(_positive(amount), bottom, top), currency)
+
+
+def _cases(dimensions: str | tuple[str, ...], given: Mapping[Any, Any]) -> Cases[Any]:
+    rest = dict(given)
+    default = rest.pop(..., None)
+    return Cases.of(dimensions, rest, default)
+
+
+def _counting(
+    rho: Any, epsilon: Any, by: str | tuple[str, ...] | None
+) -> tuple[Currency, Counting | Cases[Counting]]:
+    if by is None:
+        currency, amount = amount_of(rho, epsilon)
+        return currency, Counting(_positive(amount))
+    given = rho if epsilon is None else epsilon
+    if not isinstance(given, Mapping):
+        raise QueryError(
+            'with by=..., the amount is a dictionary, such as {"farm": "0.1", ...: 1}.'
+        )
+    currency = Currency.RHO if epsilon is None else Currency.EPSILON
+    amounts = {
+        key: Counting(_positive(parameter(each, "the amount"))) for key, each in given.items()
+    }
+    return currency, _cases(by, amounts)
+
+
+def _adding(
+    split: Scheme | None,
+    clamp: tuple[Exact, Exact] | None,
+    rho: Exact | None,
+    epsilon: Exact | None,
+    accounting: Accounting,
+    parts: Parts | None = None,
+) -> tuple[Currency, Methods]:
+    if sum(each is not None for each in (split, clamp, parts)) != 1:
+        raise QueryError(
+            "a total needs exactly one of split=Split(...), clamp=(low, high) and parts=Parts(...)."
+        )
+    if parts is not None:
+        if rho is not None or epsilon is not None:
+            raise QueryError("the parts carry their own amounts; leave rho and epsilon out.")
+        return parts.currency, parts.cases
+    if clamp is not None:
+        priced = clamping(*clamp, rho=rho, epsilon=epsilon)
+    else:
+        priced = splitting(scheme_of(split), rho=rho, epsilon=epsilon, accounting=accounting)
+    return priced.currency, priced.method
+
+
+def _halves(amount: Exact | tuple[Exact, Exact] | None) -> tuple[Exact | None, Exact | None]:
+    if isinstance(amount, tuple):
+        first, second = amount
+        return first, second
+    if amount is None:
+        return None, None
+    half = parameter(amount, "the amount") / 2
+    return half, half
+
+
+def _positive(amount: Fraction) -> Fraction:
+    if amount <= 0:
+        raise QueryError(f"the amount is {amount}; expected one above 0, such as rho='0.1'.")
+    return amount
+
+
+def _candidates(given: Iterable[Exact]) -> tuple[Fraction, ...]:
+    found = tuple(sorted({parameter(each, "a candidate") for each in given}))
+    if not found or len(found) > _MOST_CANDIDATES:
+        raise QueryError(
+            f"there are {len(found):,} candidates; expected 1 to {_MOST_CANDIDATES:,} public "
+            f"numbers, such as range(0, 1000, 10)."
+        )
+    return found

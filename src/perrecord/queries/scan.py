@@ -1,0 +1,175 @@
+"""One scan: all aggregates over one source and filter, grouped as finely as anybody needs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import pyarrow as pa
+
+from perrecord.queries.aggregates import (
+    Aggregate,
+    Bucket,
+    Different,
+    Filled,
+    Pieces,
+    Rows,
+    Total,
+)
+from perrecord.queries.methods import dimensions_of
+from perrecord.queries.values import (
+    Parts,
+    bucket_value,
+    pieces_value,
+    scheme_tree,
+    total_value,
+)
+from perrecord.tables.dialects import Dialect
+from perrecord.tables.expressions import Expression, columns_of, to_sql
+from perrecord.tables.records import records_sql
+from perrecord.tables.schema import Schema
+
+GroupColumn = str | Bucket
+"""What a scan groups by: a column, or between which candidates a measure lies."""
+
+GroupSet = frozenset[GroupColumn]
+
+SET = "_perrecord_set"
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Which aggregates, over which records, in which grouping sets."""
+
+    filter: Expression | None
+    columns: tuple[GroupColumn, ...]
+    sets: tuple[GroupSet, ...]
+    aggregates: tuple[Aggregate, ...]
+
+    def column_name(self, column: GroupColumn) -> str:
+        """Return the name of a grouping column in the scan's result."""
+        if isinstance(column, str):
+            return column
+        buckets = [each for each in self.columns if isinstance(each, Bucket)]
+        return f"_perrecord_bucket{buckets.index(column)}"
+
+    def aggregate_name(self, aggregate: Aggregate) -> str:
+        """Return the name of an aggregate in the scan's result."""
+        return f"_perrecord_value{self.aggregates.index(aggregate)}"
+
+    def set_number(self, found: GroupSet) -> int:
+        """Return the number by which rows of a grouping set are known."""
+        return sum(
+            1 << (len(self.columns) - 1 - index)
+            for index, column in enumerate(self.columns)
+            if column not in found
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ScanText:
+    """A scan as SQL, and the public tables that it joins."""
+
+    sql: str
+    tables: Mapping[str, pa.Table]
+
+
+def scan_sql(
+    scan: Scan, schema: Schema, dialect: Dialect, relation: str, prefix: str = "_perrecord"
+) -> ScanText:
+    """Return the scan of a relation in an engine's dialect."""
+    parts = Parts(dialect, prefix)
+    name = dialect.identifier
+    values: dict[str, str] = {}
+    for column in scan.columns:
+        if isinstance(column, Bucket):
+            resolution = schema.measure(column.measure).resolution
+            values[scan.column_name(column)] = bucket_value(column, resolution, dialect)
+        else:
+            values[column] = f"records.{name(column)}"
+    chosen = []
+    for aggregate in scan.aggregates:
+        shown = scan.aggregate_name(aggregate)
+        value = _value(aggregate, schema, parts)
+        if value is not None:
+            values[shown] = value
+        chosen.append(f"{_aggregated(aggregate, name(shown), dialect)} AS {name(shown)}")
+    inner = ", ".join(f"{sql} AS {name(shown)}" for shown, sql in values.items())
+    source = records_sql(schema, sorted(_needed(scan)), dialect, relation)
+    condition = ""
+    if scan.filter is not None:
+        fragments = {each: f"records.{name(each)}" for each in schema.fields}
+        condition = f" WHERE {to_sql(scan.filter, schema.fields, fragments, dialect)}"
+    records = (
+        f"SELECT {inner or '1 AS _perrecord_one'} FROM ({source}) AS records"
+        f"{''.join(parts.joins)}{condition}"
+    )
+    columns = [name(scan.column_name(column)) for column in scan.columns]
+    number, grouping = _grouping(scan, columns, dialect)
+    selected = ", ".join([*columns, f"{number} AS {SET}", *chosen])
+    return ScanText(f"SELECT {selected} FROM ({records}) AS valued{grouping}", parts.tables)
+
+
+def _grouping(scan: Scan, columns: list[str], dialect: Dialect) -> tuple[str, str]:
+    """Return the number of a row's grouping set, and the GROUP BY."""
+    if len(scan.sets) == 1:
+        number = f"CAST({scan.set_number(scan.sets[0])} AS BIGINT)"
+        return number, f" GROUP BY {', '.join(columns)}" if columns else ""
+    sets = ", ".join(
+        "("
+        + ", ".join(c for c, each in zip(columns, scan.columns, strict=True) if each in found)
+        + ")"
+        for found in scan.sets
+    )
+    every = ", ".join(columns)
+    function = f"GROUPING({every})" if dialect.name == "duckdb" else "grouping_id()"
+    spark = f" GROUP BY {every} GROUPING SETS ({sets})"
+    grouping = f" GROUP BY GROUPING SETS ({sets})" if dialect.name == "duckdb" else spark
+    return f"CAST({function} AS BIGINT)", grouping
+
+
+def _value(aggregate: Aggregate, schema: Schema, parts: Parts) -> str | None:
+    match aggregate:
+        case Rows():
+            return None
+        case Filled(column) | Different(column):
+            return f"records.{parts.dialect.identifier(column)}"
+        case Total(measure):
+            return total_value(aggregate, schema.measure(measure).resolution, parts)
+        case Pieces(split):
+            resolutions: dict[str, Fraction] = {n: m.resolution for n, m in schema.measures}
+            return pieces_value(split, resolutions, parts)
+
+
+def _aggregated(aggregate: Aggregate, value: str, dialect: Dialect) -> str:
+    match aggregate:
+        case Rows():
+            return "count(*)"
+        case Filled():
+            return f"count({value})"
+        case Different():
+            return f"count(DISTINCT {value})"
+        case Total() | Pieces():
+            return dialect.total(value)
+
+
+def _needed(scan: Scan) -> set[str]:
+    """Return the columns of the table that the scan reads."""
+    needed: set[str] = set() if scan.filter is None else set(columns_of(scan.filter))
+    for column in scan.columns:
+        needed.add(column.measure if isinstance(column, Bucket) else column)
+    for aggregate in scan.aggregates:
+        needed |= columns_read(aggregate)
+    return needed
+
+
+def columns_read(aggregate: Aggregate) -> set[str]:
+    """Return the columns that an aggregate reads."""
+    match aggregate:
+        case Rows():
+            return set()
+        case Filled(column) | Different(column):
+            return {column}
+        case Total(measure, clamps):
+            return {measure, *(dimensions_of(clamps) if clamps is not None else ())}
+        case Pieces(split):
+            return {*split.measures, *dimensions_of(scheme_tree(split))}

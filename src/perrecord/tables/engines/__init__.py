@@ -1,0 +1,72 @@
+"""Engines: where the confidential table lives and the SQL on it runs.
+
+Every engine has a local DuckDB beside it. `keep` brings an aggregate there, and what follows, such
+as rolling cells up, runs there in DuckDB's dialect whatever the engine is.
+"""
+
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import pyarrow as pa
+
+from perrecord.tables.dialects import Dialect
+
+RESERVED = "_perrecord"
+"""How the names of our own tables and columns begin; no column of a source may."""
+
+
+class Engine(Protocol):
+    """What runs SQL on one confidential source. Every failure is a SourceError that quotes nothing.
+
+    It is safe to use from several threads, and while a stream of it is open.
+    """
+
+    @property
+    def dialect(self) -> Dialect:
+        """How the engine spells SQL."""
+
+    @property
+    def relation(self) -> str:
+        """What follows FROM to read the source; an alias may follow it."""
+
+    @property
+    def columns(self) -> dict[str, pa.DataType]:
+        """The names and Arrow types of the source: public, and known without reading a row."""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether every column is text because the format has no types, as in CSV."""
+
+    def add(self, name: str, table: pa.Table) -> None:
+        """Make a public table known by this name, on the engine and on the local DuckDB."""
+
+    def add_local(self, name: str, table: pa.Table) -> None:
+        """Make a public table known by this name on the local DuckDB alone."""
+
+    def drop(self, name: str) -> None:
+        """Forget an added or kept table."""
+
+    def keep(self, name: str, sql: str) -> None:
+        """Run SQL on the engine; keep its result in the local DuckDB, sums as HUGEINT."""
+
+    def local(self, sql: str) -> Iterator[pa.RecordBatch]:
+        """Run SQL on the local DuckDB; yield the batches of its result, at least one."""
+
+    def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
+        """Run SQL on the engine; yield the batches of its result, at least one."""
+
+    def frame(self, sql: str) -> Any:
+        """Return the result as the engine's own: an Arrow table, or a Spark DataFrame."""
+
+    def close(self) -> None:
+        """Let go of everything that the engine holds."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...

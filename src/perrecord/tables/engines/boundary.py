@@ -1,0 +1,81 @@
+"""Where an engine's errors stop: its messages may quote records, so ours take their place."""
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from perrecord.errors import PerrecordError, SourceError
+
+Answer = TypeVar("Answer")
+
+READ_FAILED = (
+    "the source could not be read. What the engine said is withheld, because it may quote "
+    "records; check that every file is whole and every column has the type that it declares."
+)
+
+
+def sealed(message: str, action: Callable[[], Answer]) -> Answer:
+    """Return what the action returns; whatever it raises becomes a SourceError that quotes nothing.
+
+    Our own errors pass, and so does Ctrl-C.
+    """
+    try:
+        return action()
+    except (PerrecordError, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # noqa: S110 -- a panic of a Rust library is no Exception
+        pass
+    # Raised out here, where nothing is in flight, so that no cause and no context clings to it.
+    raise SourceError(message)
+
+
+def interruptible(action: Callable[[], Answer], interrupt: Callable[[], None]) -> Answer:
+    """Return what the action returns, letting Ctrl-C stop it: DuckDB does not look for signals.
+
+    Signals reach the main thread alone, so that thread waits while another one works.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return action()
+    outcome: list[Answer] = []
+    failure: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            outcome.append(action())
+        except BaseException as error:
+            failure.append(error)
+
+    worker = threading.Thread(target=work, daemon=True)
+    worker.start()
+    try:
+        worker.join()
+    except KeyboardInterrupt:
+        interrupt()
+        worker.join()
+        raise
+    if failure:
+        raise failure.pop()
+    return outcome[0]
+
+
+def stream(
+    message: str,
+    reader: Any,
+    advance: Callable[[Callable[[], Any]], Any],
+    close: Callable[[], None],
+) -> Iterator[pa.RecordBatch]:
+    """Yield a reader's batches, at least one so that the schema is known, then close.
+
+    `advance` runs one step of the reader; an error in the middle of the stream is sealed too.
+    """
+    schema, seen = reader.schema, False
+    try:
+        while (batch := sealed(message, lambda: advance(lambda: next(reader, None)))) is not None:
+            seen = True
+            yield batch
+        if not seen:
+            yield pa.RecordBatch.from_pylist([], schema=schema)
+    finally:
+        close()

@@ -1,0 +1,168 @@
+"""Our own DuckDB inside this process: bounded memory, spilling to a private folder, locked."""
+
+import re
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import duckdb
+import pyarrow as pa
+
+from perrecord.errors import InputError, SourceError
+from perrecord.tables.dialects import DUCKDB
+from perrecord.tables.engines.boundary import READ_FAILED, interruptible, sealed, stream
+
+Answer = TypeVar("Answer")
+
+BATCH_ROWS = 100_000
+_INCOMING = "_perrecord_incoming"
+
+
+class Database:
+    """A DuckDB of our own. Each query has a cursor of its own, so streams may be open side by side.
+
+    Tables live in memory and spill, like intermediate results, to a folder that only this user may
+    read and that goes when the database is closed.
+    """
+
+    def __init__(
+        self,
+        *,
+        memory_limit: str | None = None,
+        spill_folder: str | Path | None = None,
+        threads: int | None = None,
+    ) -> None:
+        self._spill = _private_folder(spill_folder)
+        settings: dict[str, str | bool | int | float | list[str]] = {
+            "temp_directory": self._spill,
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+        }
+        if memory_limit is not None:
+            settings["memory_limit"] = _checked_memory(memory_limit)
+        if threads is not None:
+            settings["threads"] = str(_checked_threads(threads))
+        self._clean = weakref.finalize(self, shutil.rmtree, self._spill, ignore_errors=True)
+        self._connection = sealed(
+            "DuckDB could not be started with these settings.",
+            lambda: duckdb.connect(":memory:", config=settings),
+        )
+        self._views: dict[str, Any] = {}
+
+    def view(self, name: str, data: Any) -> None:
+        """Show an Arrow table or dataset under this name, without copying it."""
+        self._views[name] = data
+
+    def run(self, sql: str, message: str = READ_FAILED) -> None:
+        """Run one statement."""
+        self._once(message, lambda cursor: cursor.execute(sql))
+
+    def load(self, name: str, reader: pa.RecordBatchReader) -> None:
+        """Keep a stream of Arrow batches as a table; 38-digit decimals become HUGEINT."""
+        wide = [
+            f"CAST({DUCKDB.identifier(field.name)} AS HUGEINT) AS {DUCKDB.identifier(field.name)}"
+            for field in reader.schema
+            if field.type == pa.decimal128(38, 0)
+        ]
+        replaced = f" REPLACE ({', '.join(wide)})" if wide else ""
+
+        def create(cursor: Any) -> None:
+            cursor.register(_INCOMING, reader)
+            cursor.execute(
+                f"CREATE TABLE {DUCKDB.identifier(name)} AS SELECT *{replaced} FROM {_INCOMING}"
+            )
+
+        self._once(READ_FAILED, create)
+
+    def drop(self, name: str) -> None:
+        """Forget a view or a table."""
+        if self._views.pop(name, None) is None:
+            self.run(f"DROP TABLE IF EXISTS {DUCKDB.identifier(name)}")
+
+    def schema(self, sql: str, message: str = READ_FAILED) -> pa.Schema:
+        """Return the names and types of a result without computing it."""
+        empty = f"FROM ({sql}) LIMIT 0"
+        table: pa.Table = self._once(message, lambda cursor: cursor.sql(empty).to_arrow_table())
+        return table.schema
+
+    def table(self, sql: str) -> pa.Table:
+        """Return a whole result."""
+        return self._once(READ_FAILED, lambda cursor: cursor.sql(sql).to_arrow_table())
+
+    def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
+        """Yield a result batch by batch, at least one."""
+        cursor = sealed(READ_FAILED, self._cursor)
+        return stream_from(cursor, sql)
+
+    def lock(self, files: Sequence[Path]) -> None:
+        """Allow these files only, forbid every other file and the network, and lock that."""
+        allowed = ", ".join(DUCKDB.literal(text) for path in files for text in spellings(path))
+        for statement in (
+            f"SET allowed_paths = [{allowed}]",
+            "SET enable_external_access = false",
+            "SET lock_configuration = true",
+        ):
+            self.run(statement)
+
+    def close(self) -> None:
+        """Forget every table and remove the spill folder."""
+        self._views.clear()
+        sealed("the local DuckDB could not be closed.", self._connection.close)
+        self._clean()
+
+    def _cursor(self) -> Any:
+        cursor = self._connection.cursor()
+        for name, data in list(self._views.items()):  # views belong to one cursor each
+            cursor.register(name, data)
+        return cursor
+
+    def _once(self, message: str, action: Callable[[Any], Answer]) -> Answer:
+        cursor = sealed(message, self._cursor)
+        try:
+            return sealed(message, lambda: interruptible(lambda: action(cursor), cursor.interrupt))
+        finally:
+            cursor.close()
+
+
+def stream_from(cursor: Any, sql: str) -> Iterator[pa.RecordBatch]:
+    """Yield the batches of a query on a cursor, and close the cursor."""
+
+    def advance(step: Callable[[], Any]) -> Any:
+        return interruptible(step, cursor.interrupt)
+
+    reader = sealed(
+        READ_FAILED, lambda: advance(lambda: cursor.sql(sql).to_arrow_reader(BATCH_ROWS))
+    )
+    return stream(READ_FAILED, reader, advance, cursor.close)
+
+
+def spellings(path: Path) -> tuple[str, ...]:
+    """Return a file's path as it is, and as a pattern that matches it alone."""
+    plain = str(path)
+    pattern = re.sub(r"([*?\[])", r"[\1]", plain)
+    return (plain,) if pattern == plain else (plain, pattern)
+
+
+def _private_folder(parent: str | Path | None) -> str:
+    try:
+        return tempfile.mkdtemp(prefix="perrecord-", dir=parent)  # mode 0700
+    except OSError:
+        raise SourceError(
+            f"there is no folder {str(parent)!r} to spill to, or it cannot be written; make it "
+            "first, on a disk with room for the source."
+        ) from None
+
+
+def _checked_memory(text: str) -> str:
+    if not isinstance(text, str) or not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]i?B", text, re.I):
+        raise InputError(f'the memory limit is {text!r}; expected a size such as "4GB".')
+    return text
+
+
+def _checked_threads(count: int) -> int:
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise InputError(f"the number of threads is {count!r}; expected a whole number from 1.")
+    return count

@@ -1,0 +1,158 @@
+"""Parquet and CSV files as a source: found, checked and opened before any query.
+
+Nothing is inferred from the records. Parquet says its own types; every column of a CSV file is
+text, and the whole file is parsed at opening, so that no later query can fail on a line of it.
+"""
+
+import csv
+import glob
+import gzip
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import pyarrow.parquet as pq
+
+from perrecord.errors import SourceError, listing
+from perrecord.tables.columns import checked_names
+from perrecord.tables.dialects import DUCKDB
+from perrecord.tables.engines.boundary import sealed
+from perrecord.tables.engines.database import Database, spellings
+
+EXPECTED = 'give the path of a Parquet or CSV file, such as "farms.parquet" or "farms/*.csv"'
+_LONGEST_LINE = 100_000_000
+
+Format = Literal["Parquet", "CSV", "TSV"]
+_FORMATS: dict[str, Format] = {
+    ".parquet": "Parquet",
+    ".pq": "Parquet",
+    ".csv": "CSV",
+    ".csv.gz": "CSV",
+    ".tsv": "TSV",
+    ".tsv.gz": "TSV",
+}
+
+
+def find_files(pattern: str | Path) -> tuple[Path, ...]:
+    """Return the files of a path or a glob, absolute and sorted; there is at least one."""
+    path = Path(pattern).expanduser()
+    if path.is_dir():
+        raise SourceError(
+            f"{str(pattern)!r} is a folder; name its files, such as "
+            f"{str(Path(pattern) / '*.parquet')!r}."
+        )
+    if path.is_file():
+        return (path.resolve(),)
+    found = sorted(Path(name).resolve() for name in glob.glob(str(path), recursive=True))
+    files = tuple(name for name in found if name.is_file())
+    if not files:
+        raise SourceError(f"there is no file {str(pattern)!r}; {EXPECTED}.")
+    return files
+
+
+def open_files(database: Database, files: Sequence[Path], name: str) -> tuple[Path, ...]:
+    """Make the files known to the database as one table; return those it will read again."""
+    formats = sorted({_format_of(path) for path in files})
+    if len(formats) > 1:
+        raise SourceError(f"the files are of {listing(formats)}; expected one format for all.")
+    if formats[0] == "Parquet":
+        _open_parquet(database, files, name)
+        return tuple(files)
+    _load_csv(database, files, name, "\t" if formats[0] == "TSV" else ",")
+    return ()
+
+
+def _format_of(path: Path) -> Format:
+    for suffix, kind in _FORMATS.items():
+        if path.name.lower().endswith(suffix):
+            return kind
+    raise SourceError(
+        f"the file {path.name!r} ends in none of {listing(_FORMATS)}; rename or convert it."
+    )
+
+
+def _open_parquet(database: Database, files: Sequence[Path], name: str) -> None:
+    first: list[tuple[str, str, str]] | None = None
+    for path in files:
+        schema = sealed(
+            f"the file {str(path)!r} could not be read as Parquet: it is empty, cut short, "
+            "encrypted or of another format.",
+            lambda path=path: _parquet_schema(path),  # type: ignore[misc]
+        )
+        leaves = [
+            (leaf.path, leaf.physical_type, str(leaf.logical_type))
+            for leaf in (schema.column(place) for place in range(len(schema.names)))
+        ]
+        if first is None:
+            first = leaves
+            checked_names(schema.to_arrow_schema().names, f"the file {path.name!r}")
+        elif leaves != first:
+            differing = sorted({leaf[0] for leaf in set(leaves) ^ set(first)})
+            raise SourceError(
+                f"the files {files[0].name!r} and {path.name!r} differ in "
+                f"{listing(differing) or 'the order of their columns'}; expected the same columns "
+                "of the same types in every file."
+            )
+    paths = ", ".join(DUCKDB.literal(spellings(path)[-1]) for path in files)
+    database.run(
+        f"CREATE VIEW {DUCKDB.identifier(name)} AS FROM "
+        f"read_parquet([{paths}], hive_partitioning = false, union_by_name = false)",
+        f"the Parquet {_files(files)} could not be opened.",
+    )
+
+
+def _parquet_schema(path: Path) -> pq.ParquetSchema:
+    with pq.ParquetFile(path) as file:
+        file.schema_arrow  # noqa: B018 -- fails here, at opening, on a type that nobody knows
+        return file.schema
+
+
+def _load_csv(database: Database, files: Sequence[Path], name: str, delimiter: str) -> None:
+    header = _header(files[0], delimiter)
+    checked_names(header, f"the file {files[0].name!r}")
+    columns = ", ".join(f"{DUCKDB.literal(column)}: 'VARCHAR'" for column in header)
+    for place, path in enumerate(files):
+        if place and _header(path, delimiter) != header:
+            raise SourceError(
+                f"the first lines of {files[0].name!r} and {path.name!r} differ; expected the "
+                "same column names in the same order in every file."
+            )
+        read = (
+            f"FROM read_csv({DUCKDB.literal(spellings(path)[-1])}, "
+            f"columns = {{{columns}}}, auto_detect = false, header = true, "
+            f"delim = {DUCKDB.literal(delimiter)}, quote = '\"', escape = '\"', comment = '', "
+            "nullstr = '', allow_quoted_nulls = true, strict_mode = true, null_padding = false, "
+            f"ignore_errors = false, hive_partitioning = false, max_line_size = {_LONGEST_LINE})"
+        )
+        table = DUCKDB.identifier(name)
+        database.run(
+            f"INSERT INTO {table} {read}" if place else f"CREATE TABLE {table} AS {read}",
+            f"the file {str(path)!r} could not be read as CSV: a line has more or fewer fields "
+            "than the first, a quote is not closed, line ends are mixed, or the text is not UTF-8.",
+        )
+
+
+def _header(path: Path, delimiter: str) -> list[str]:
+    unreadable = f"the first line of {str(path)!r} could not be read; expected column names."
+
+    def read() -> list[str]:
+        opened = gzip.open if path.suffix == ".gz" else open
+        # Later lines may be no UTF-8; DuckDB will say so. Here only the first one matters.
+        with opened(
+            path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline=""
+        ) as lines:
+            return next(csv.reader(lines, delimiter=delimiter, strict=True), [])
+
+    header = sealed(unreadable, read)
+    if not header:
+        raise SourceError(
+            f"the file {str(path)!r} is empty or begins with a blank line; expected column names "
+            "in its first line."
+        )
+    if any("\udc80" <= character <= "\udcff" for name in header for character in name):
+        raise SourceError(unreadable)
+    return header
+
+
+def _files(files: Sequence[Path]) -> str:
+    return f"file {str(files[0])!r}" if len(files) == 1 else f"files like {str(files[0])!r}"

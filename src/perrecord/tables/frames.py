@@ -1,0 +1,66 @@
+"""Tables in memory as a source: Arrow, pandas, Polars and whatever speaks Arrow's C stream."""
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as pa_dataset
+
+from perrecord.tables.engines.boundary import sealed
+
+
+def arrow_of(source: Any) -> pa.Table | pa_dataset.Dataset | None:
+    """Return the source as Arrow, copied as little as can be; None when it is no table in memory.
+
+    A dataset stays as it is and is read by each query.
+    """
+    package = type(source).__module__.partition(".")[0]
+    if isinstance(source, pa_dataset.Dataset):
+        return source
+    if isinstance(source, pa.Table):
+        return _typed(source)
+    if isinstance(source, pa.RecordBatch):
+        return _typed(pa.Table.from_batches([source]))
+    if package == "pandas" and hasattr(source, "iloc") and hasattr(source, "columns"):
+        return _from_pandas(source)
+    if package == "polars" and hasattr(source, "collect"):
+        source = sealed(
+            "the Polars LazyFrame could not be computed; collect it first to see why.",
+            source.collect,
+        )
+    if hasattr(source, "__arrow_c_stream__"):
+        kind = f"{package}.{type(source).__name__}"
+        return _typed(
+            sealed(
+                f"the {kind} could not be turned into an Arrow table: a column has a type that "
+                "Arrow lacks, or reading it failed.",
+                lambda: pa.RecordBatchReader.from_stream(source).read_all(),
+            )
+        )
+    return None
+
+
+def _from_pandas(frame: Any) -> pa.Table:
+    names = [str(name) for name in frame.columns]
+    arrays = []
+    for place, name in enumerate(names):
+        arrays.append(
+            sealed(
+                f"the column {name!r} of the pandas DataFrame mixes types or holds values that "
+                "Arrow lacks; give it one type first, such as "
+                f"frame.astype({{{name!r}: 'string'}}).",
+                lambda place=place: pa.chunked_array(  # type: ignore[misc]
+                    pa.Table.from_pandas(frame.iloc[:, [place]], preserve_index=False).column(0)
+                ),
+            )
+        )
+    return _typed(pa.Table.from_arrays(arrays, names=names))
+
+
+def _typed(table: pa.Table) -> pa.Table:
+    """Return the table with text where a column has no type, because it holds nothing but nulls."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_null(field.type):
+            table = table.set_column(
+                place, pa.field(field.name, pa.string()), table.column(place).cast(pa.string())
+            )
+    return table

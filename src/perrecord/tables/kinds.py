@@ -1,0 +1,29 @@
+"""What a stored column can be to a query, and what to say when it is missing."""
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+
+from perrecord.errors import SchemaError, listing, suggestion
+from perrecord.tables.fields import Kind
+from perrecord.tables.measures import is_text
+
+
+def kind_of_column(kind: pa.DataType) -> Kind | None:
+    """Return what a column of the source can be as a dimension; None if it can be none."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if is_text(kind) or pa.types.is_date(kind):
+        return Kind.TEXT
+    if pa.types.is_integer(kind) and kind != pa.uint64():
+        return Kind.INTEGER
+    return Kind.TRUTH if pa.types.is_boolean(kind) else None
+
+
+def missing_column(name: str, role: str, known: Iterable[str]) -> SchemaError:
+    """Return the error for a column that a role names and the source lacks."""
+    every = list(known)
+    return SchemaError(
+        f"the source has no column {name!r} for {role}. It has {listing(every, limit=20)}."
+        f"{suggestion(str(name), every)}"
+    )

@@ -1,0 +1,86 @@
+"""Public lookup tables: more columns for a record, by a key that is proved unique."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from perrecord.errors import SchemaError, listing
+from perrecord.tables.keys import read_columns
+from perrecord.tables.kinds import kind_of_column, missing_column
+
+
+@dataclass(frozen=True, slots=True, init=False, eq=False)
+class Lookup:
+    """A public table joined to the records: every record finds one row of it, or none.
+
+    `on` names the key's column in both, or maps the record's column to the lookup's. The key must
+    be unique: otherwise one record would become several, and its loss with it.
+
+    >>> regions = Lookup({"fips": ["37001"], "region": ["South"]}, on={"county": "fips"})
+    >>> regions.columns
+    ('region',)
+    """
+
+    table: pa.Table
+    on: tuple[tuple[str, str], ...]
+    columns: tuple[str, ...]
+
+    def __init__(
+        self,
+        source: Any,
+        *,
+        on: str | Sequence[str] | dict[str, str],
+        columns: Sequence[str] | None = None,
+    ) -> None:
+        rows = read_columns(source, "the lookup")
+        pairs = _pairs(on)
+        keys = [theirs for _, theirs in pairs]
+        for name in [*keys, *(columns or ())]:
+            if name not in rows.column_names:
+                raise missing_column(name, "the lookup", rows.column_names)
+        groups = rows.select(keys).group_by(keys, use_threads=False).aggregate([])
+        if groups.num_rows < rows.num_rows:
+            raise SchemaError(
+                f"the lookup's key {listing(keys)} is not unique: {rows.num_rows:,} rows, "
+                f"{groups.num_rows:,} different keys. One record may find one row only; remove the "
+                "duplicates, or name more key columns."
+            )
+        kept = tuple(columns) if columns else tuple(n for n in rows.column_names if n not in keys)
+        object.__setattr__(self, "table", rows.select([*keys, *kept]))
+        object.__setattr__(self, "on", pairs)
+        object.__setattr__(self, "columns", kept)
+
+    def check(self, columns: Mapping[str, pa.DataType]) -> None:
+        """Refuse a lookup that does not fit the columns of a table."""
+        for ours, theirs in self.on:
+            if ours not in columns:
+                raise missing_column(ours, "the lookup's key", columns)
+            kind = self.table.schema.field(theirs).type
+            if kind_of_column(kind) is None or kind_of_column(columns[ours]) != kind_of_column(
+                kind
+            ):
+                raise SchemaError(
+                    f"the lookup's key {theirs!r} is {kind}, the table's {ours!r} is "
+                    f"{columns[ours]}; make them both text, whole numbers or truth values."
+                )
+        for each in self.columns:
+            if each in columns:
+                raise SchemaError(
+                    f"the table has a column {each!r} already; leave it out of the lookup with "
+                    "columns=[...], or rename it there."
+                )
+
+    def types(self) -> dict[str, pa.DataType]:
+        """Return the columns that the lookup adds, with their types."""
+        return {each: self.table.schema.field(each).type for each in self.columns}
+
+
+def _pairs(on: str | Sequence[str] | dict[str, str]) -> tuple[tuple[str, str], ...]:
+    if isinstance(on, dict):
+        return tuple(on.items())
+    names = [on] if isinstance(on, str) else list(on)
+    if not names:
+        raise SchemaError('the lookup names no key; give on="county", the column to match.')
+    return tuple((name, name) for name in names)

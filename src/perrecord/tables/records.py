@@ -1,0 +1,82 @@
+"""The records as SQL: dimensions derived, measures on their grid, lookups joined.
+
+It is written from the schema alone, so it can be shown for an engine without having one.
+"""
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+
+from perrecord.tables.dialects import Dialect
+from perrecord.tables.expressions import to_sql
+from perrecord.tables.fields import Field, Kind
+from perrecord.tables.kinds import kind_of_column
+from perrecord.tables.lookups import Lookup
+from perrecord.tables.measures import grid_sql
+from perrecord.tables.schema import Schema
+
+SOURCE = "_perrecord_source"
+
+
+def lookup_name(index: int) -> str:
+    """Return the name by which an engine knows a schema's lookup."""
+    return f"_perrecord_lookup{index}"
+
+
+def records_sql(schema: Schema, names: Iterable[str], dialect: Dialect, relation: str) -> str:
+    """Return the SELECT of these columns from the source."""
+    fragments = _fragments(schema, dialect)
+    fields, known = _known(schema, fragments, dialect)
+    columns = dict(schema.columns)
+    for name, measure in schema.measures:
+        column = measure.column or name
+        known[name] = grid_sql(measure, fragments[column], columns[column], dialect)
+        fields[name] = Field(name, Kind.MEASURE, measure.resolution)
+    shown = {name: known[name] for name, _ in schema.measures}
+    for each in schema.dimensions:
+        shown[each.name] = to_sql(each.expression, fields, known, dialect)
+    for role in (schema.id, schema.unit):
+        if role is not None:
+            shown.setdefault(role, fragments[role])
+    chosen = [f"{shown[name]} AS {dialect.identifier(name)}" for name in names]
+    joins = "".join(
+        _join(index, lookup, fragments, dialect) for index, lookup in enumerate(schema.lookups)
+    )
+    return f"SELECT {', '.join(chosen) or '1 AS _perrecord_one'} FROM {relation} AS {SOURCE}{joins}"
+
+
+def expression_fields(columns: Iterable[tuple[str, pa.DataType]]) -> dict[str, Field]:
+    """Return the columns of a source that expressions can use."""
+    kinds = {name: kind_of_column(kind) for name, kind in columns}
+    return {name: Field(name, kind) for name, kind in kinds.items() if kind is not None}
+
+
+def _fragments(schema: Schema, dialect: Dialect) -> dict[str, str]:
+    """Return each column where it is stored: in the source, or in a lookup."""
+    name = dialect.identifier
+    added = {each for lookup in schema.lookups for each in lookup.columns}
+    found = {each: f"{SOURCE}.{name(each)}" for each, _ in schema.columns if each not in added}
+    for index, lookup in enumerate(schema.lookups):
+        found.update({each: f"{lookup_name(index)}.{name(each)}" for each in lookup.columns})
+    return found
+
+
+def _known(
+    schema: Schema, fragments: dict[str, str], dialect: Dialect
+) -> tuple[dict[str, Field], dict[str, str]]:
+    """Return the columns that expressions can use, each in the one type of its kind."""
+    types = {Kind.TEXT: dialect.text_type, Kind.INTEGER: "BIGINT"}
+    fields = expression_fields(schema.columns)
+    known = {}
+    for name, field in fields.items():
+        cast = types.get(field.kind)
+        known[name] = f"CAST({fragments[name]} AS {cast})" if cast else fragments[name]
+    return fields, known
+
+
+def _join(index: int, lookup: Lookup, fragments: dict[str, str], dialect: Dialect) -> str:
+    alias = lookup_name(index)
+    conditions = " AND ".join(
+        f"{fragments[ours]} = {alias}.{dialect.identifier(theirs)}" for ours, theirs in lookup.on
+    )
+    return f" LEFT JOIN {dialect.identifier(alias)} AS {alias} ON {conditions}"

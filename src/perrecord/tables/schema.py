@@ -1,0 +1,114 @@
+"""The public description of a table: which column plays which role. No row is in it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from perrecord.errors import QueryError, listing, suggestion
+from perrecord.tables.expressions import Column, Expression, columns_of, evaluate
+from perrecord.tables.fields import Field, Kind
+from perrecord.tables.lookups import Lookup
+from perrecord.tables.measures import Measure
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """A column to filter and group by: a column of the source, or an expression over some."""
+
+    name: str
+    kind: Kind
+    expression: Expression
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The roles of a table's columns, fixed before any row is read."""
+
+    name: str
+    id: str | None
+    unit: str | None
+    dimensions: tuple[Dimension, ...]
+    measures: tuple[tuple[str, Measure], ...]
+    columns: tuple[tuple[str, pa.DataType], ...] = ()
+    lookups: tuple[Lookup, ...] = ()
+
+    @cached_property
+    def fields(self) -> Mapping[str, Field]:
+        """Every dimension and measure by its name."""
+        found = {each.name: Field(each.name, each.kind) for each in self.dimensions}
+        for name, measure in self.measures:
+            found[name] = Field(name, Kind.MEASURE, measure.resolution)
+        return found
+
+    @cached_property
+    def dimension_names(self) -> frozenset[str]:
+        """The names of the dimensions."""
+        return frozenset(each.name for each in self.dimensions)
+
+    def measure(self, name: str) -> Measure:
+        """Return a measure, or say which there are."""
+        known = dict(self.measures)
+        if name not in known:
+            raise unknown_column(name, known, "measure", self.name)
+        return known[name]
+
+    def grouping_kind(self, name: str) -> Kind:
+        """Return the kind of keys that grouping by a column gives."""
+        if name not in self.fields:
+            raise unknown_column(name, self.fields, "column", self.name)
+        field = self.fields[name]
+        if field.kind is not Kind.MEASURE:
+            return field.kind
+        if field.resolution != 1:
+            raise QueryError(
+                f"the measure {name!r} has a resolution other than 1 and cannot be grouped by; "
+                'declare a dimension for it, such as dimensions={"size": "CASE WHEN '
+                f"{name} > 100 THEN 'large' ELSE 'small' END\"}}."
+            )
+        return Kind.INTEGER
+
+    def countable(self, name: str) -> str:
+        """Return a column whose different values may be counted, or say which there are."""
+        known = [*self.dimension_names, *(each for each in (self.id, self.unit) if each)]
+        if name not in known:
+            raise unknown_column(name, sorted(known), "id, unit or dimension", self.name)
+        return name
+
+    def fixed_by(self, columns: Iterable[str]) -> dict[str, Expression]:
+        """Return the dimensions that a key over these columns fixes, as functions of the key.
+
+        Beside the columns themselves these are dimensions derived from them, such as the first two
+        digits of a code that is grouped by in full.
+        """
+        grouped = {*columns}
+        found: dict[str, Expression] = {name: Column(name) for name in grouped}
+        plain = {
+            each.name
+            for each in self.dimensions
+            if each.name in grouped and each.expression == Column(each.name)
+        }
+        for each in self.dimensions:
+            if each.name not in found and columns_of(each.expression) <= plain:
+                found[each.name] = each.expression
+        return found
+
+    def record(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a row of the source as the record that a policy sees: derived and rounded."""
+        numbers = {
+            name: measure.number(row[measure.column or name]) for name, measure in self.measures
+        }
+        scope = {**row, **numbers}
+        derived = {each.name: evaluate(each.expression, scope) for each in self.dimensions}
+        return {**derived, **numbers}
+
+
+def unknown_column(name: str, known: Iterable[str], role: str, table: str) -> QueryError:
+    """Return the error for a column that a query names and the table lacks."""
+    every = list(known)
+    return QueryError(
+        f"the table {table!r} has no {role} {name!r}. It has {listing(every) or 'none'}."
+        f"{suggestion(str(name), every)}"
+    )

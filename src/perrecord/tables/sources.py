@@ -1,0 +1,75 @@
+"""Any table as a source: files, frames, Spark and Ibis tables, and databases by their address."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from perrecord.errors import SourceError
+from perrecord.tables.columns import checked_names
+from perrecord.tables.dialects import DUCKDB
+from perrecord.tables.engines import RESERVED, Engine
+from perrecord.tables.engines.database import Database
+from perrecord.tables.engines.duckdb import DuckDBEngine
+from perrecord.tables.files import EXPECTED, find_files, open_files
+from perrecord.tables.frames import arrow_of
+
+SOURCE = f"{RESERVED}_source"
+
+
+def open_source(
+    source: Any,
+    *,
+    relation: str | None = None,
+    memory_limit: str | None = None,
+    spill_folder: str | Path | None = None,
+) -> Engine:
+    """Return the engine on which the source's rows are: public metadata only has been read.
+
+    A source is the path or glob of Parquet or CSV files; an Arrow table or dataset; a pandas,
+    Polars or Spark frame; an Ibis table; or a database's address, with `relation` its table.
+    `memory_limit` ("4GB") and `spill_folder` are for DuckDB, which spills what does not fit.
+
+    >>> import pyarrow as pa
+    >>> with open_source(pa.table({"state": ["TX"], "cattle": [120]})) as engine:
+    ...     engine.columns
+    {'state': DataType(string), 'cattle': DataType(int64)}
+    """
+
+    def database() -> Database:
+        return Database(memory_limit=memory_limit, spill_folder=spill_folder)
+
+    if relation is not None:
+        raise SourceError(
+            f"relation={relation!r} names a table of a database, and the source is none; leave "
+            "it out."
+        )
+    if isinstance(source, str | Path):
+        return _open_files(source, database)
+    data = arrow_of(source)
+    if data is not None:
+        return _open_arrow(data, database)
+    raise SourceError(f"a source cannot be a {type(source).__name__}; {EXPECTED}, or a data frame.")
+
+
+def _open_files(pattern: str | Path, database: Callable[[], Database]) -> Engine:
+    files = find_files(pattern)
+    opened = database()
+    try:
+        read_again = open_files(opened, files, SOURCE)
+        opened.lock(read_again)
+        return DuckDBEngine(opened, DUCKDB.identifier(SOURCE), is_text=not read_again)
+    except BaseException:
+        opened.close()
+        raise
+
+
+def _open_arrow(data: Any, database: Callable[[], Database]) -> Engine:
+    checked_names(data.schema.names, "the table")
+    opened = database()
+    try:
+        opened.view(SOURCE, data)
+        opened.lock(())
+        return DuckDBEngine(opened, DUCKDB.identifier(SOURCE))
+    except BaseException:
+        opened.close()
+        raise

@@ -1,0 +1,175 @@
+"""Tables: a source with declared roles, as the one relation that queries run on."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from perrecord.errors import SchemaError, listing
+from perrecord.exact import Exact
+from perrecord.tables.engines import Engine
+from perrecord.tables.expressions import Column, kind_of
+from perrecord.tables.fields import Field, Kind
+from perrecord.tables.kinds import missing_column
+from perrecord.tables.lookups import Lookup
+from perrecord.tables.measures import Measure, check_measure
+from perrecord.tables.parse import parse_expression
+from perrecord.tables.records import expression_fields, lookup_name, records_sql
+from perrecord.tables.schema import Dimension, Schema
+from perrecord.tables.sources import open_source
+
+Dimensions = Sequence[str] | Mapping[str, str]
+Measures = Sequence[str] | Mapping[str, "Exact | Measure"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """A confidential source and what its columns are; its rows are reached through a charge."""
+
+    schema: Schema
+    engine: Engine
+
+    def select(self, names: Iterable[str]) -> str:
+        """Return the relation of these columns, measures on their grid."""
+        return records_sql(self.schema, names, self.engine.dialect, self.engine.relation)
+
+    def close(self) -> None:
+        """Give up the source."""
+        self.engine.close()
+
+    def __enter__(self) -> "Table":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        roles = [*sorted(self.schema.dimension_names), *(name for name, _ in self.schema.measures)]
+        return f"Table({self.schema.name!r}: {listing(roles)})"
+
+
+def table(
+    source: Any,
+    *,
+    id: str | None = None,  # noqa: A002 - the column's role
+    unit: str | None = None,
+    dimensions: Dimensions = (),
+    measures: Measures = (),
+    lookups: Sequence[Lookup] = (),
+    name: str = "records",
+    relation: str | None = None,
+    memory_limit: str | None = None,
+    spill_folder: str | Path | None = None,
+) -> Table:
+    """Open a source and declare what its columns are; no row is read for it.
+
+    Dimensions are columns or row-wise expressions, `{"naics2": "substr(naics, 1, 2)"}`; measures
+    have a resolution, `{"emp": 1, "rent": "0.01"}`, or a `Measure` that says more. The `id` names a
+    record, the `unit` whom several records may belong to. A lookup adds columns of a public table.
+
+    >>> source = pa.table({"naics": ["111110", "212220"], "emp": [12, 7]})
+    >>> table(source, dimensions={"naics2": "substr(naics, 1, 2)"}, measures=["emp"])
+    Table('records': naics2, emp)
+    """
+    engine = open_source(
+        source, relation=relation, memory_limit=memory_limit, spill_folder=spill_folder
+    )
+    try:
+        columns = _with_lookups(engine.columns, lookups)
+        found = _measures(measures, columns, may_be_text=engine.is_text)
+        schema = Schema(
+            name,
+            _role("id", id, columns),
+            _role("unit", unit, columns),
+            _dimensions(dimensions, columns, found),
+            tuple(found.items()),
+            tuple(columns.items()),
+            tuple(lookups),
+        )
+        for index, lookup in enumerate(lookups):
+            engine.add(lookup_name(index), lookup.table)
+    except BaseException:
+        engine.close()
+        raise
+    return Table(schema, engine)
+
+
+def _with_lookups(
+    columns: Mapping[str, pa.DataType], lookups: Sequence[Lookup]
+) -> dict[str, pa.DataType]:
+    every = dict(columns)
+    for lookup in lookups:
+        lookup.check(every)
+        every.update(lookup.types())
+    return every
+
+
+def _measures(
+    given: Measures, columns: Mapping[str, pa.DataType], *, may_be_text: bool
+) -> dict[str, Measure]:
+    found = {
+        name: each if isinstance(each, Measure) else Measure(each)
+        for name, each in _by_name(given, "measures", 1).items()
+    }
+    for name, measure in found.items():
+        column = measure.column or name
+        if column not in columns:
+            raise missing_column(column, f"the measure {name!r}", columns)
+        check_measure(name, measure, columns[column], may_be_text=may_be_text)
+    return found
+
+
+def _dimensions(
+    given: Dimensions, columns: Mapping[str, pa.DataType], measures: Mapping[str, Measure]
+) -> tuple[Dimension, ...]:
+    fields = expression_fields(columns.items())
+    for name, measure in measures.items():
+        fields[name] = Field(name, Kind.MEASURE, measure.resolution)
+    found = []
+    for name, written in _by_name(given, "dimensions", None).items():
+        if name in measures:
+            raise SchemaError(f"{name!r} is declared as a dimension and as a measure; choose one.")
+        found.append(_dimension(name, written, columns, fields))
+    return tuple(found)
+
+
+def _role(role: str, name: str | None, columns: Mapping[str, pa.DataType]) -> str | None:
+    if name is not None and name not in columns:
+        raise missing_column(name, f"the {role}", columns)
+    return name
+
+
+def _dimension(
+    name: str, written: str | None, columns: Mapping[str, pa.DataType], fields: Mapping[str, Field]
+) -> Dimension:
+    if written is None:
+        if name not in columns:
+            raise missing_column(name, "a dimension", columns)
+        if name not in fields:
+            raise SchemaError(
+                f"the dimension {name!r} is {columns[name]}; expected text, whole numbers, truth "
+                "values or dates. A number with decimals is a measure: measures=[...]."
+            )
+        return Dimension(name, fields[name].kind, Column(name))
+    expression = parse_expression(written, f"the dimension {name!r}")
+    kind = kind_of(expression, fields)
+    if kind is Kind.MEASURE:
+        raise SchemaError(
+            f"the dimension {name!r} is a measure as it stands; measures can be filtered and "
+            "grouped by under their own name."
+        )
+    return Dimension(name, kind, expression)
+
+
+def _by_name(given: Any, what: str, default: Any) -> dict[str, Any]:
+    """Return a declaration as a dictionary; a list of names takes the default for each."""
+    if isinstance(given, Mapping):
+        return dict(given)
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise SchemaError(f"{what} is a {type(given).__name__}; expected a list or a dictionary.")
+    names = list(given)
+    if len(set(names)) < len(names):
+        raise SchemaError(f"{what} names a column twice: {listing(names)}.")
+    return dict.fromkeys(names, default)
