@@ -1,6 +1,7 @@
 """Random expressions of every kind, and random rows to try them on."""
 
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from perrecord.tables.expressions import (
     Comparison,
     Concat,
     Distinct,
+    Expression,
     In,
     IsNull,
     Like,
@@ -132,7 +134,12 @@ _truths = (
     | _choices(truths)
 )
 
-expressions = truths | words | whole
+# Rare among all conditions, so drawn apart: patterns on plain text, and three-valued logic.
+_patterns = st.builds(Like, text_leaves, texts.filter(lambda text: text.count("%") <= 8))
+_simple = _columns(Kind.TRUTH) | st.booleans().map(Literal) | nulls | st.builds(IsNull, words)
+_joined = st.builds(And, _pairs(_simple)) | st.builds(Or, _pairs(_simple | _patterns))
+
+expressions = truths | words | whole | _patterns | _joined | st.builds(Not, _joined)
 
 _VALUES = {
     Kind.TEXT: texts,
@@ -161,3 +168,20 @@ def arrow_table(given: list[dict[str, Any]]) -> pa.Table:
         for name, field in FIELDS.items()
     }
     return pa.table({"row": pa.array(range(len(given)), pa.int64()), **columns})
+
+
+def on_characters() -> list[Expression]:
+    """Return LIKE with every short pattern and SUBSTRING at every place, on one column."""
+    signs = ["%", "_", "a", "😀", "\n", "\\"]
+    patterns = ["".join(pair) for length in range(3) for pair in product(signs, repeat=length)]
+    places = product((1, 2, 3), (0, 1, 2))
+    return [Like(Column("state"), pattern) for pattern in patterns] + [
+        Substring(Column("state"), start, length) for start, length in places
+    ]
+
+
+def character_rows() -> list[dict[str, Any]]:
+    """Return a row for every short text of the characters that engines may count otherwise."""
+    characters = ["a", "😀", "\u0301", "\n", "\r", "\\", "%"]
+    pairs = (pair for length in range(3) for pair in product(characters, repeat=length))
+    return [dict.fromkeys(FIELDS) | {"state": "".join(pair)} for pair in pairs]

@@ -35,7 +35,9 @@ from tests.tables.random_expressions import (
     EDGE,
     FIELDS,
     arrow_table,
+    character_rows,
     expressions,
+    on_characters,
     record_of,
     rows,
     texts,
@@ -75,6 +77,14 @@ def test_duckdb_gives_what_evaluate_gives(expression, given_rows):
     assert same(on_duckdb(expression, given_rows), expected)
 
 
+def test_duckdb_counts_code_points():
+    """`_` and SUBSTRING count code points, % spans lines, and a backslash is itself."""
+    given_rows = character_rows()
+    for expression in on_characters():
+        expected = [evaluate(expression, record_of(row)) for row in given_rows]
+        assert same(on_duckdb(expression, given_rows), expected), describe(expression)
+
+
 @settings(max_examples=300)
 @given(expressions)
 def test_the_description_parses_back(expression):
@@ -108,7 +118,10 @@ def test_listed_cases_say_exactly_which_rows_pass(expression, row):
         ("'NC' = state AND size IN (1, 2)", {"state": {"NC"}, "size": {1, 2}}),
         ("state IN ('NC', NULL) AND closed", {"state": {"NC"}, "closed": {True}}),
         ("state IS NULL OR state = 'NC'", {"state": {None, "NC"}}),
-        ("state IN ('NC', 'VA') AND (state = 'VA' AND NOT closed)", {"state": {"VA"}, "closed": {False}}),
+        (
+            "state IN ('NC', 'VA') AND (state = 'VA' AND NOT closed)",
+            {"state": {"VA"}, "closed": {False}},
+        ),
         ("state IS NOT DISTINCT FROM NULL", {"state": {None}}),
         ("state = NULL", {"state": set()}),
         ("state = 'NC' OR size = 1", None),
@@ -266,7 +279,7 @@ def test_spark_reads_no_escapes_or_variables(text):
 
 def test_long_filters_work():
     """Thousands of values in a list, and of parts joined by OR, reach the engine."""
-    row = {name: None for name in FIELDS} | {"size": 4321}
+    row = dict.fromkeys(FIELDS) | {"size": 4321}
     listed = parse_expression(f"size IN ({', '.join(map(str, range(10_000)))})")
     joined = parse_expression(" OR ".join(f"size = {number}" for number in range(5_000)))
     for expression in (listed, joined):

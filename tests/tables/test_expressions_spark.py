@@ -11,7 +11,9 @@ from tests.tables.random_expressions import (
     EDGE,
     FIELDS,
     TYPES,
+    character_rows,
     expressions,
+    on_characters,
     record_of,
     rows,
 )
@@ -55,13 +57,8 @@ def gathered(strategy, count):
     return found
 
 
-@pytest.mark.parametrize(("escaped", "count"), [("false", 120), ("true", 30)])
-def test_spark_gives_what_evaluate_gives(spark, escaped, count):
-    """Whatever the session's setting of escapes, and no row raises."""
-    spark.conf.set("spark.sql.parser.escapedStringLiterals", escaped)
-    tried = gathered(expressions, count)
-    edges = [dict.fromkeys(FIELDS), dict.fromkeys(FIELDS) | {"size": -EDGE, "emp": EDGE - 1}]
-    given_rows = gathered(rows, 25) + edges
+def check(spark, tried, given_rows):
+    """Compare Spark's values with `evaluate`'s, many expressions to a query."""
     schema = ", ".join(
         f"{SPARK.identifier(name)} {_SPARK_TYPES[TYPES[field.kind]]}"
         for name, field in FIELDS.items()
@@ -80,3 +77,16 @@ def test_spark_gives_what_evaluate_gives(spark, escaped, count):
                 values = [row[place] for row in found]
                 assert values == expected, describe(expression)
                 assert [type(value) for value in values] == [type(value) for value in expected]
+
+
+@pytest.mark.parametrize(("escaped", "count"), [("false", 120), ("true", 30)])
+def test_spark_gives_what_evaluate_gives(spark, escaped, count):
+    """Whatever the session's setting of escapes, and no row raises."""
+    spark.conf.set("spark.sql.parser.escapedStringLiterals", escaped)
+    edges = [dict.fromkeys(FIELDS), dict.fromkeys(FIELDS) | {"size": -EDGE, "emp": EDGE - 1}]
+    check(spark, gathered(expressions, count), gathered(rows, 25) + edges)
+
+
+def test_spark_counts_code_points(spark):
+    """`_` and SUBSTRING count code points, % spans lines, and a backslash is itself."""
+    check(spark, on_characters(), character_rows())

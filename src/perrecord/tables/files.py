@@ -20,7 +20,8 @@ from perrecord.tables.engines.boundary import sealed
 from perrecord.tables.engines.database import Database, spellings
 
 EXPECTED = 'give the path of a Parquet or CSV file, such as "farms.parquet" or "farms/*.csv"'
-_LONGEST_LINE = 100_000_000
+_LONGEST_LINE = 16_000_000  # bytes; DuckDB would set 16 times as much memory aside
+_BUFFER = 2 * _LONGEST_LINE
 
 Format = Literal["Parquet", "CSV", "TSV"]
 _FORMATS: dict[str, Format] = {
@@ -122,13 +123,15 @@ def _load_csv(database: Database, files: Sequence[Path], name: str, delimiter: s
             f"columns = {{{columns}}}, auto_detect = false, header = true, "
             f"delim = {DUCKDB.literal(delimiter)}, quote = '\"', escape = '\"', comment = '', "
             "nullstr = '', allow_quoted_nulls = true, strict_mode = true, null_padding = false, "
-            f"ignore_errors = false, hive_partitioning = false, max_line_size = {_LONGEST_LINE})"
+            f"ignore_errors = false, hive_partitioning = false, max_line_size = {_LONGEST_LINE}, "
+            f"buffer_size = {_BUFFER})"
         )
         table = DUCKDB.identifier(name)
         database.run(
             f"INSERT INTO {table} {read}" if place else f"CREATE TABLE {table} AS {read}",
             f"the file {str(path)!r} could not be read as CSV: a line has more or fewer fields "
-            "than the first, a quote is not closed, line ends are mixed, or the text is not UTF-8.",
+            "than the first, a quote is not closed, line ends are mixed, a line is longer than "
+            "16 MB, or the text is not UTF-8.",
         )
 
 

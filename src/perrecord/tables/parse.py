@@ -3,29 +3,16 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.errors import ParseError, TokenError
 
 from perrecord.errors import InputError, SQLTextError
 from perrecord.exact import rational
 from perrecord.tables.expressions import nodes
 from perrecord.tables.expressions.nodes import Expression, Operator
-from perrecord.tables.places import (
-    READ_DIALECT,
-    Place,
-    place_of,
-    refuse,
-    refuse_at,
-    tokens_of,
-    word,
-)
+from perrecord.tables.places import place_of, refuse
 from perrecord.tables.refusals import reason_against
-
-_MOST_CHARACTERS = 100_000
-_DEEPEST = 25
+from perrecord.tables.syntax import DEEPEST, parse_sql
 
 _COMPARISONS: dict[type[exp.Expr], Operator] = {
     exp.EQ: Operator.EQUAL,
@@ -42,10 +29,6 @@ _CONDITIONS = (
 )
 _LISTED = "IN takes a list of values, such as IN ('NC', 'VA')."
 _TEXT_TYPES = {"VARCHAR", "TEXT", "STRING"}
-_UNCLOSED = re.compile(
-    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?\*/|--[^\n]*|[^'"/-]+|(?P<open>['"]|/\*)|.""",
-    re.DOTALL,
-)
 
 
 def parse_expression(
@@ -65,28 +48,6 @@ engines differ on letters beyond ASCII; list the spellings instead, as in state 
     return from_sqlglot(parse_sql(text, what, exp.Condition), text, what, table_names)
 
 
-def parse_sql(text: str, what: str, into: type[exp.Expr]) -> exp.Expr:
-    """Return sqlglot's tree of the text, or raise with the place where it stops making sense."""
-    if len(text) > _MOST_CHARACTERS:
-        raise SQLTextError(f"{what} is longer than {_MOST_CHARACTERS} characters; shorten it.")
-    try:
-        tokens = tokens_of(text)
-    except TokenError:
-        message = "this is opened but never closed."
-        raise refuse_at(_unclosed(text), text, what, message) from None
-    if not tokens:
-        raise SQLTextError(f"{what} is empty; expected SQL such as state = 'NC'.")
-    _check_depth(tokens, text, what)
-    try:
-        return sqlglot.parse_one(text, dialect=READ_DIALECT, into=into)
-    except ParseError as error:
-        problem = error.errors[0] if error.errors else {}
-        place = _stop(tokens, problem)
-        raise refuse_at(place, text, what, _explained(problem)) from None
-    except RecursionError:
-        raise SQLTextError(f"{what} is nested too deeply; write it in fewer levels.") from None
-
-
 def from_sqlglot(
     node: exp.Expr,
     text: str,
@@ -100,41 +61,6 @@ def from_sqlglot(
     return _Reader(text, what, table_names).read(node)
 
 
-def _unclosed(text: str) -> Place:
-    for match in _UNCLOSED.finditer(text):
-        if match["open"]:
-            return Place(match.start(), len(text))
-    return Place(0, len(text))
-
-
-def _check_depth(tokens: tuple[sqlglot.Token, ...], text: str, what: str) -> None:
-    """Refuse deep nesting before the parser recurses into it."""
-    depth = 0
-    for token in tokens:
-        depth += (word(token) in ("(", "CASE")) - (word(token) in (")", "END"))
-        if depth > _DEEPEST:
-            place = Place(token.start, token.end + 1)
-            message = f"more than {_DEEPEST} levels of nesting; write it in fewer levels."
-            raise refuse_at(place, text, what, message)
-
-
-def _stop(tokens: tuple[sqlglot.Token, ...], problem: dict[str, Any]) -> Place:
-    """Return the token that the parser stopped at; it gives the line and column of its end."""
-    for token in tokens:
-        if (token.line, token.col) == (problem.get("line"), problem.get("col")):
-            return Place(token.start, token.end + 1)
-    return Place(tokens[0].start, tokens[-1].end + 1)
-
-
-def _explained(problem: dict[str, Any]) -> str:
-    description = str(problem.get("description", ""))
-    if expecting := re.fullmatch(r"Expect(?:ing|ed) (.*)", description):
-        return f"expected {expecting[1]} after this."
-    if description.startswith("Required keyword"):
-        return "something is missing here."
-    return "this does not belong here; expected one condition or value, such as state = 'NC'."
-
-
 @dataclass(frozen=True, slots=True)
 class _Reader:
     text: str
@@ -145,7 +71,7 @@ class _Reader:
         return refuse(node, self.text, self.what, message)
 
     def read(self, node: exp.Expr, depth: int = 0) -> Expression:
-        if depth > 2 * _DEEPEST:
+        if depth > 2 * DEEPEST:
             raise self.refuse(node, "this is nested too deeply; write it in fewer levels.")
         try:
             return self._read(node, depth + 1)
@@ -230,13 +156,12 @@ class _Reader:
                 raise self.refuse(node, f"this form ({name.replace('_', ' ')}) is not supported.")
 
     def _column(self, node: exp.Column) -> Expression:
-        self._allow(node, "this", "table")
         if not isinstance(node.this, exp.Identifier):
             raise self.refuse(node, reason_against(node.this, self.text))
-        if node.table and node.table not in self.table_names:
-            raise self.refuse(
-                node, f"no table {node.table!r} is known here; write the column alone."
-            )
+        if node.table and (node.table not in self.table_names or node.db):
+            table = f"{node.db}.{node.table}".lstrip(".")
+            raise self.refuse(node, f"no table {table!r} is known here; write the column alone.")
+        self._allow(node, "this", "table")
         return nodes.Column(node.name)
 
     def _literal(self, node: exp.Expr) -> nodes.Literal:

@@ -6,14 +6,14 @@ from typing import Any
 
 from perrecord.errors import SourceError
 from perrecord.tables.columns import checked_names
+from perrecord.tables.databases import SOURCE, is_address, open_address, open_ibis
 from perrecord.tables.dialects import DUCKDB
-from perrecord.tables.engines import RESERVED, Engine
+from perrecord.tables.engines import Engine
 from perrecord.tables.engines.database import Database
 from perrecord.tables.engines.duckdb import DuckDBEngine
+from perrecord.tables.engines.spark import SparkEngine
 from perrecord.tables.files import EXPECTED, find_files, open_files
 from perrecord.tables.frames import arrow_of
-
-SOURCE = f"{RESERVED}_source"
 
 
 def open_source(
@@ -38,6 +38,8 @@ def open_source(
     def database() -> Database:
         return Database(memory_limit=memory_limit, spill_folder=spill_folder)
 
+    if is_address(source):
+        return open_address(source, relation, database)
     if relation is not None:
         raise SourceError(
             f"relation={relation!r} names a table of a database, and the source is none; leave "
@@ -45,10 +47,18 @@ def open_source(
         )
     if isinstance(source, str | Path):
         return _open_files(source, database)
+    package = type(source).__module__.partition(".")[0]
+    if package == "ibis" and hasattr(source, "get_backend"):
+        return open_ibis(source, database)
+    if package == "pyspark" and hasattr(source, "sparkSession"):
+        checked_names(source.columns, "the Spark DataFrame")
+        return SparkEngine(source, database())
     data = arrow_of(source)
     if data is not None:
         return _open_arrow(data, database)
-    raise SourceError(f"a source cannot be a {type(source).__name__}; {EXPECTED}, or a data frame.")
+    raise SourceError(
+        f"a source of type {type(source).__name__} is not known; {EXPECTED}, or a data frame."
+    )
 
 
 def _open_files(pattern: str | Path, database: Callable[[], Database]) -> Engine:

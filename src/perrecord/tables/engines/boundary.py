@@ -46,14 +46,16 @@ def interruptible(action: Callable[[], Answer], interrupt: Callable[[], None]) -
             outcome.append(action())
         except BaseException as error:
             failure.append(error)
+        finally:
+            done.set()
 
-    worker = threading.Thread(target=work, daemon=True)
-    worker.start()
+    done = threading.Event()  # a join that Ctrl-C breaks off would take the thread for finished
+    threading.Thread(target=work, daemon=True).start()
     try:
-        worker.join()
+        done.wait()
     except KeyboardInterrupt:
         interrupt()
-        worker.join()
+        done.wait()
         raise
     if failure:
         raise failure.pop()

@@ -61,21 +61,36 @@ class Database:
         self._once(message, lambda cursor: cursor.execute(sql))
 
     def load(self, name: str, reader: pa.RecordBatchReader) -> None:
-        """Keep a stream of Arrow batches as a table; 38-digit decimals become HUGEINT."""
+        """Keep a stream of Arrow batches as a table; 38-digit decimals become HUGEINT.
+
+        The stream is read in the caller's thread, because SQLite answers no other.
+        """
+        table = DUCKDB.identifier(name)
         wide = [
             f"CAST({DUCKDB.identifier(field.name)} AS HUGEINT) AS {DUCKDB.identifier(field.name)}"
             for field in reader.schema
             if field.type == pa.decimal128(38, 0)
         ]
         replaced = f" REPLACE ({', '.join(wide)})" if wide else ""
+        chosen = f"SELECT *{replaced} FROM {_INCOMING}"
+        cursor = sealed(READ_FAILED, self._cursor)
 
-        def create(cursor: Any) -> None:
-            cursor.register(_INCOMING, reader)
-            cursor.execute(
-                f"CREATE TABLE {DUCKDB.identifier(name)} AS SELECT *{replaced} FROM {_INCOMING}"
-            )
+        def append(data: pa.Table, sql: str) -> None:
+            cursor.register(_INCOMING, data)
+            interruptible(lambda: cursor.execute(sql), cursor.interrupt)
 
-        self._once(READ_FAILED, create)
+        def copy() -> None:
+            append(reader.schema.empty_table(), f"CREATE TABLE {table} AS {chosen}")
+            for batch in reader:
+                append(pa.Table.from_batches([batch]), f"INSERT INTO {table} {chosen}")
+
+        try:
+            sealed(READ_FAILED, copy)
+        except BaseException:
+            self.drop(name)
+            raise
+        finally:
+            cursor.close()
 
     def drop(self, name: str) -> None:
         """Forget a view or a table."""

@@ -1,0 +1,9 @@
+"""SQL text -> the frozen `Query`. What is not understood is refused by name, at its place.
+
+`clauses` allows only the clauses we read, `asked` reads the SELECT list, `groups` the GROUP BY;
+`options` hands each answer its price and method; `build` puts them together.
+"""
+
+from perrecord.queries.sql.build import from_sql
+
+__all__ = ["from_sql"]

@@ -1,0 +1,105 @@
+"""The options of `from_sql`: which amount, scheme, bounds or candidates each answer gets."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from perrecord.errors import QueryError, listing, suggestion
+from perrecord.exact import Exact
+from perrecord.policy.split import Scheme, Split, SplitBy
+from perrecord.queries.sql.asked import Asked, Form
+
+Amount = Exact | tuple[Exact, Exact]
+Amounts = Amount | Mapping[str, Amount]
+Bounds = tuple[Exact, Exact]
+
+Names = tuple[str, ...]
+"""The names that an answer's option may go by, the more specific first."""
+
+
+def amounts(option: str, given: Amounts | None, asked: Sequence[Asked]) -> list[Any]:
+    """Return the amount of each answer, found by the answer's name; None where there is none.
+
+    >>> count = Asked(Form.COUNT, None, None, "count", None)
+    >>> amounts("rho", {"cuont": "0.1"}, [count])
+    Traceback (most recent call last):
+    perrecord.errors.QueryError: rho names 'cuont', which no answer takes. Expected count. \
+Did you mean 'count'?
+    """
+    found = _chosen(option, given, [(each.name,) for each in asked])
+    for amount, answer in zip(found, asked, strict=True):
+        if isinstance(amount, tuple):
+            if answer.form is not Form.AVERAGE:
+                raise QueryError(
+                    f"the {option} of {answer.name!r} is a pair; only an average has two amounts, "
+                    f"of its sum and its count. Give {option} by name, such as "
+                    f"{option}={{{answer.name!r}: '0.1'}}."
+                )
+            _check_pair(f"the {option} of {answer.name!r}", amount, "('0.1', '0.05')")
+    return found
+
+
+def splits(given: Scheme | Mapping[str, Scheme] | None, asked: Sequence[Asked]) -> list[Any]:
+    """Return the scheme of each answer; one for all goes to the measures that it names."""
+    names = _measure_names(asked, Form.SUM, Form.AVERAGE)
+    if isinstance(given, Split | SplitBy):
+        named = given.measures
+        names = [
+            each if answer.column in named else ()
+            for each, answer in zip(names, asked, strict=True)
+        ]
+    return _chosen("split", given, names)
+
+
+def clamps(given: Bounds | Mapping[str, Bounds] | None, asked: Sequence[Asked]) -> list[Any]:
+    """Return the bounds of each answer, found by its name or its measure's."""
+    found = _chosen("clamp", given, _measure_names(asked, Form.SUM, Form.AVERAGE))
+    for bounds, answer in zip(found, asked, strict=True):
+        if bounds is not None:
+            _check_pair(f"the clamp of {answer.name!r}", bounds, "(0, 500)")
+    return found
+
+
+def candidates(
+    given: Iterable[Exact] | Mapping[str, Iterable[Exact]] | None, asked: Sequence[Asked]
+) -> list[Any]:
+    """Return the public candidates of each quantile, found by its name or its measure's."""
+    kept: Any = given
+    if isinstance(given, Iterable) and not isinstance(given, Mapping | str):
+        kept = tuple(given)  # several answers may read them
+    found = _chosen("candidates", kept, _measure_names(asked, Form.QUANTILE))
+    for values, answer in zip(found, asked, strict=True):
+        if values is not None and (isinstance(values, str) or not isinstance(values, Iterable)):
+            raise QueryError(
+                f"the candidates of {answer.name!r} are a {type(values).__name__}; expected public "
+                "numbers, such as range(0, 1000, 10)."
+            )
+    return found
+
+
+def _measure_names(asked: Sequence[Asked], *forms: Form) -> list[Names]:
+    return [
+        (each.name, each.column) if each.form in forms and each.column is not None else ()
+        for each in asked
+    ]
+
+
+def _chosen(option: str, given: Any, names: Sequence[Names]) -> list[Any]:
+    """Return what each answer gets; refuse what nobody takes, for it would be lost in silence."""
+    if not isinstance(given, Mapping):
+        if given is not None and not any(names):
+            raise QueryError(f"{option} is given, but no answer takes it; leave it out.")
+        return [given if each else None for each in names]
+    keys = [next((name for name in each if name in given), None) for each in names]
+    for name in given:
+        if name not in keys:
+            known = list(dict.fromkeys(known for each in names for known in each))
+            raise QueryError(
+                f"{option} names {name!r}, which no answer takes. Expected "
+                f"{listing(known) or 'none'}.{suggestion(str(name), known)}"
+            )
+    return [None if key is None else given[key] for key in keys]
+
+
+def _check_pair(what: str, given: object, example: str) -> None:
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise QueryError(f"{what} is no pair; expected two numbers, such as {example}.")

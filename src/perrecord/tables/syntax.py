@@ -1,0 +1,82 @@
+"""SQL text -> sqlglot's tree, or an error of ours that shows where the text stops making sense."""
+
+import re
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError, TokenError
+
+from perrecord.errors import SQLTextError
+from perrecord.tables.places import READ_DIALECT, Place, refuse_at, tokens_of, word
+
+DEEPEST = 25
+"""How many brackets may be open at once; the parser recurses into each."""
+
+_MOST_CHARACTERS = 100_000
+_UNCLOSED = re.compile(
+    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?\*/|--[^\n]*|[^'"/-]+|(?P<open>['"]|/\*)|.""",
+    re.DOTALL,
+)
+
+
+def parse_sql(text: str, what: str, into: type[exp.Expr]) -> exp.Expr:
+    """Return sqlglot's tree of the text, or raise with the place where it stops making sense."""
+    if len(text) > _MOST_CHARACTERS:
+        raise SQLTextError(f"{what} is longer than {_MOST_CHARACTERS} characters; shorten it.")
+    try:
+        tokens = tokens_of(text)
+    except TokenError:
+        message = "this is opened but never closed."
+        raise refuse_at(_unclosed(text), text, what, message) from None
+    if not tokens:
+        raise SQLTextError(f"{what} is empty; expected SQL such as state = 'NC'.")
+    _check_tokens(tokens, text, what)
+    try:
+        return sqlglot.parse_one(text, dialect=READ_DIALECT, into=into)
+    except ParseError as error:
+        problem = error.errors[0] if error.errors else {}
+        place = _stop(tokens, problem)
+        raise refuse_at(place, text, what, _explained(problem, into)) from None
+    except RecursionError:
+        raise SQLTextError(f"{what} is nested too deeply; write it in fewer levels.") from None
+
+
+def _unclosed(text: str) -> Place:
+    for match in _UNCLOSED.finditer(text):
+        if match["open"]:
+            return Place(match.start(), len(text))
+    return Place(0, len(text))
+
+
+def _check_tokens(tokens: tuple[sqlglot.Token, ...], text: str, what: str) -> None:
+    """Refuse deep nesting before the parser recurses into it, and Spark's quotes for names."""
+    depth = 0
+    for token in tokens:
+        place = Place(token.start, token.end + 1)
+        if word(token) == "`":
+            message = 'a name with odd characters stands in double quotes, as in "my column".'
+            raise refuse_at(place, text, what, message)
+        depth += (word(token) in ("(", "CASE")) - (word(token) in (")", "END"))
+        if depth > DEEPEST:
+            message = f"more than {DEEPEST} levels of nesting; write it in fewer levels."
+            raise refuse_at(place, text, what, message)
+
+
+def _stop(tokens: tuple[sqlglot.Token, ...], problem: dict[str, Any]) -> Place:
+    """Return the token that the parser stopped at; it gives the line and column of its end."""
+    for token in tokens:
+        if (token.line, token.col) == (problem.get("line"), problem.get("col")):
+            return Place(token.start, token.end + 1)
+    return Place(tokens[0].start, tokens[-1].end + 1)
+
+
+def _explained(problem: dict[str, Any], into: type[exp.Expr]) -> str:
+    description = str(problem.get("description", ""))
+    if expecting := re.fullmatch(r"Expect(?:ing|ed) (.*)", description):
+        return f"expected {expecting[1]} after this."
+    if description.startswith("Required keyword"):
+        return "something is missing here."
+    if into is exp.Condition:
+        return "this does not belong here; expected one condition or value, such as state = 'NC'."
+    return "this does not belong here."
