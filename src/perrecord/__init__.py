@@ -1,5 +1,8 @@
 """Accurate statistics from skewed data under per-record differential privacy."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from perrecord.errors import (
     AmountError,
     ApproximationError,
@@ -32,6 +35,15 @@ from perrecord.policy.policy import Policy
 from perrecord.policy.split import Split
 from perrecord.policy.terms import Currency
 
+if TYPE_CHECKING:
+    from perrecord.queries.groupings import SelectCells, SelectKeys
+    from perrecord.queries.query import Parts, Query, clamping, splitting
+    from perrecord.tables.domains import Domain
+    from perrecord.tables.keys import Keys
+    from perrecord.tables.lookups import Lookup
+    from perrecord.tables.measures import Measure
+    from perrecord.tables.table import table
+
 __all__ = [
     "AmountError",
     "ApproximationError",
@@ -40,30 +52,64 @@ __all__ = [
     "DiscreteGaussian",
     "DiscreteLaplace",
     "DocumentError",
+    "Domain",
     "Enclosure",
     "InexactNumberError",
     "InputError",
     "InternalError",
+    "Keys",
+    "Lookup",
     "Meaning",
+    "Measure",
     "MissingFieldError",
     "OneSided",
+    "Parts",
     "PerrecordError",
     "Policy",
     "ProbabilityError",
+    "Query",
     "QueryError",
     "RecordError",
     "SQLTextError",
     "SchemaError",
+    "SelectCells",
+    "SelectKeys",
     "SourceError",
     "Split",
     "ThresholdError",
     "UnknownCaseError",
+    "clamping",
     "group_loss",
     "meaning",
     "meaning_of_answer",
     "one_sided",
     "realised_loss",
+    "splitting",
     "substitution_loss",
+    "table",
 ]
 
 __version__ = "0.1.0"
+
+_LOADED_WHEN_USED = {
+    "Domain": "tables.domains",
+    "Keys": "tables.keys",
+    "Lookup": "tables.lookups",
+    "Measure": "tables.measures",
+    "Parts": "queries.query",
+    "Query": "queries.query",
+    "SelectCells": "queries.groupings",
+    "SelectKeys": "queries.groupings",
+    "clamping": "queries.query",
+    "splitting": "queries.query",
+    "table": "tables.table",
+}
+"""What needs Arrow, DuckDB or sqlglot, which take a while to load."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LOADED_WHEN_USED:
+        raise AttributeError(f"module 'perrecord' has no attribute {name!r}")
+    value = getattr(import_module(f"perrecord.{_LOADED_WHEN_USED[name]}"), name)
+    globals()[name] = value
+    return value

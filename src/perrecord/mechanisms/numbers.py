@@ -21,6 +21,8 @@ def added(first: Integers, second: Integers) -> Integers:
 def to_arrow(numbers: Integers, step: Fraction) -> pa.Array:
     """Return numbers * step exactly: int64 where they are whole and fit, else decimals.
 
+    Only what no decimal holds, beyond 76 digits or without end, is given in floats.
+
     >>> to_arrow(np.array([3, -7]), Fraction(1, 100)).to_pylist()
     [Decimal('0.03'), Decimal('-0.07')]
     """
@@ -38,8 +40,10 @@ def to_arrow(numbers: Integers, step: Fraction) -> pa.Array:
         return pa.array(numbers)
     if numbers.dtype == np.int64:
         return _decimals(numbers, places)
-    digits = 38 if _is_small(numbers, 10**38 - 1) else 76
-    kind = pa.decimal128(38, places) if digits == 38 else pa.decimal256(76, places)
+    if not _is_small(numbers, 10**76):
+        return pa.array(_floats(numbers) / 10.0**places)
+    is_narrow = _is_small(numbers, 10**38)
+    kind = pa.decimal128(38, places) if is_narrow else pa.decimal256(76, places)
     shown = [f"{each}e-{places}" for each in numbers]
     return pa.array(shown).cast(kind)
 

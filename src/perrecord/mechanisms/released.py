@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from perrecord.errors import QueryError, listing
+from perrecord.errors import ProbabilityError, QueryError, listing
 from perrecord.exact import Exact, rational, text
 from perrecord.laws import Law
 from perrecord.mechanisms.numbers import common_step, to_arrow
@@ -46,7 +46,8 @@ class Estimate:
 
         From the exact law, so it holds for small noise too.
         """
-        widths = np.array([_half_width(law, rational(confidence)) for law in self.laws], np.object_)
+        level = _checked(confidence)
+        widths = np.array([_half_width(law, level) for law in self.laws], np.object_)
         reach = widths[self.which] if len(self.which) else np.empty(0, np.int64)
         numbers = self.numbers.astype(np.object_)
         return to_arrow(numbers - reach, self.step), to_arrow(numbers + reach, self.step)
@@ -74,7 +75,8 @@ class Ratio:
 
     def interval(self, confidence: Exact = "0.95") -> tuple[pa.Array, pa.Array]:
         """Return approximate ends, by the delta method; unreliable where the count is small."""
-        reach = NormalDist().inv_cdf((1 + float(rational(confidence))) / 2) * self.standard_errors()
+        level = (1 + float(_checked(confidence))) / 2
+        reach = NormalDist().inv_cdf(level) * self.standard_errors()
         middle = float(self.centre) + self._offset()
         return pa.array(middle - reach), pa.array(middle + reach)
 
@@ -172,6 +174,16 @@ class Answers:
         )
         names = "".join(f"<th>{html.escape(name)}</th>" for name in head.column_names)
         return f"<table><tr>{names}</tr>{rows}</table><p>{len(self):,} rows</p>"
+
+
+def _checked(confidence: Exact) -> Fraction:
+    level = rational(confidence, "the confidence")
+    if not 0 < level < 1:
+        raise ProbabilityError(
+            f"the confidence is {confidence}; expected a number strictly between 0 and 1, such as "
+            '"0.95".'
+        )
+    return level
 
 
 def _shown(value: object) -> str:

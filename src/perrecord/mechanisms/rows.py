@@ -7,10 +7,11 @@ rho * pieces^2; on unsplit records it costs everybody rho.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isfinite
 from typing import Any
 from uuid import uuid4
 
-from perrecord.errors import QueryError
+from perrecord.errors import PerrecordError, QueryError, SourceError
 from perrecord.exact import Exact, parameter, text
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
@@ -21,6 +22,12 @@ from perrecord.tables.parse import parse_expression
 from perrecord.tables.table import Table
 
 Mechanism = Callable[[Any], Any]
+
+_FAILED = (
+    "the mechanism failed. What it said is withheld, because it may quote records; try it on "
+    "public or synthetic rows of the same columns."
+)
+_CARRIERS = ("i64", "f64", "String", "bool")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,8 +62,9 @@ def plan_rows(
 
     The mechanism is a function of an Arrow table (with `native=True` of the engine's own frame,
     such as a Spark DataFrame) that is rho-zCDP for adding or removing one row, with no delta; or an
-    OpenDP Measurement over one column, whose own map is held against rho. Measures are whole
-    numbers of their resolution. Its result is taken for public.
+    OpenDP Measurement over one column, whose own map is held against rho and which is given the
+    values that are not NULL. Measures are whole numbers of their resolution. Its result is taken
+    for public.
     """
     condition = None if where is None else parse_expression(where)
     query = RowsQuery(tuple(columns), split, condition)
@@ -85,15 +93,20 @@ def run_rows(planned: RowsPlan, table: Table) -> RowsAnswer:
             engine.add(name, rows)
         frame = engine.frame(sql)
         given = frame if planned.is_native else arrow_rows(frame)
-        result = sealed(
-            "the mechanism failed. What it said is withheld, because it may quote records; try it "
-            "on public or synthetic rows of the same columns.",
-            lambda: planned.mechanism(given),
-        )
+        result = sealed(_FAILED, lambda: _withheld(planned.mechanism, given))
     finally:
         for name in tables:
             engine.drop(name)
     return RowsAnswer(result, planned.policy)
+
+
+def _withheld(mechanism: Mechanism, rows: Any) -> Any:
+    """Return what the mechanism gives; our own errors, when it runs into one, quote it too."""
+    try:
+        return mechanism(rows)
+    except PerrecordError:
+        pass
+    raise SourceError(_FAILED)
 
 
 def _checked_measurement(measurement: Any, declared: Fraction | None) -> Fraction:
@@ -109,16 +122,33 @@ def _checked_measurement(measurement: Any, declared: Fraction | None) -> Fractio
             f"the measurement's neighbours are by {metric}; expected SymmetricDistance, where one "
             "record is added or removed."
         )
-    own = Fraction(measurement.map(1))
-    if declared is not None and own > declared:
+    _check_domain(str(measurement.input_domain))
+    own = float(measurement.map(1))
+    if not isfinite(own):
+        raise QueryError(f"the measurement's own map says {own!r} for one record; expected a rho.")
+    if declared is not None and Fraction(own) > declared:
         raise QueryError(
-            f"the measurement's own map says {float(own)!r} for one record, more than the declared "
-            f"rho {text(declared)}; declare as much, or leave rho out to take the map's."
+            f"the measurement's own map says {own!r} for one record, more than the declared rho "
+            f"{text(declared)}; declare as much, or leave rho out to take the map's."
         )
-    return own if declared is None else declared
+    return Fraction(own) if declared is None else declared
+
+
+def _check_domain(domain: str) -> None:
+    """Refuse a measurement that some rows of ours would make fail, or that knows their number."""
+    if "size=" in domain:  # of neighbours both of that size: its map of one record is 0
+        raise QueryError(
+            f"the measurement is for {domain}, where the number of records is known; expected a "
+            "vector_domain without size."
+        )
+    if not any(f"T={each})" in domain for each in _CARRIERS):
+        raise QueryError(
+            f"the measurement is for {domain}, which does not hold every value of a column; build "
+            "it with atom_domain(T='i64'), or with 'f64', 'String' or 'bool'."
+        )
 
 
 def _on_column(measurement: Any, columns: tuple[str, ...]) -> Mechanism:
     if len(columns) != 1:
         raise QueryError("an OpenDP measurement is run on one column; name just one.")
-    return lambda rows: measurement(rows.column(0).to_pylist())
+    return lambda rows: measurement(rows.column(0).drop_null().to_pylist())

@@ -93,7 +93,7 @@ class _Run:
             charges.insert(0, ("keys", self.grouping.selection))
         columns = tuple(
             selected.by
-            if selected and selected.by.name == each.name
+            if selected and isinstance(declared, SelectCells) and each.name == declared.answer
             else self._released(each, table, read)
             for each in self.query.answers
         )

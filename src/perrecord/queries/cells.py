@@ -21,6 +21,7 @@ from perrecord.tables.dialects import DUCKDB
 from perrecord.tables.domains import Domain
 from perrecord.tables.engines import Engine
 from perrecord.tables.keys import Keys
+from perrecord.tables.schema import Schema
 from perrecord.tables.table import Table
 
 Integers = npt.NDArray[Any]
@@ -56,7 +57,7 @@ def scanned(plan: Plan, table: Table) -> "Iterator[list[Cells]]":
             kept = f"{prefix}_cells{index}"
             engine.keep(kept, text.sql)
             names.append(kept)
-            found.append(Cells(engine, scan, kept))
+            found.append(Cells(engine, scan, kept, plan.schema))
         yield found
     finally:
         for name in names:
@@ -70,6 +71,7 @@ class Cells:
     engine: Engine
     scan: Scan
     name: str
+    schema: Schema
 
     def numbers(
         self, columns: Sequence[str], aggregates: Sequence[Aggregate], keys: Keys | None
@@ -173,7 +175,8 @@ class Cells:
         names = [DUCKDB.identifier(self.scan.column_name(column)) for column in columns]
         values = [self.scan.aggregate_name(each) for each in aggregates]
         where = f"FROM {self.name} WHERE {SET} = {self.scan.set_number(source)}"
-        if source == frozenset(columns):
+        fixed = self.schema.fixed_by(each for each in columns if isinstance(each, str))
+        if source - frozenset(columns) <= fixed.keys():
             return f"(SELECT {', '.join([*names, *values]) or '1'} {where}) AS cells"
         sums = [f"coalesce(sum({value}), 0) AS {value}" for value in values]
         grouping = f" GROUP BY {', '.join(names)}" if names else ""

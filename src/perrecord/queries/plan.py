@@ -91,7 +91,7 @@ def plan(queries: Query | Sequence[Query], schema: Schema) -> Plan:
         for grouping in query.groupings
     ]
     scans = tuple(
-        _scan(condition, [each for each in groupings if each.scan == index])
+        _scan(condition, [each for each in groupings if each.scan == index], schema)
         for condition, index in filters.items()
     )
     return Plan(schema, every, scans, tuple(groupings))
@@ -131,15 +131,22 @@ def _grouping(
     )
 
 
-def _scan(condition: Expression | None, groupings: list[PlannedGrouping]) -> Scan:
+def _scan(condition: Expression | None, groupings: list[PlannedGrouping], schema: Schema) -> Scan:
+    """Return the scan that all these groupings can be read from.
+
+    A set takes in every column that its own columns fix, so that what is grouped by such a column
+    alone rolls up from it: states from counties, sectors from industries. That adds no cell.
+    """
+    every = {column for each in groupings for column in each.grouping.columns}
     wanted: list[GroupSet] = []
     exact: list[GroupSet] = []
     for each in groupings:
-        columns: GroupSet = frozenset(each.grouping.columns)
+        own = each.grouping.columns
+        columns: GroupSet = frozenset(own) | (every & schema.fixed_by(own).keys())
         wanted.append(columns)
         wanted.extend(columns | {bucket} for bucket in each.buckets)
         if any(isinstance(aggregate, Different) for aggregate in each.aggregates):
-            exact.append(columns)
+            exact.append(frozenset(own))
     largest = [each for each in wanted if not any(each < other for other in wanted)]
     sets = tuple(dict.fromkeys([*largest, *exact]))
     columns_used = _ordered(column for found in sets for column in _sorted(found))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from perrecord.errors import CurrencyError, QueryError
+from perrecord.errors import AmountError, CurrencyError, QueryError
 from perrecord.exact import Exact, parameter
 from perrecord.policy.cases import Cases
 from perrecord.policy.inputs import amount_of, scheme_of
@@ -166,8 +166,8 @@ class Query:
         """
         (rho_sum, rho_count), (eps_sum, eps_count) = _halves(rho), _halves(epsilon)
         currency, method = _adding(split, clamp, rho_sum, eps_sum, accounting)
-        _, amount = amount_of(rho_count, eps_count)
-        counting = Counting(_positive(amount))
+        _, amount = _amount(rho_count, eps_count)
+        counting = Counting(amount)
         return self._with(Average(name or f"avg_{measure}", measure, method, counting), currency)
 
     def quantile(
@@ -181,7 +181,7 @@ class Query:
         name: str | None = None,
     ) -> "Query":
         """Return the query with a quantile of a measure, one of the public candidates (T14)."""
-        currency, amount = amount_of(rho, epsilon)
+        currency, amount = _amount(rho, epsilon)
         exact = parameter(level, "the level of the quantile")
         if not 0 <= exact <= 1:
             raise QueryError(
@@ -189,7 +189,7 @@ class Query:
             )
         found = _candidates(candidates)
         default = f"median_{measure}" if exact == Fraction(1, 2) else f"quantile_{measure}"
-        answer = Quantile(name or default, measure, _positive(amount), exact, found)
+        answer = Quantile(name or default, measure, amount, exact, found)
         return self._with(answer, currency)
 
     def median(
@@ -273,19 +273,19 @@ def splitting(
     """Return the method of a split total, for one of several parts (T11)."""
     if accounting not in ("split", "exact"):
         raise QueryError(f"the accounting is {accounting!r}; expected 'split' or 'exact'.")
-    currency, amount = amount_of(rho, epsilon)
-    return Priced(Splitting(_positive(amount), scheme_of(split), accounting), currency)
+    currency, amount = _amount(rho, epsilon)
+    return Priced(Splitting(amount, scheme_of(split), accounting), currency)
 
 
 def clamping(
     low: Exact, high: Exact, *, rho: Exact | None = None, epsilon: Exact | None = None
 ) -> Priced:
     """Return the method of a clamped total, for one of several parts (T12)."""
-    currency, amount = amount_of(rho, epsilon)
+    currency, amount = _amount(rho, epsilon)
     bottom, top = parameter(low, "the lower bound"), parameter(high, "the upper bound")
     if not bottom < top:
         raise QueryError(f"the bounds are {low} and {high}; expected the lower one first.")
-    return Priced(Clamping(_positive(amount), bottom, top), currency)
+    return Priced(Clamping(amount, bottom, top), currency)
 
 
 def _cases(dimensions: str | tuple[str, ...], given: Mapping[Any, Any]) -> Cases[Any]:
@@ -298,8 +298,8 @@ def _counting(
     rho: Any, epsilon: Any, by: str | tuple[str, ...] | None
 ) -> tuple[Currency, Counting | Cases[Counting]]:
     if by is None:
-        currency, amount = amount_of(rho, epsilon)
-        return currency, Counting(_positive(amount))
+        currency, amount = _amount(rho, epsilon)
+        return currency, Counting(amount)
     given = rho if epsilon is None else epsilon
     if not isinstance(given, Mapping):
         raise QueryError(
@@ -343,6 +343,16 @@ def _halves(amount: Exact | tuple[Exact, Exact] | None) -> tuple[Exact | None, E
         return None, None
     half = parameter(amount, "the amount") / 2
     return half, half
+
+
+def _amount(rho: Exact | None, epsilon: Exact | None) -> tuple[Currency, Fraction]:
+    """Return the one amount that an answer was given, and its currency."""
+    if (rho is None) == (epsilon is None):
+        raise AmountError(
+            "an answer needs one amount: rho='0.1' under zCDP, or epsilon='1' under pure DP."
+        )
+    currency, amount = amount_of(rho, epsilon)
+    return currency, _positive(amount)
 
 
 def _positive(amount: Fraction) -> Fraction:

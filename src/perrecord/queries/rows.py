@@ -39,7 +39,10 @@ class RowsQuery:
             if name not in schema.fields and name not in (schema.id, schema.unit):
                 raise unknown_column(name, schema.fields, "column", schema.name)
         if not self.columns or len(set(self.columns)) < len(self.columns):
-            raise QueryError(f"the columns are {listing(self.columns)}; expected each once.")
+            raise QueryError(
+                f"the columns are {listing(self.columns) or 'none'}; expected at least one, each "
+                "once."
+            )
         if self.filter is not None and kind_of(self.filter, schema.fields) is not Kind.TRUTH:
             raise QueryError("the filter is no condition; expected such as state = 'NC'.")
         if self.split is not None:

@@ -13,7 +13,7 @@ from perrecord.tables.columns import checked_names
 from perrecord.tables.dialects import DUCKDB
 from perrecord.tables.engines import RESERVED, Engine
 from perrecord.tables.engines.boundary import READ_FAILED, sealed
-from perrecord.tables.engines.database import Database
+from perrecord.tables.engines.database import Database, closed_on_failure
 from perrecord.tables.engines.duckdb import DuckDBEngine, GuestDuckDBEngine
 from perrecord.tables.engines.spark import SparkEngine
 
@@ -69,11 +69,13 @@ def open_ibis(table: Any, database: Callable[[], Database]) -> Engine:
         if backend.name == "pyspark":
             query = sealed(READ_FAILED, lambda: backend.compile(table))
             frame = sealed(READ_FAILED, lambda: backend._session.sql(query))
-            return SparkEngine(frame, database())
+            with closed_on_failure(database()) as opened:
+                return SparkEngine(frame, opened)
         if backend.name == "duckdb":
             query = sealed(READ_FAILED, lambda: backend.compile(table))
             if _is_visible(backend.con, query):
-                return GuestDuckDBEngine(backend.con, f"({query})", database())
+                with closed_on_failure(database()) as opened:
+                    return GuestDuckDBEngine(backend.con, f"({query})", opened)
         return _open_copied(table, database)
 
 
@@ -91,8 +93,7 @@ def _is_visible(connection: Any, query: str) -> bool:
 
 def _open_copied(table: Any, database: Callable[[], Database]) -> Engine:
     checked_names(list(table.columns), "the table")
-    opened = database()
-    try:
+    with closed_on_failure(database()) as opened:
         backend = table.get_backend()
         if backend.name == "duckdb":  # Ibis 12 cannot stream from DuckDB 2
             opened.view(SOURCE, sealed(READ_FAILED, table.to_pyarrow))
@@ -100,9 +101,6 @@ def _open_copied(table: Any, database: Callable[[], Database]) -> Engine:
             opened.load(SOURCE, sealed(READ_FAILED, lambda: _exact_batches(backend, table)))
         opened.lock(())
         return DuckDBEngine(opened, DUCKDB.identifier(SOURCE))
-    except BaseException:
-        opened.close()
-        raise
 
 
 def _exact_batches(backend: Any, table: Any) -> Any:
@@ -131,8 +129,7 @@ def _open_attached(address: str, relation: str, database: Callable[[], Database]
             f"there is no file {str(path)!r}; expected a DuckDB database, such as "
             '"duckdb:///data/farms.ddb".'
         )
-    opened = database()
-    try:
+    with closed_on_failure(database()) as opened:
         opened.run(
             f"ATTACH {DUCKDB.literal(str(path.resolve()))} AS {_ATTACHED} (READ_ONLY)",
             f"the file {str(path)!r} could not be opened as a DuckDB database: it is of another "
@@ -151,9 +148,6 @@ def _open_attached(address: str, relation: str, database: Callable[[], Database]
         engine = DuckDBEngine(opened, place)
         checked_names(list(engine.columns), f"the table {relation!r}")
         return engine
-    except BaseException:
-        opened.close()
-        raise
 
 
 def _no_table(relation: str, tables: list[str]) -> SourceError:

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from perrecord.errors import QueryError, listing, suggestion
-from perrecord.tables.expressions import Column, Expression, columns_of, evaluate
+from perrecord.tables.expressions import Column, Expression, Substring, columns_of, evaluate
 from perrecord.tables.fields import Field, Kind
 from perrecord.tables.lookups import Lookup
 from perrecord.tables.measures import Measure
@@ -80,19 +80,26 @@ class Schema:
     def fixed_by(self, columns: Iterable[str]) -> dict[str, Expression]:
         """Return the dimensions that a key over these columns fixes, as functions of the key.
 
-        Beside the columns themselves these are dimensions derived from them, such as the first two
-        digits of a code that is grouped by in full.
+        Beside the columns themselves these are dimensions derived from them: the first two digits
+        of a code that is grouped by in full, or by its first three digits.
         """
-        grouped = {*columns}
-        found: dict[str, Expression] = {name: Column(name) for name in grouped}
-        plain = {
-            each.name
-            for each in self.dimensions
-            if each.name in grouped and each.expression == Column(each.name)
+        known = {each.name: each.expression for each in self.dimensions}
+        found: dict[str, Expression] = {name: Column(name) for name in columns}
+        plain = {name for name in found if known.get(name) == Column(name)}
+        beginnings = {
+            expression.operand: Substring(Column(name), 1, expression.length)
+            for name, expression in known.items()
+            if name in found and isinstance(expression, Substring) and expression.start == 1
         }
-        for each in self.dimensions:
-            if each.name not in found and columns_of(each.expression) <= plain:
-                found[each.name] = each.expression
+        for name, expression in known.items():
+            if name in found:
+                continue
+            if columns_of(expression) <= plain:
+                found[name] = expression
+            elif isinstance(expression, Substring) and expression.start == 1:
+                longer = beginnings.get(expression.operand)
+                if longer is not None and longer.length >= expression.length:
+                    found[name] = Substring(longer.operand, 1, expression.length)
         return found
 
     def record(self, row: Mapping[str, Any]) -> dict[str, Any]:

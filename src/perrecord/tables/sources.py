@@ -9,7 +9,7 @@ from perrecord.tables.columns import checked_names
 from perrecord.tables.databases import SOURCE, is_address, open_address, open_ibis
 from perrecord.tables.dialects import DUCKDB
 from perrecord.tables.engines import Engine
-from perrecord.tables.engines.database import Database
+from perrecord.tables.engines.database import Database, closed_on_failure
 from perrecord.tables.engines.duckdb import DuckDBEngine
 from perrecord.tables.engines.spark import SparkEngine
 from perrecord.tables.files import EXPECTED, find_files, open_files
@@ -52,7 +52,8 @@ def open_source(
         return open_ibis(source, database)
     if package == "pyspark" and hasattr(source, "sparkSession"):
         checked_names(source.columns, "the Spark DataFrame")
-        return SparkEngine(source, database())
+        with closed_on_failure(database()) as opened:
+            return SparkEngine(source, opened)
     data = arrow_of(source)
     if data is not None:
         return _open_arrow(data, database)
@@ -63,23 +64,15 @@ def open_source(
 
 def _open_files(pattern: str | Path, database: Callable[[], Database]) -> Engine:
     files = find_files(pattern)
-    opened = database()
-    try:
+    with closed_on_failure(database()) as opened:
         read_again = open_files(opened, files, SOURCE)
         opened.lock(read_again)
         return DuckDBEngine(opened, DUCKDB.identifier(SOURCE), is_text=not read_again)
-    except BaseException:
-        opened.close()
-        raise
 
 
 def _open_arrow(data: Any, database: Callable[[], Database]) -> Engine:
     checked_names(data.schema.names, "the table")
-    opened = database()
-    try:
+    with closed_on_failure(database()) as opened:
         opened.view(SOURCE, data)
         opened.lock(())
         return DuckDBEngine(opened, DUCKDB.identifier(SOURCE))
-    except BaseException:
-        opened.close()
-        raise

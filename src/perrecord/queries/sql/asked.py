@@ -94,7 +94,7 @@ def _aggregate(node: exp.Expr, reader: Reader) -> _Found:
             return Form.QUANTILE, _column(node.this, node, reader, measure), level
         case exp.Quantile() | exp.ApproxQuantile():
             reader.allow(node, _THIS | {"quantile"}, _LEVEL)
-            level = _level(node.args["quantile"], node, reader)
+            level = _level(node.args.get("quantile"), node, reader)
             return Form.QUANTILE, _column(node.this, node, reader, measure), level
         case exp.WithinGroup(this=exp.PercentileCont() | exp.PercentileDisc()):
             return _within_group(node, reader)
@@ -109,6 +109,7 @@ def _count(node: exp.Count, reader: Reader) -> _Found:
         case exp.Star() if not any(operand.args.values()):
             return Form.COUNT, None, None
         case exp.Distinct(expressions=[exp.Column() | exp.Paren() as only]):
+            reader.allow(operand, frozenset({"expressions"}), _COUNTS)
             column = _column(only, node, reader, schema.countable)
             if column == schema.id:
                 # The paper's rewrite: an id tells records apart, so this is their number.
@@ -130,6 +131,7 @@ def _within_group(node: exp.WithinGroup, reader: Reader) -> _Found:
     reader.allow(node.this, _THIS, _ORDERED)
     match node.expression:
         case exp.Order(expressions=[exp.Ordered() as ordered]):
+            reader.allow(node.expression, frozenset({"expressions"}), _ORDERED)
             reader.allow(ordered, _THIS, _ORDERED)
             level = _level(node.this.this, node, reader)
             return Form.QUANTILE, _column(ordered.this, node, reader, reader.schema.measure), level
@@ -150,9 +152,11 @@ def _level(level: exp.Expr | None, node: exp.Expr, reader: Reader) -> Fraction:
 
 
 def _column(
-    operand: exp.Expr, node: exp.Expr, reader: Reader, check: Callable[[str], object]
+    operand: exp.Expr | None, node: exp.Expr, reader: Reader, check: Callable[[str], object]
 ) -> str:
     """Return the one column that an aggregate is of; `check` raises unless its role fits."""
+    if operand is None:  # the parser lets an argument be missing
+        raise reader.refuse(node, f"the column is missing; {_ONE_COLUMN}")
     inner = operand.unnest()
     if not isinstance(inner, exp.Column) or not isinstance(inner.this, exp.Identifier):
         raise reader.refuse(inner, against_inside(inner, node, reader))

@@ -36,7 +36,7 @@ _PIVOT = _Clause(
     "group by the column and turn the result, which costs nothing.",
     (TokenType.PIVOT, TokenType.UNPIVOT),
 )
-_SAMPLED = _Clause("TABLESAMPLE", _SAMPLE, (TokenType.TABLE_SAMPLE,))
+_SAMPLED = _Clause("a sample", _SAMPLE, (TokenType.TABLE_SAMPLE, TokenType.USING))
 
 _CLAUSES: dict[str, _Clause] = {
     "with_": _Clause("WITH", _ONE_TABLE, (TokenType.WITH,)),
@@ -77,7 +77,7 @@ _TABLE_CLAUSES: dict[str, _Clause] = {
 }
 _READ = frozenset({"expressions", "from_", "where", "group"})
 _SETS = (TokenType.UNION, TokenType.INTERSECT, TokenType.EXCEPT)
-_FIRST_WORD = re.compile(r"(?:\s|--[^\n]*|/\*.*?\*/)*(\w+|\()", re.DOTALL)
+_FIRST_WORD = re.compile(r"(?:\s|--[^\n]*+|/\*.*?\*/)*+(\w+|\()", re.DOTALL)
 
 
 def select_of(text: str, schema: Schema) -> tuple[exp.Select, Reader]:
@@ -98,7 +98,7 @@ result is a table, and what is done to it costs nothing: sort and cut it there.
     select = _only(parse_sql(text, WHAT, exp.Select), reader)
     for name, value in select.args.items():
         if value and name not in _READ:
-            raise _refused(name, _CLAUSES, reader)
+            raise _refused(name, value, _CLAUSES, reader)
     return select, Reader(text, schema, frozenset({_table_name(select, reader)}))
 
 
@@ -132,12 +132,13 @@ def _only(tree: exp.Expr, reader: Reader) -> exp.Select:
     return tree
 
 
-def _refused(name: str, clauses: dict[str, _Clause], reader: Reader) -> SQLTextError:
-    if name not in clauses:
-        form = name.strip("_").replace("_", " ")
-        return reader.refuse_word(f"a clause ({form}) is not supported; {_EXPECTED}")
-    clause = clauses[name]
-    return reader.refuse_word(f"{clause.name} is not supported; {clause.advice}", *clause.words)
+def _refused(name: str, value: object, clauses: dict[str, _Clause], reader: Reader) -> SQLTextError:
+    parts = value if isinstance(value, list) else [value]
+    instead = next((part for part in parts if isinstance(part, exp.Expr)), None)
+    form = name.strip("_").replace("_", " ").upper()
+    clause = clauses.get(name, _Clause(form, _EXPECTED, ()))
+    message = f"{clause.name} is not supported; {clause.advice}"
+    return reader.refuse_word(message, *clause.words, instead=instead)
 
 
 def _table_name(select: exp.Select, reader: Reader) -> str:
@@ -153,7 +154,7 @@ def _table_name(select: exp.Select, reader: Reader) -> str:
         raise reader.refuse(table, f"this is no table's name; write FROM {known}.")
     for name, value in table.args.items():
         if value and name in _TABLE_CLAUSES:
-            raise _refused(name, _TABLE_CLAUSES, reader)
+            raise _refused(name, value, _TABLE_CLAUSES, reader)
     reader.allow(table, frozenset({"this", "alias"}), f"write FROM {known}.")
     if table.name != known:
         raise reader.refuse(

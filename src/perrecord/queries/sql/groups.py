@@ -37,6 +37,8 @@ def read_groups(select: exp.Select, items: Items, reader: Reader) -> list[Column
             form = name.replace("_", " ").upper()
             message = f"this form of {form} is not supported; write {form}(...) around the columns."
             raise _refused(message, reader)
+    if not group.expressions:
+        raise _refused("GROUP BY names no column; name some, or leave it out.", reader)
     sets = _combined([_sets(node, items, reader) for node in group.expressions], reader)
     alike = [frozenset(columns) for columns in sets]
     for columns in sets:

@@ -63,17 +63,22 @@ def candidates(
     given: Iterable[Exact] | Mapping[str, Iterable[Exact]] | None, asked: Sequence[Asked]
 ) -> list[Any]:
     """Return the public candidates of each quantile, found by its name or its measure's."""
-    kept: Any = given
-    if isinstance(given, Iterable) and not isinstance(given, Mapping | str):
-        kept = tuple(given)  # several answers may read them
-    found = _chosen("candidates", kept, _measure_names(asked, Form.QUANTILE))
-    for values, answer in zip(found, asked, strict=True):
-        if values is not None and (isinstance(values, str) or not isinstance(values, Iterable)):
-            raise QueryError(
-                f"the candidates of {answer.name!r} are a {type(values).__name__}; expected public "
-                "numbers, such as range(0, 1000, 10)."
-            )
-    return found
+    kept: Any = None
+    if isinstance(given, Mapping):
+        kept = {name: _listed(values) for name, values in given.items()}
+    elif given is not None:
+        kept = _listed(given)
+    return _chosen("candidates", kept, _measure_names(asked, Form.QUANTILE))
+
+
+def _listed(values: object) -> tuple[Any, ...]:
+    """Return the candidates as a tuple, because several answers may read them."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise QueryError(
+            f"the candidates are a {type(values).__name__}; expected public numbers, such as "
+            "range(0, 1000, 10)."
+        )
+    return tuple(values)
 
 
 def _measure_names(asked: Sequence[Asked], *forms: Form) -> list[Names]:

@@ -27,16 +27,21 @@ class Reader:
         """Return the error that shows where the node stands."""
         return refuse(node, self.text, WHAT, message)
 
-    def refuse_word(self, message: str, *words: TokenType) -> SQLTextError:
+    def refuse_word(
+        self, message: str, *words: TokenType, instead: exp.Expr | None = None
+    ) -> SQLTextError:
         """Return the error that shows one of the words where it stands outside every bracket.
 
-        The parser keeps no positions of clauses; their first word is what the reader looks for.
+        The parser keeps no positions of clauses; their first word is what their author looks for.
+        A clause without one, such as a comma between tables, is shown by what stands `instead`.
         """
         depth = 0
         for token in tokens_of(self.text):
             depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
             if depth == 0 and token.token_type in words:
                 return refuse_at(Place(token.start, token.end + 1), self.text, WHAT, message)
+        if instead is not None:
+            return self.refuse(instead, message)
         return refuse_at(Place(0, len(self.text)), self.text, WHAT, message)
 
     def allow(self, node: exp.Expr, names: frozenset[str], advice: str) -> None:

@@ -5,6 +5,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -140,6 +141,16 @@ class Database:
             return sealed(message, lambda: interruptible(lambda: action(cursor), cursor.interrupt))
         finally:
             cursor.close()
+
+
+@contextmanager
+def closed_on_failure(database: Database) -> Iterator[Database]:
+    """Give the database, and close it should what follows fail."""
+    try:
+        yield database
+    except BaseException:
+        database.close()
+        raise
 
 
 def stream_from(cursor: Any, sql: str) -> Iterator[pa.RecordBatch]:

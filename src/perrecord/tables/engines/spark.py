@@ -18,6 +18,8 @@ from perrecord.tables.engines.database import Database
 _SETTINGS = {"spark.sql.ansi.enabled": "true", "spark.sql.parser.escapedStringLiterals": "false"}
 """What our SQL relies on: no silent overflow, and backslashes that escape in text."""
 
+_SYNC = "spark.executor.syncLogLevel.enabled"
+
 
 class SparkEngine:
     """A Spark DataFrame of a classic session; Spark's logs are switched off, as they quote data.
@@ -153,10 +155,20 @@ def _checked_session(frame: Any) -> Any:
 
 
 def _silence(session: Any) -> None:
-    """Switch off the logs of Spark and of its Python side: an error there may quote a record."""
+    """Switch off the logs of Spark and of its Python side: an error there may quote a record.
+
+    Executors on a cluster log to files of their own, and hear of the level only when the session
+    was started so.
+    """
     from pyspark.logger import PySparkLogger  # noqa: PLC0415 -- Spark is optional
 
     sealed(READ_FAILED, lambda: session.sparkContext.setLogLevel("OFF"))
+    context = session.sparkContext
+    if not context.master.startswith("local") and context.getConf().get(_SYNC, "false") != "true":
+        raise SourceError(
+            f"the Spark executors would write records into their logs when a query fails; start "
+            f'the session with .config("{_SYNC}", "true").'
+        )
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).disabled = True
     for name in ("py4j", "py4j.java_gateway", "py4j.clientserver"):

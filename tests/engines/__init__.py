@@ -1,0 +1,1 @@
+"""The same integers from every engine, and from Spark on a cluster."""

@@ -1,0 +1,174 @@
+"""Spark, local and on a real cluster: exact integers, exact text, errors that quote nothing."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from perrecord.errors import InputError, SourceError
+from perrecord.tables.dialects import SPARK
+from perrecord.tables.sources import open_source
+
+pytestmark = pytest.mark.spark
+
+SECRET = "-".join(("very", "confidential", "name"))
+KEYS = ["", " ", "a", "a ", "A", "b", "e\u0301", "é", "ß", "ss", "\U0001f404", None]
+VALUES = [2**62, 2**62, 2**62, 2**62 + 1, -(2**62), None, -(2**63), 2**63 - 1, 0, 1, 2, 3]
+
+
+@pytest.fixture
+def records(tmp_path):
+    """A Parquet file with keys that are easily confused, sums past 64 bits, and one secret."""
+    keys, values = KEYS * 3, VALUES * 3
+    notes = ["1"] * (len(keys) - 1) + [SECRET]
+    path = tmp_path / "records.parquet"
+    types = [pa.string(), pa.int64(), pa.string()]
+    columns = [
+        pa.array(each, kind) for each, kind in zip((keys, values, notes), types, strict=True)
+    ]
+    pq.write_table(pa.table(columns, ["key", "value", "note"]), path, row_group_size=5)
+    return path
+
+
+def expected():
+    """Return each key with its exact total and count, as Python adds."""
+    order = sorted(KEYS, key=lambda key: (key is not None, (key or "").encode()))
+    value_of = dict(zip(KEYS, VALUES, strict=True))
+    return [[key, str(3 * (value_of[key] or 0)), 3] for key in order]
+
+
+def test_a_cluster_of_two_workers_gives_exact_integers_and_quotes_no_record(cluster, records):
+    """Sums past 64 bits, confusable keys, a join, a stream and two failures, on a real cluster."""
+    address, folder = cluster
+    source = str(Path(__file__).parents[2] / "src")
+    run = subprocess.run(
+        [sys.executable, Path(__file__).parent / "program.py", address, records],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env=os.environ | {"PYTHONPATH": source, "SPARK_LOCAL_IP": "127.0.0.1"},
+    )
+    assert run.returncode == 0, run.stderr[-3000:]
+    shown = json.loads(run.stdout.splitlines()[-1])
+    assert shown["executors"] == 2
+    assert shown["cells"] == expected()
+    assert shown["joined"] == [["first", str(3 * 2**62)], ["second", "0"]]
+    assert shown["streamed"][0] > 5
+    assert shown["streamed"][1] == 100_000
+    for door in ("batches", "keep"):
+        assert "withheld" in shown[door][0]
+        assert shown[door][3] == "(None, None)"
+    assert SECRET not in run.stdout + run.stderr
+    logs = [path for path in folder.rglob("*") if path.name in ("stdout", "stderr")]
+    assert len(logs) == 4
+    assert not [path for path in logs if SECRET in path.read_text(errors="replace")]
+
+
+def test_a_local_session_gives_exact_integers(spark, records):
+    """The local session keeps the same cells as the cluster, as HUGEINT."""
+    with open_source(spark.read.parquet(str(records))) as engine:
+        assert engine.columns == {"key": pa.string(), "value": pa.int64(), "note": pa.string()}
+        total = SPARK.total("value")
+        engine.keep("cells", f"SELECT key, {total} AS total FROM {engine.relation} GROUP BY key")
+        found = next(engine.local("SELECT typeof(total) AS kind, total FROM cells WHERE key = ''"))
+        assert found.to_pylist()[0]["kind"] == "HUGEINT"
+        assert int(found.to_pylist()[0]["total"]) == 3 * 2**62
+        everything = f"SELECT {total} AS total FROM {engine.relation}"
+        assert int(engine.frame(everything).toArrow()["total"][0].as_py()) == 3 * sum(
+            value or 0 for value in VALUES
+        )
+
+
+def test_an_empty_result_still_has_a_schema(spark):
+    """A stream of nothing yields one empty batch."""
+    with open_source(spark.range(3)) as engine:
+        batches = list(engine.batches(f"SELECT * FROM {engine.relation} WHERE id < 0"))
+        assert [batch.num_rows for batch in batches] == [0]
+        assert batches[0].schema.names == ["id"]
+        engine.keep("none", f"SELECT * FROM {engine.relation} WHERE id < 0")
+        assert next(engine.local("SELECT count(*) AS n FROM none")).to_pylist() == [{"n": 0}]
+
+
+def test_streams_may_be_open_side_by_side(spark):
+    """Two streams read in turn, and a query in between."""
+    with open_source(spark.range(50_000)) as engine:
+        sql = f"SELECT id FROM {engine.relation}"
+        left, right = engine.batches(sql), engine.batches(sql)
+        rows = next(left).num_rows + next(right).num_rows
+        engine.keep("kept", sql)
+        rows += sum(batch.num_rows for stream in (left, right) for batch in stream)
+        assert rows == 100_000
+
+
+def test_a_failure_in_mid_stream_quotes_nothing(spark, records, capfd):
+    """The secret that Spark cannot cast is in no message and on no file descriptor."""
+    with open_source(spark.read.parquet(str(records))) as engine:
+        with pytest.raises(SourceError) as caught:
+            list(engine.batches(f"SELECT CAST(note AS INT) AS n FROM {engine.relation}"))
+        shown = capfd.readouterr()
+        assert SECRET not in str(caught.value) + repr(caught.value) + shown.out + shown.err
+        assert caught.value.__cause__ is None
+        assert caught.value.__context__ is None
+
+
+def test_side_tables_replace_only_our_own_views(spark):
+    """A public table is dropped with the engine and never hides a view of the session."""
+    spark.range(1).createOrReplaceTempView("theirs")
+    with open_source(spark.range(1)) as engine:
+        with pytest.raises(InputError, match="already"):
+            engine.add("theirs", pa.table({"k": [1]}))
+        engine.add("ours", pa.table({"k": [1, None], "t": ["x", None], "b": [True, None]}))
+        found = next(engine.batches("SELECT count(*) AS n FROM ours")).to_pylist()
+        assert found == [{"n": 2}]
+        assert next(engine.local("SELECT count(*) AS n FROM ours")).to_pylist() == [{"n": 2}]
+        source = engine.relation
+    assert not spark.catalog.tableExists("ours")
+    assert not spark.catalog.tableExists(source)
+    assert spark.catalog.tableExists("theirs")
+    spark.catalog.dropTempView("theirs")
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "wanted"),
+    [
+        ("spark.sql.ansi.enabled", "false", "true"),
+        ("spark.sql.parser.escapedStringLiterals", "true", "false"),
+    ],
+)
+def test_a_session_with_other_settings_is_refused(spark, setting, value, wanted):
+    """Silent overflow or other escapes would change answers; the message says how to switch."""
+    spark.conf.set(setting, value)
+    try:
+        with pytest.raises(SourceError, match=rf'spark\.conf\.set\("{setting}", "{wanted}"\)'):
+            open_source(spark.range(1))
+    finally:
+        spark.conf.set(setting, wanted)
+
+
+def test_columns_that_differ_in_case_are_refused(spark):
+    """Spark itself would call them ambiguous, in mid-query."""
+    with pytest.raises(SourceError, match="differ at most in case: id, ID"):
+        open_source(spark.range(1).selectExpr("id", "id AS ID"))
+
+
+def test_an_ibis_table_on_spark_runs_on_spark(spark):
+    """Its SQL runs in the session that it belongs to."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Ibis 12 on newer pandas and PySpark
+        import ibis
+
+        spark.range(5).createOrReplaceTempView("numbers")
+        table = ibis.pyspark.connect(spark).table("numbers").filter(ibis._.id > 1)
+    with open_source(table) as engine:
+        assert engine.dialect is SPARK
+        counted = engine.batches(f"SELECT count(*) AS n FROM {engine.relation}")
+        assert next(counted).to_pylist() == [{"n": 3}]
+    spark.catalog.dropTempView("numbers")

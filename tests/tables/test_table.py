@@ -1,0 +1,225 @@
+"""Tables: roles, derived dimensions, lookups, and errors that quote nothing."""
+
+import traceback
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from perrecord import (
+    InputError,
+    Keys,
+    Lookup,
+    PerrecordError,
+    Query,
+    QueryError,
+    SchemaError,
+    SourceError,
+    Split,
+    table,
+)
+from perrecord.mechanisms.run import answer
+from perrecord.queries.plan import plan
+from perrecord.tables.expressions import Column, Substring
+
+SECRET = "Zanzibar Ltd"
+SOURCE = {
+    "id": [1, 2, 3],
+    "county": ["37001", "37003", "48001"],
+    "naics": ["111110", "111120", "212220"],
+    "owner": [SECRET, SECRET, None],
+    "emp": [12, 7, 30],
+}
+ROLES = {"dimensions": {"county": "county", "naics2": "substr(naics, 1, 2)"}, "measures": ["emp"]}
+HUGE = 10**9
+
+
+def total(opened, *columns, keys):
+    """Return the exact total by these columns."""
+    asked = Query().group_by(*columns, keys=keys).sum("emp", split=Split(emp=10), rho=HUGE)
+    return answer(opened, asked)[0].table.to_pylist()
+
+
+@pytest.mark.parametrize("make", [pa.table, pd.DataFrame, pl.DataFrame, pl.LazyFrame])
+def test_frames_of_every_kind_give_the_same_answers(make):
+    """Arrow, pandas and Polars are all the same table."""
+    with table(make(SOURCE), **ROLES) as opened:
+        found = total(opened, "naics2", keys=Keys.from_dict({"naics2": ["11", "21", "99"]}))
+    assert [row["sum_emp"] for row in found] == [19, 30, 0]
+
+
+def test_files_of_several_parts_are_one_table(tmp_path):
+    """A glob of Parquet files, and one CSV file with codes that keep their zeros."""
+    for index in range(3):
+        pq.write_table(pa.table(SOURCE).slice(index, 1), tmp_path / f"part{index}.parquet")
+    pd.DataFrame(SOURCE).to_csv(tmp_path / "whole.csv", index=False)
+    keys = Keys.from_dict({"county": ["37001", "48001"]})
+    for source in (tmp_path / "part*.parquet", tmp_path / "whole.csv"):
+        with table(str(source), **ROLES) as opened:
+            assert [row["sum_emp"] for row in total(opened, "county", keys=keys)] == [12, 30]
+
+
+def test_a_lookup_adds_columns_of_a_public_table():
+    """Counties find their state; a county without one is NULL."""
+    states = Lookup({"fips": ["37001", "37003"], "state": ["NC", "NC"]}, on={"county": "fips"})
+    roles = {**ROLES, "dimensions": ["state"]}
+    with table(pa.table(SOURCE), **roles, lookups=[states]) as opened:
+        found = total(opened, "state", keys=Keys.from_dict({"state": ["NC", None]}))
+    assert [(row["state"], row["sum_emp"]) for row in found] == [("NC", 19), (None, 30)]
+
+
+def test_a_lookup_whose_key_is_not_unique_is_refused():
+    """Otherwise one record would become several. The duplicate itself is not quoted."""
+    with pytest.raises(SchemaError, match="is not unique: 2 rows, 1 different") as caught:
+        Lookup({"fips": ["37001", "37001"], "state": ["NC", SECRET]}, on={"county": "fips"})
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("lookup", "message"),
+    [
+        (({"fips": ["1"], "state": ["NC"]}, {"on": {"country": "fips"}}), "no column 'country'"),
+        (({"fips": [1], "state": ["NC"]}, {"on": {"county": "fips"}}), "make them both text"),
+        (({"fips": ["1"], "emp": [3]}, {"on": {"county": "fips"}}), "has a column 'emp' already"),
+    ],
+)
+def test_a_lookup_that_does_not_fit_is_refused(lookup, message):
+    """Its key, its types and its names are held against the table's."""
+    source, options = lookup
+    with pytest.raises(SchemaError, match=message):
+        table(pa.table(SOURCE), lookups=[Lookup(source, **options)])
+
+
+@pytest.mark.parametrize(
+    ("roles", "message"),
+    [
+        ({"measures": ["employees"]}, "has no column 'employees' for the measure 'employees'"),
+        ({"measures": ["emp2"]}, "Did you mean 'emp'"),
+        ({"measures": ["owner"]}, "the measure 'owner' is string"),
+        ({"dimensions": ["couny"]}, "Did you mean 'county'"),
+        ({"dimensions": ["emp"], "measures": ["emp"]}, "as a dimension and as a measure"),
+        ({"id": "ident"}, "has no column 'ident' for the id"),
+        ({"dimensions": {"up": "upper(owner)"}}, "UPPER is not supported"),
+        ({"dimensions": {"x": "emp"}, "measures": ["emp"]}, "under their own name"),
+        ({"dimensions": "county"}, "expected a list or a dictionary"),
+    ],
+)
+def test_a_role_that_does_not_fit_is_refused(roles, message):
+    """Before any row is read, and without quoting one."""
+    with pytest.raises(InputError, match=message) as caught:
+        table(pa.table(SOURCE), **roles)
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_float_column_is_no_dimension():
+    """It is a measure; the message says so."""
+    with pytest.raises(SchemaError, match="A number with decimals is a measure"):
+        table(pa.table({"rate": [0.5]}), dimensions=["rate"])
+
+
+def test_a_missing_file_is_said_so(tmp_path):
+    """With what to give instead."""
+    with pytest.raises(SourceError, match="there is no file"):
+        table(str(tmp_path / "none.parquet"))
+
+
+def test_a_truncated_parquet_file_is_said_so(tmp_path):
+    """At opening when its end is gone, at the scan when its middle is; nothing is quoted."""
+    whole = pa.table({"owner": [SECRET] * 50_000, "emp": range(50_000)})
+    path = tmp_path / "est.parquet"
+    pq.write_table(whole, path, compression="none", use_dictionary=False)
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    with pytest.raises(SourceError) as caught:
+        table(str(path), measures=["emp"])
+    middle = bytearray(content)
+    middle[4:400_000] = b"\xff" * 399_996
+    path.write_bytes(bytes(middle))
+    with (
+        pytest.raises(SourceError) as later,
+        table(str(path), dimensions=["owner"], measures=["emp"]) as opened,
+    ):
+        answer(opened, Query().where("owner LIKE '%n%'").count(rho=1))
+    for error in (caught.value, later.value):
+        assert SECRET not in "".join(traceback.format_exception(error))
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (Query(), "asks for nothing"),
+        (Query("other").count(rho=1), "asks the table 'other'"),
+        (Query().sum("empp", split=Split(empp=1), rho=1), "Did you mean 'emp'"),
+        (Query().sum("emp", split=Split(pay=1), rho=1), "no measure of the table"),
+        (Query().sum("emp", split=Split(emp="0.5"), rho=1), "no multiple of its resolution"),
+        (Query().sum("emp", clamp=("0.5", 3), rho=1), "no multiple of its resolution"),
+        (Query().where("couty = '1'").count(rho=1), "Did you mean 'county'"),
+        (Query().where("county = 37001").count(rho=1), "county"),
+        (Query().count_distinct("owner", rho=1), "no id, unit or dimension 'owner'"),
+        (
+            Query().group_by("county", keys=Keys.from_dict({"county": [37001]})).count(rho=1),
+            "write the keys in the same kind",
+        ),
+        (
+            Query().sum("emp", split=Split.by("county", {"37001": Split(emp=1)}), rho=1),
+            "have no default",
+        ),
+    ],
+)
+def test_a_query_that_the_table_cannot_answer_is_refused(asked, message):
+    """By the planner, from the schema alone."""
+    with table(pa.table(SOURCE), **ROLES) as opened, pytest.raises(PerrecordError, match=message):
+        plan(asked, opened.schema)
+
+
+def test_grouping_without_keys_explains_the_three_ways():
+    """A public list, a declared domain, or selection with noise."""
+    with pytest.raises(QueryError) as caught:
+        Query().group_by("county")
+    for way in ("Keys.read", "SelectCells", "SelectKeys"):
+        assert way in str(caught.value)
+
+
+def test_a_key_fixes_what_is_derived_from_it():
+    """The sector of an industry that is grouped by, in full or by more of its digits."""
+    roles = {"naics": "naics", "naics2": "substr(naics, 1, 2)", "naics3": "substr(naics, 1, 3)"}
+    with table(pa.table(SOURCE), dimensions=roles) as opened:
+        schema = opened.schema
+    assert set(schema.fixed_by(["naics"])) == {"naics", "naics2", "naics3"}
+    assert schema.fixed_by(["naics3"])["naics2"] == Substring(Column("naics3"), 1, 2)
+    assert set(schema.fixed_by(["naics2"])) == {"naics2"}
+
+
+def test_sectors_roll_up_from_industries_and_states_from_counties():
+    """One grouping set is scanned; the coarser ones are read from it."""
+    roles = {
+        "county": "county",
+        "state": "substr(county, 1, 2)",
+        "naics": "naics",
+        "naics2": "substr(naics, 1, 2)",
+    }
+    fine = Keys.from_dict({"county": SOURCE["county"], "naics": SOURCE["naics"]})
+    coarse = Keys.from_dict({"state": ["37", "48"], "naics2": ["11", "21"]})
+    with table(pa.table(SOURCE), dimensions=roles, measures=["emp"]) as opened:
+        asked = [
+            Query().group_by("county", "naics", keys=fine).count(rho=HUGE),
+            Query().group_by("state", "naics2", keys=coarse).count(rho=HUGE),
+            Query().group_by("state", keys=coarse).count(rho=HUGE),
+        ]
+        planned = plan(asked, opened.schema)
+        found = answer(opened, asked)
+    assert [len(scan.sets) for scan in planned.scans] == [1]
+    assert [row["count"] for row in found[1].table.to_pylist()] == [2, 0, 0, 1]
+    assert [row["count"] for row in found[2].table.to_pylist()] == [2, 1]
+
+
+def test_the_sql_of_a_query_is_shown_for_either_engine():
+    """As it runs, but for the layout."""
+    with table(pa.table(SOURCE), **ROLES) as opened:
+        asked = Query().where("county = '37001'").sum("emp", split=Split(emp=5), rho=1)
+        assert "records.\"county\" = '37001'" in asked.sql(opened.schema)
+        assert "DECIMAL(28, 0)" in asked.sql(opened.schema, "spark")
+        with pytest.raises(InputError, match="there is no dialect 'oracle'"):
+            asked.sql(opened.schema, "oracle")
