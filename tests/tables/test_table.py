@@ -135,13 +135,13 @@ def test_a_truncated_parquet_file_is_said_so(tmp_path):
     with pytest.raises(SourceError) as caught:
         table(str(path), measures=["emp"])
     middle = bytearray(content)
-    middle[4:400_000] = b"\xff" * 399_996
+    middle[4:1_190_000] = b"\xff" * 1_189_996
     path.write_bytes(bytes(middle))
     with (
         pytest.raises(SourceError) as later,
         table(str(path), dimensions=["owner"], measures=["emp"]) as opened,
     ):
-        answer(opened, Query().where("owner LIKE '%n%'").count(rho=1))
+        answer(opened, Query().sum("emp", clamp=(0, 9), rho=1))
     for error in (caught.value, later.value):
         assert SECRET not in "".join(traceback.format_exception(error))
 
