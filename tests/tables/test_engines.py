@@ -184,9 +184,9 @@ def test_what_does_not_fit_is_spilled_to_a_private_folder(parquet, tmp_path):
 
 def test_a_limit_too_small_is_an_error_of_ours(parquet, tmp_path):
     """Memory that cannot be spilled ends in a SourceError."""
-    with open_source(parquet, memory_limit="20MB", spill_folder=tmp_path) as engine:
-        with pytest.raises(SourceError, match="withheld"):
-            engine.frame(f"SELECT list(repeat(note, 1000)) AS all_of_it FROM {engine.relation}")
+    opened = open_source(parquet, memory_limit="20MB", spill_folder=tmp_path)
+    with opened as engine, pytest.raises(SourceError, match="withheld"):
+        engine.frame(f"SELECT list(repeat(note, 1000)) AS all_of_it FROM {engine.relation}")
 
 
 @pytest.mark.parametrize("limit", ["4", "-1GB", "much", 4, "4GB; DROP"])

@@ -3,18 +3,19 @@
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.dataset as pa_dataset
 
+from perrecord.errors import SourceError, listing
 from perrecord.tables.engines.boundary import sealed
 
 
-def arrow_of(source: Any) -> pa.Table | pa_dataset.Dataset | None:
+def arrow_of(source: Any) -> Any:
     """Return the source as Arrow, copied as little as can be; None when it is no table in memory.
 
-    A dataset stays as it is and is read by each query.
+    A dataset stays as it is and is read by each query. It is known by its module's name, because
+    importing pyarrow.dataset imports pandas.
     """
     package = type(source).__module__.partition(".")[0]
-    if isinstance(source, pa_dataset.Dataset):
+    if type(source).__module__ == "pyarrow._dataset" and hasattr(source, "scanner"):
         return source
     if isinstance(source, pa.Table):
         return _typed(source)
@@ -27,6 +28,12 @@ def arrow_of(source: Any) -> pa.Table | pa_dataset.Dataset | None:
             "the Polars LazyFrame could not be computed; collect it first to see why.",
             source.collect,
         )
+    if package == "polars" and hasattr(source, "schema"):
+        objects = [name for name, kind in source.schema.items() if str(kind) == "Object"]
+        if objects:  # Polars would hand out their addresses in memory
+            raise SourceError(
+                f"the Polars column {listing(objects)} holds Python objects; give it a type first."
+            )
     if hasattr(source, "__arrow_c_stream__"):
         kind = f"{package}.{type(source).__name__}"
         return _typed(

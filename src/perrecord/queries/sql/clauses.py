@@ -39,7 +39,6 @@ _PIVOT = _Clause(
 _SAMPLED = _Clause("a sample", _SAMPLE, (TokenType.TABLE_SAMPLE, TokenType.USING))
 
 _CLAUSES: dict[str, _Clause] = {
-    "with_": _Clause("WITH", _ONE_TABLE, (TokenType.WITH,)),
     "kind": _Clause("SELECT AS", "name the columns one by one.", (TokenType.SELECT,)),
     "distinct": _Clause(
         "DISTINCT",
@@ -111,7 +110,9 @@ def _check_first_word(text: str) -> None:
     if word == "(":
         message = f"the query stands in parentheses; leave them out: {_EXPECTED}"
         raise refuse_at(place, text, WHAT, message)
-    if word not in ("SELECT", "FROM", "WITH"):
+    if word == "WITH":
+        raise refuse_at(place, text, WHAT, f"WITH is not supported; {_ONE_TABLE}")
+    if word not in ("SELECT", "FROM"):
         message = f"{word} is not supported, because a query only reads; {_EXPECTED}"
         raise refuse_at(place, text, WHAT, message)
 

@@ -1,0 +1,131 @@
+"""Every kind of query on DuckDB and on Spark: the same integers, bit for bit, before any noise."""
+
+import math
+from decimal import Decimal
+from random import Random
+
+import pyarrow as pa
+import pytest
+
+from perrecord import Lookup, Query, SelectKeys, Split, table
+from perrecord.mechanisms.rows import plan_rows, run_rows
+from perrecord.queries.aggregates import Pieces
+from perrecord.queries.cells import scanned
+from perrecord.queries.plan import plan
+from perrecord.queries.rows import arrow_rows
+from perrecord.tables.dialects import SPARK
+from perrecord.tables.measures import grid_sql
+from tests.queries import random_queries
+from tests.queries.reference import exact, reference
+from tests.tables.test_measures import MEASURES
+
+pytestmark = pytest.mark.spark
+
+RANDOM = Random(8)
+SAMPLES = {
+    pa.int64(): [2**63 - 1, -(2**63), 2**62, 499, 500, 501, -500, 1500, 2500, 0]
+    + [RANDOM.randrange(-(2**63), 2**63) for _ in range(200)]
+    + [RANDOM.randrange(-5000, 5000) for _ in range(200)],
+    pa.int32(): [2**31 - 1, -(2**31)] + [RANDOM.randrange(-9000, 9000) for _ in range(200)],
+    pa.float64(): [math.nan, math.inf, -math.inf, 0.49999999999999994, 4503599627370497.5]
+    + [9.3e18, -9.3e18, 1e300, -1.7e308, 1.005, -0.5, 2.5, 5e-324]
+    + [RANDOM.uniform(-1e6, 1e6) for _ in range(200)]
+    + [RANDOM.randrange(-(10**6), 10**6) / 200 for _ in range(200)],
+    pa.decimal128(18, 4): [Decimal("0.05"), Decimal("-0.15"), Decimal("99999999999999.9999")]
+    + [Decimal(RANDOM.randrange(-(10**18), 10**18)).scaleb(-4) for _ in range(300)],
+    pa.decimal128(20, 0): [Decimal(10**20 - 1), Decimal(1 - 10**20), Decimal(500)]
+    + [Decimal(RANDOM.randrange(-(10**20) + 1, 10**20)) for _ in range(300)],
+}
+
+
+def on_both(spark, arrow, **roles):
+    """Open the same rows on DuckDB and on Spark."""
+    return table(arrow, **roles), table(spark.createDataFrame(arrow), **roles)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_workloads_give_the_same_integers(spark, seed):
+    """Nulls, negatives, unicode keys, huge values, empty groups, roll-ups, splits, quantiles."""
+    random = Random(seed)
+    rows = random_queries.rows(random, 120)
+    workload = [random_queries.query(random) for _ in range(4)]
+    duckdb, sparkly = on_both(spark, random_queries.arrow(rows), **random_queries.DECLARED)
+    with duckdb, sparkly:
+        planned = plan(workload, duckdb.schema)
+        on_spark = plan(workload, sparkly.schema)
+        assert exact(planned, duckdb) == exact(on_spark, sparkly) == reference(planned, rows)
+
+
+def test_an_empty_table_gives_zeros_on_both(spark):
+    """Every declared key is there, with nothing in it."""
+    random = Random(3)
+    workload = [random_queries.query(random) for _ in range(3)]
+    duckdb, sparkly = on_both(spark, random_queries.arrow([]), **random_queries.DECLARED)
+    with duckdb, sparkly:
+        found = exact(plan(workload, sparkly.schema), sparkly)
+        assert found == exact(plan(workload, duckdb.schema), duckdb)
+        assert all(not any(each) for values, _ in found for each in values.values())
+
+
+def test_pieces_of_selected_keys_are_the_same(spark):
+    """Key selection counts the same split rows under the same keys, in the same order."""
+    random = Random(5)
+    arrow = random_queries.arrow(random_queries.rows(random, 150))
+    split = Split.by("sector", {"farm": Split(emp=3), None: Split(pay=2)}, Split(emp=7, rent=5))
+    keys = SelectKeys(rho=1, delta="1e-6", split=split)
+    asked = Query().group_by("sector", "big", keys=keys).count(rho=1)
+    found = []
+    for opened in on_both(spark, arrow, **random_queries.DECLARED):
+        with opened, scanned(plan(asked, opened.schema), opened) as cells:
+            rows, numbers = cells[0].occupied(("sector", "big"), Pieces(split))
+            found.append((rows.to_pylist(), [int(each) for each in numbers]))
+    assert found[0] == found[1]
+    assert len(found[0][1]) > 20
+
+
+def test_split_rows_are_the_same(spark):
+    """Written out in the engine, sorted, in Arrow or as a Spark DataFrame."""
+    random = Random(6)
+    arrow = random_queries.arrow(random_queries.rows(random, 60))
+    split = random_queries.scheme(random, "emp").capped(9)
+    asked = {"columns": ["id", "sector", "emp", "pay", "rent"], "rho": 1, "split": split}
+    found = []
+    for opened in on_both(spark, arrow, **random_queries.DECLARED):
+        with opened:
+            planned = plan_rows(opened, lambda rows: rows, **asked)
+            found.append(run_rows(planned, opened).result)
+            native = plan_rows(opened, arrow_rows, native=True, **asked)
+            assert run_rows(native, opened).result == found[-1]
+    assert found[0].to_pylist() == found[1].to_pylist()
+    assert found[0].num_rows > 100
+
+
+def test_a_lookup_is_joined_alike(spark):
+    """A record finds one row of it, or none, on both."""
+    random = Random(7)
+    arrow = random_queries.arrow(random_queries.rows(random, 50))
+    names = Lookup({"sector": ["farm", "é"], "group": ["A", "B"]}, on="sector")
+    roles = {"dimensions": ["group"], "measures": ["emp"], "lookups": [names]}
+    asked = Query().where("group = 'A'").sum("emp", split=Split(emp=1), rho=1)
+    duckdb, sparkly = on_both(spark, arrow, **roles)
+    with duckdb, sparkly:
+        assert exact(plan(asked, duckdb.schema), duckdb) == exact(
+            plan(asked, sparkly.schema), sparkly
+        )
+
+
+@pytest.mark.parametrize("kind", list(SAMPLES), ids=str)
+def test_spark_rounds_to_the_grid_as_python_does(spark, kind):
+    """Hundreds of values of each type and every measure, in one query."""
+    values = [None, *SAMPLES[kind]]
+    frame = spark.createDataFrame(pa.table({"v": pa.array(values, kind)}))
+    frame.createOrReplaceTempView("grid_values")
+    columns = ", ".join(
+        f"{grid_sql(measure, 'v', kind, SPARK)} AS m{index}"
+        for index, measure in enumerate(MEASURES)
+    )
+    rows = spark.sql(f"SELECT v, {columns} FROM grid_values").toArrow().to_pylist()
+    assert len(rows) == len(values)
+    for row in rows:
+        for index, measure in enumerate(MEASURES):
+            assert row[f"m{index}"] == measure.grid(row["v"]), (row["v"], measure)
