@@ -24,6 +24,7 @@ from perrecord.exact import Exact, ceil_div, parameter, text
 from perrecord.tables.dialects import Dialect
 
 Outside = Literal["null", "cut"]
+Number = int | float | Decimal | Fraction
 
 LARGEST = 2**63 - 1
 _MOST_PLACES = 12
@@ -73,8 +74,10 @@ class Measure:
         object.__setattr__(self, "largest", _largest(largest, step))
         object.__setattr__(self, "outside", outside)
 
-    def grid(self, value: int | float | Decimal | Fraction | None) -> int | None:
-        """Return the integer that the engine holds for a number."""
+    def grid(self, value: Number | str | None) -> int | None:
+        """Return the integer that the engine holds for a number, or for text of a CSV file."""
+        if isinstance(value, str):
+            value = parsed(value)
         if value is None:
             return None
         scaled = self._scaled(value)
@@ -85,12 +88,12 @@ class Measure:
             return whole
         return None if self.outside == "null" else (self.largest if whole > 0 else -self.largest)
 
-    def number(self, value: int | float | Decimal | Fraction | None) -> Fraction | None:
+    def number(self, value: Number | str | None) -> Fraction | None:
         """Return the number that a policy sees: the value rounded to the grid."""
         whole = self.grid(value)
         return None if whole is None else whole * self.resolution
 
-    def _scaled(self, value: int | float | Decimal | Fraction) -> Fraction | None:
+    def _scaled(self, value: Number) -> Fraction | None:
         if isinstance(value, float):
             if not math.isfinite(value):
                 return None
