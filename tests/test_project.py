@@ -13,6 +13,7 @@ ROOT = Path(__file__).parent.parent
 PUBLIC_NAMES = [
     "AmountError",
     "ApproximationError",
+    "BudgetExceededError",
     "Currency",
     "CurrencyError",
     "DiscreteGaussian",
@@ -24,6 +25,7 @@ PUBLIC_NAMES = [
     "InputError",
     "InternalError",
     "Keys",
+    "LedgerError",
     "Lookup",
     "Meaning",
     "Measure",
@@ -45,6 +47,7 @@ PUBLIC_NAMES = [
     "ThresholdError",
     "UnknownCaseError",
     "clamping",
+    "from_sql",
     "group_loss",
     "meaning",
     "meaning_of_answer",

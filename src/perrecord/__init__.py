@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 from perrecord.errors import (
     AmountError,
     ApproximationError,
+    BudgetExceededError,
     CurrencyError,
     DocumentError,
     InexactNumberError,
     InputError,
     InternalError,
+    LedgerError,
     MissingFieldError,
     PerrecordError,
     ProbabilityError,
@@ -38,6 +40,7 @@ from perrecord.policy.terms import Currency
 if TYPE_CHECKING:
     from perrecord.queries.groupings import SelectCells, SelectKeys
     from perrecord.queries.query import Parts, Query, clamping, splitting
+    from perrecord.queries.sql import from_sql
     from perrecord.tables.domains import Domain
     from perrecord.tables.keys import Keys
     from perrecord.tables.lookups import Lookup
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AmountError",
     "ApproximationError",
+    "BudgetExceededError",
     "Currency",
     "CurrencyError",
     "DiscreteGaussian",
@@ -58,6 +62,7 @@ __all__ = [
     "InputError",
     "InternalError",
     "Keys",
+    "LedgerError",
     "Lookup",
     "Meaning",
     "Measure",
@@ -79,6 +84,7 @@ __all__ = [
     "ThresholdError",
     "UnknownCaseError",
     "clamping",
+    "from_sql",
     "group_loss",
     "meaning",
     "meaning_of_answer",
@@ -101,6 +107,7 @@ _LOADED_WHEN_USED = {
     "SelectCells": "queries.groupings",
     "SelectKeys": "queries.groupings",
     "clamping": "queries.query",
+    "from_sql": "queries.sql",
     "splitting": "queries.query",
     "table": "tables.table",
 }

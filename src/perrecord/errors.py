@@ -16,6 +16,8 @@
     │   ├── SchemaError            a column, its role, its resolution or a lookup that does not fit
     │   └── QueryError             a query that cannot be answered
     │       └── SQLTextError           SQL that is not understood or not supported, with its place
+    ├── BudgetExceededError        a charge that would take some record beyond its budget
+    ├── LedgerError                a ledger that cannot be read, written or trusted
     └── InternalError              our own fault: please report it
 
 A message says what was found, what was expected and what to type next. Messages about records
@@ -94,6 +96,14 @@ class SQLTextError(QueryError):
     """SQL that is not understood or not supported; the message shows its place in the text."""
 
 
+class BudgetExceededError(PerrecordError):
+    """A charge would take some possible record beyond its budget; nothing was charged."""
+
+
+class LedgerError(PerrecordError):
+    """A ledger cannot be read, written or trusted; the message says what to do about it."""
+
+
 class InternalError(PerrecordError):
     """A fault of perrecord's own. Nothing you gave is wrong; please report it."""
 
@@ -120,5 +130,6 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     >>> suggestion("employes", ["employees", "payroll"])
     " Did you mean 'employees'?"
     """
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f" Did you mean {close[0]!r}?" if close else ""
+    every = {each.casefold(): each for each in reversed(list(known))}
+    close = difflib.get_close_matches(name.casefold(), list(every), n=1)
+    return f" Did you mean {every[close[0]]!r}?" if close else ""

@@ -15,7 +15,6 @@ from perrecord.mechanisms import run as running
 from perrecord.mechanisms.additive import NoisePlan, draw
 from perrecord.mechanisms.run import answer
 from perrecord.mechanisms.selection import check_sparse, selected_cells, selected_keys
-from perrecord.noise import gaussian_tail, passing
 from perrecord.policy.terms import Currency
 from perrecord.queries.groupings import SelectCells, SelectKeys
 from perrecord.queries.methods import Spreads
@@ -37,7 +36,7 @@ def tail(law, start):
     return float(law.tail(start))
 
 
-# -- threshold selection: the law ------------------------------------------------------------
+# -- threshold selection: the law --------------------------------------------------------------
 
 
 def published(select, pieces, count, bits):
@@ -87,8 +86,8 @@ def test_a_wrong_threshold_or_noise_is_caught(broken):
 
 
 def test_lone_records_of_a_table_are_published_with_the_chance_of_their_pieces():
-    """T9's numbers from the table to the answer: 25 sizes, false alarm 1e-7 / 25 each."""
-    each = 400
+    """T9's numbers from the table to the answer: 25 sizes, false alarm 1e-7 in all."""
+    each = 2000
     pieces = np.repeat(np.arange(1, 26), each)
     source = pa.table({"k": np.arange(len(pieces)), "emp": pieces * 50 - 7})
     with table(source, dimensions=["k"], measures=["emp"]) as opened:
@@ -104,7 +103,7 @@ def test_lone_records_of_a_table_are_published_with_the_chance_of_their_pieces()
 
 
 def test_the_threshold_and_the_deltas_are_those_of_the_theory():
-    """rho = 0.1, delta = 1e-6: tau = 13, and delta(m) for m = 1, 5, 10, 20."""
+    """With rho = 0.1, delta = 1e-6: tau = 13, and delta(m) for m = 1, 5, 10, 20."""
     assert CHOSEN.threshold == 13
     policy = Policy.selection("0.1", ["k"], split=SCHEME, threshold=CHOSEN.threshold)
     shown = [f"{float(policy.delta({'k': 'a', 'emp': 50 * m})):.1e}" for m in (1, 5, 10)]
@@ -113,7 +112,7 @@ def test_the_threshold_and_the_deltas_are_those_of_the_theory():
     assert tail(LAW, 12 - 1) > 1e-6  # 12 would not do
 
 
-# -- threshold selection: from a table to answers and charges --------------------------------
+# -- threshold selection: from a table to answers and charges ----------------------------------
 
 ROWS = [
     ("NC", 2, 120), ("NC", 2, 0), ("NC", -1, 50), ("é", 2, 500), ("e\u0301", 2, 500),
@@ -188,7 +187,7 @@ def test_no_key_is_published_that_no_record_has(opened):
 
 
 def test_selection_and_answers_are_charged_apart(opened):
-    """rho m^2 with delta(m) for the keys; the count and the total have prices of their own."""
+    """Keys cost rho m^2 and delta(m); the count and the total have prices of their own."""
     query = asked(count="0.3", sum="0.2").group_by("state", keys=CHOSEN)
     (found,) = answer(opened, query)
     assert [name for name, _ in found.charges] == ["keys", "count", "sum_emp"]
@@ -273,7 +272,7 @@ def test_an_answer_may_be_named_rows(opened):
     assert rows_of(found) == [row[:2] for row in expected(("state",), 3)]
 
 
-# -- sparse selection: the law ----------------------------------------------------------------
+# -- sparse selection: the law -----------------------------------------------------------------
 
 SPARSE = DiscreteGaussian(5)
 
@@ -359,8 +358,11 @@ def value_p_value(select, bits=None):
 
 @pytest.mark.parametrize("select", [sparse, dense])
 def test_the_sparse_way_has_the_law_of_noise_on_every_cell(select):
-    """Which cells pass together, where they lie, which values they have; false alarm 1e-7 each."""
-    assert pattern_p_value(select, 1500) > FALSE_ALARM
+    """Which cells pass together, where they lie, which values they have; false alarm 1e-7 each.
+
+    Of small domains there are too few runs to vouch for that rate: those bits are replayed.
+    """
+    assert pattern_p_value(select, 1500, Replayed(5)) > 0.001
     assert value_p_value(select) > FALSE_ALARM
 
 
@@ -375,7 +377,7 @@ def test_patterns_tell_that_empty_cells_are_forgotten():
     assert pattern_p_value(without_empty, 300, Replayed(3)) < FALSE_ALARM
 
 
-# -- sparse selection: from a table to answers ------------------------------------------------
+# -- sparse selection: from a table to answers -------------------------------------------------
 
 
 def test_records_outside_the_domain_are_dropped(opened):
@@ -407,7 +409,7 @@ def test_the_threshold_is_in_units_of_the_measure(resolution, at_least, wanted):
     source = pa.table({"k": [1, 2, 3], "x": sums})
     with table(source, dimensions=["k"], measures={"x": resolution}) as found:
         cells = SelectCells(Domain.from_dict({"k": range(9)}), answer="x", at_least=at_least)
-        query = Query().group_by("k", keys=cells).sum("x", clamp=(0, 9000), rho=10**12, name="x")
+        query = Query().group_by("k", keys=cells).sum("x", clamp=(0, 9000), rho=10**30, name="x")
         (answers,) = answer(found, query)
     assert answers.table["x"].to_pylist() == wanted
 
@@ -424,7 +426,9 @@ def test_a_domain_of_a_thousand_million_cells_is_answered_sparsely():
     query = Query().group_by("a", "b", "c", keys=cells).count(rho="0.1").count("a", rho=EXACTLY)
     with table(source, dimensions=["a", "b", "c"]) as opened:
         (found,) = answer(opened, query)
-    places = sum(np.asarray(found.keys[name]) * 1000**k for name, k in zip("abc", (2, 1, 0)))
+    places = sum(
+        np.asarray(found.keys[name]) * 1000**k for name, k in zip("abc", (2, 1, 0), strict=True)
+    )
     assert (np.diff(places) > 0).all()
     assert min(found.column("count").numbers) >= start
     is_held = np.isin(places, positions)
@@ -471,7 +475,7 @@ def test_a_threshold_that_empty_cells_flood_is_refused_before_any_row_is_read(op
         raise AssertionError("a row was read")
 
     monkeypatch.setattr(running, "scanned", read)
-    domain = Domain.from_dict({"code": range(10**6), "emp": range(10**6), "state": list("abc")})
+    domain = Domain.from_dict({"code": range(10**5), "emp": range(10**5), "state": list("abc")})
 
     def kept(at_least):
         cells = SelectCells(domain, answer="count", at_least=at_least)
@@ -488,14 +492,8 @@ def test_a_threshold_that_empty_cells_flood_is_refused_before_any_row_is_read(op
 
 def test_the_refusal_names_units_and_not_steps():
     """At a resolution of 0.01 the number to type is of the measure's own size."""
-    domain = Domain.from_dict({"k": range(10**7), "l": range(100)})
+    domain = Domain.from_dict({"k": range(10**5), "l": range(10**4)})
     noise = noise_of(DiscreteGaussian(10**8), Fraction("0.01"))  # sigma is 100 units
     with pytest.raises(QueryError, match="give at least 206"):
         check_sparse(SelectCells(domain, answer="x", at_least=100), noise)
     check_sparse(SelectCells(domain, answer="x", at_least=206), noise)
-
-
-def test_noise_given_that_it_passes_is_no_plain_noise():
-    """What the sparse way is made of: Binomial counts and tails of the same law."""
-    assert passing(10, SPARSE, -100) == 10
-    assert gaussian_tail(5, 30, 5).min() >= 30

@@ -88,7 +88,7 @@ ASKED: list[tuple[str, dict[str, Any], Query]] = [
         for spelling in (
             "QUANTILE_CONT(emp, 0.25)",
             "QUANTILE_DISC(emp, 0.25)",
-            "QUANTILE(emp, .25)",
+            "QUANTILE(emp, 0.25)",
             "APPROX_QUANTILE(emp, 2.5e-1)",
             "PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY emp)",
             "percentile_disc(0.25) within group (order by est.emp asc)",
@@ -213,6 +213,7 @@ REFUSED: list[tuple[str, str, str]] = [
     ("SELECT COUNT(*) FROM (SELECT * FROM est)", "SELECT * FROM est", "subquery"),
     ("WITH x AS (SELECT 1) SELECT COUNT(*) FROM x", "WITH", "asks one table"),
     ("SELECT COUNT(*) FROM est UNION SELECT COUNT(*) FROM est", "UNION", "one by one"),
+    ("FROM est |> AGGREGATE COUNT(*)", None, "WITH is not supported"),
     ("SELECT COUNT(*) FROM est EXCEPT SELECT 1", "EXCEPT", "one by one"),
     ("SELECT COUNT(*) FROM est INTERSECT SELECT 1", "INTERSECT", "one by one"),
     ("SELECT COUNT(*) FROM est QUALIFY row_number() OVER () = 1", "QUALIFY", "not supported"),
@@ -307,6 +308,11 @@ REFUSED: list[tuple[str, str, str]] = [
     ("SELECT QUANTILE_CONT(emp) FROM est", None, "level of the quantile is miss"),
     ("SELECT QUANTILE(emp) FROM est", "QUANTILE(emp)", "level of the quantile is missing"),
     ("SELECT QUANTILE_CONT(, 0.5) FROM est", None, "the column is missing"),
+    # sqlglot drops the third argument and does without the closing bracket
+    ("SELECT QUANTILE(emp, 0.5, 7) FROM est", "7", "leave it out"),
+    ("SELECT QUANTILE_CONT(emp, 0.5, county) FROM est", "county", "leave it out"),
+    ("SELECT QUANTILE(emp, 0.5 AS q FROM est", "(", "never closed"),
+    ("SELECT QUANTILE(emp, .5) FROM est", "5", "write a 0 before the point"),
     ("SELECT QUANTILE(emp, 2) FROM est", "2", "from 0 to 1"),
     ("SELECT QUANTILE(emp, -0.5) FROM est", "-0.5", "from 0 to 1"),
     ("SELECT QUANTILE(emp, '0.5') FROM est", "'0.5'", "from 0 to 1"),
@@ -445,7 +451,12 @@ def test_amounts_are_checked_as_in_the_fluent_query():
 
 def test_the_text_is_text():
     """Anything else than text, or no text at all, has a message of its own."""
-    for text, piece in ((None, "is a NoneType"), ("", "is empty"), (" -- nothing\n", "is empty")):
+    for text, piece in (
+        (None, "is a NoneType"),
+        ("", "is empty"),
+        (" -- nothing\n", "is empty"),
+        ("SELECT VAR_MAP(state) FROM est", "is not understood"),  # sqlglot raises an IndexError
+    ):
         with pytest.raises(SQLTextError, match=piece):
             from_sql(text, schema=SCHEMA)
 
@@ -475,6 +486,25 @@ def test_a_long_flat_filter_is_read():
     condition = " OR ".join(f"year = {year}" for year in range(2000))
     query = from_sql(f"SELECT COUNT(*) FROM est WHERE {condition}", schema=SCHEMA, rho=1)
     assert query == EST.where(condition).count(rho=1)
+
+
+FILTERS = [
+    "state IN ('NC', 'VA') AND emp BETWEEN 1 AND 20",
+    "NOT (county LIKE '37%' OR year IS NULL) AND emp > -5",
+    "SUBSTRING(county, 1, 2) = '37' AND LEFT(naics2, 1) || 'x' <> '1x'",
+    "substring(county FROM 1 FOR 2) = '37'",
+    "CAST(year AS VARCHAR) = '2020' OR year // 10 % 2 = 1",
+    "CASE WHEN emp > 1e2 THEN state ELSE COALESCE(county, 'none') END IS DISTINCT FROM 'NC'",
+    "CASE state WHEN 'NC' THEN TRUE ELSE FALSE END",
+    "est.year::VARCHAR LIKE '20__'",
+]
+
+
+@pytest.mark.parametrize("condition", FILTERS)
+def test_a_filter_means_the_same_in_where_as_in_the_fluent_query(condition):
+    """The condition after WHERE is the one that `Query.where` reads."""
+    query = from_sql(f"SELECT COUNT(*) FROM est WHERE {condition}", schema=SCHEMA, rho=1)
+    assert query == EST.where(condition.replace("est.", "")).count(rho=1)
 
 
 # -- properties -----------------------------------------------------------------------------

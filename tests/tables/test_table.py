@@ -166,6 +166,16 @@ def test_a_truncated_parquet_file_is_said_so(tmp_path):
             Query().sum("emp", split=Split.by("county", {"37001": Split(emp=1)}), rho=1),
             "have no default",
         ),
+        (
+            Query().sum(
+                "emp", split=Split.by("county", {37001: Split(emp=1)}, Split(emp=2)), rho=1
+            ),
+            "are different values",
+        ),
+        (
+            Query().count(by="countty", rho={"37001": 1, ...: 2}),
+            "Did you mean 'county'",
+        ),
     ],
 )
 def test_a_query_that_the_table_cannot_answer_is_refused(asked, message):

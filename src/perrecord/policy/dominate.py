@@ -53,17 +53,17 @@ def _is_below_apart(left: Normal, right: Normal, power: int) -> bool:
 
 
 def _plain_is_below(left: Weights, right: Weights, power: int) -> bool:
-    _cancel(left, right)
+    cancel(left, right)
     largest = next((basis for basis in left if isinstance(basis, LargestOf)), None)
     if largest is not None:
         return all(
             _plain_is_below(alternative, dict(right), power)
-            for alternative in _alternatives(left, largest)
+            for alternative in alternatives(left, largest)
         )
     return not left or covers(left, right, power) or walk(left, right, power) is True
 
 
-def _cancel(left: Weights, right: Weights) -> None:
+def cancel(left: Weights, right: Weights) -> None:
     """Take from both sides what both hold."""
     for basis in left.keys() & right.keys():
         shared = min(left[basis], right[basis])
@@ -73,7 +73,7 @@ def _cancel(left: Weights, right: Weights) -> None:
                 del side[basis]
 
 
-def _alternatives(weights: Weights, largest: LargestOf) -> Iterator[Weights]:
+def alternatives(weights: Weights, largest: LargestOf) -> Iterator[Weights]:
     """Yield the sum with each option in the place of the maximum."""
     factor = weights[largest]
     for option in largest.options:

@@ -14,6 +14,7 @@ from perrecord.policy import document, words
 from perrecord.policy.cases import Cases, Record, as_record
 from perrecord.policy.compose import GroupBound, group_loss
 from perrecord.policy.dominate import is_below
+from perrecord.policy.excess import Excess, find_excess
 from perrecord.policy.extremes import minimum, supremum
 from perrecord.policy.inputs import amount_of, not_negative, scheme_of, several
 from perrecord.policy.meaning import Meaning, meaning
@@ -305,6 +306,22 @@ class Policy:
         if not self.slots <= other.slots:
             return False
         return is_below(self.normal, other.normal, self.currency.power)
+
+    def excess(self, other: "Policy") -> Excess | None:
+        """Return a possible record that loses more under this policy than under the other.
+
+        It is the counter-example behind a no of `is_below`, on the losses alone; key selections
+        are not looked at. None means that none was found: either the policy is below, or that
+        could be neither proved nor disproved (a sum over several schemes on the other side).
+
+        >>> from perrecord import Split
+        >>> found = Policy.constant(2).excess(Policy.split("0.5", Split(employees=50)))
+        >>> found.record, found.loss, found.limit
+        ({'employees': 0}, Fraction(2, 1), Fraction(1, 2))
+        """
+        self._same_currency(other, "compare")
+        sides = (self.form, self.normal), (other.form, other.normal)
+        return find_excess(*sides, self.currency.power)
 
     def __add__(self, other: "Policy") -> "Policy":
         if not isinstance(other, Policy):

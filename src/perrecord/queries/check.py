@@ -1,11 +1,11 @@
 """A query against the public description of its table, before any row is read."""
 
-from collections.abc import Iterable
-from typing import assert_never
+from typing import Any, assert_never
 
 import pyarrow as pa
 
-from perrecord.errors import QueryError, listing
+from perrecord.errors import QueryError, listing, suggestion
+from perrecord.policy.cases import Cases
 from perrecord.policy.split import Scheme, SplitBy
 from perrecord.policy.terms import Currency
 from perrecord.queries.answers import Answer, Average, Count, CountDistinct, Quantile, Sum
@@ -28,6 +28,7 @@ from perrecord.tables.keys import Keys
 from perrecord.tables.schema import Schema
 
 _ARROW = {Kind.TEXT: pa.string(), Kind.INTEGER: pa.int64(), Kind.TRUTH: pa.bool_()}
+_PYTHON: dict[Kind, type] = {Kind.TEXT: str, Kind.INTEGER: int, Kind.TRUTH: bool}
 _MOST_CENTRED = 2**61
 
 
@@ -138,23 +139,33 @@ def check_scheme(split: Scheme, schema: Schema) -> None:
     """Refuse a scheme that names other measures or dimensions than the table has."""
     check_split_grid(split, {name: measure.resolution for name, measure in schema.measures})
     if isinstance(split, SplitBy):
-        _check_dimensions(split.cases.dimensions, schema)
+        _check_cases(split.cases, schema)
+        for inner in split.cases.values():
+            check_scheme(inner, schema)
 
 
-def _check_dimensions(names: Iterable[str], schema: Schema) -> None:
-    unknown = [name for name in names if name not in schema.dimension_names]
-    if unknown:
-        raise QueryError(
-            f"the parts are told apart by {listing(unknown)}, which is no dimension of the table. "
-            f"It has {listing(sorted(schema.dimension_names)) or 'none'}."
-        )
+def _check_cases(cases: Cases[Any], schema: Schema) -> None:
+    """Cases are looked up by dimensions of the table, and written in the kind that these have."""
+    kinds = {each.name: each.kind for each in schema.dimensions}
+    for name, found in zip(cases.dimensions, cases.kinds, strict=True):
+        if name not in kinds:
+            raise QueryError(
+                f"the parts are told apart by {name!r}, which is no dimension of the table. It has "
+                f"{listing(sorted(kinds)) or 'none'}.{suggestion(name, kinds)}"
+            )
+        if not found <= {_PYTHON[kinds[name]]}:
+            raise QueryError(
+                f"the parts by {name!r} are written as {listing(each.__name__ for each in found)}, "
+                f"the table's column holds {kinds[name].value}; write them in the same kind: 11, "
+                "'11' and True are different values."
+            )
 
 
 def _check_parts(tree: Tree, query: Query, schema: Schema) -> None:
     """Every record that reaches a cell must fall into a part: by a default, or by its key."""
     if not isinstance(tree, Branch):
         return
-    _check_dimensions(tree.cases.dimensions, schema)
+    _check_cases(tree.cases, schema)
     for part in tree.cases.values():
         _check_parts(part, query, schema)
     if has_default(tree):

@@ -337,8 +337,12 @@ def _adding(
 
 def _halves(amount: Exact | tuple[Exact, Exact] | None) -> tuple[Exact | None, Exact | None]:
     if isinstance(amount, tuple):
-        first, second = amount
-        return first, second
+        if len(amount) != 2:
+            raise AmountError(
+                f"an average was given {len(amount)} amounts; expected one for the total and one "
+                "for the count, such as rho=('0.1', '0.05')."
+            )
+        return amount
     if amount is None:
         return None, None
     half = parameter(amount, "the amount") / 2

@@ -13,7 +13,7 @@ import pyarrow as pa
 from perrecord.errors import QueryError, listing
 from perrecord.policy.split import Scheme, Split, SplitBy
 from perrecord.queries.check import check_scheme
-from perrecord.queries.methods import dimensions_of
+from perrecord.queries.methods import dimensions_of, has_default
 from perrecord.queries.values import Parts, pieces_value, scheme_tree, threshold_values
 from perrecord.tables.dialects import Dialect
 from perrecord.tables.expressions import Expression, columns_of, kind_of, to_sql
@@ -47,6 +47,11 @@ class RowsQuery:
             raise QueryError("the filter is no condition; expected such as state = 'NC'.")
         if self.split is not None:
             check_scheme(self.split, schema)
+            if not has_default(scheme_tree(self.split)):
+                raise QueryError(
+                    "the split has no default, so that some records have neither pieces nor a "
+                    "policy; give Split.by(..., default=...)."
+                )
             if not _is_capped(self.split):
                 raise QueryError(
                     "rows are written out, so the split needs a public cap on the pieces of one "

@@ -117,6 +117,10 @@ def _openings(node: exp.Expr) -> frozenset[str]:
             names.add(node.to.this.value)
         case exp.Subquery() | exp.Exists():
             names.add("SELECT")
+        case exp.PercentileCont() | exp.PercentileDisc():
+            names |= {"QUANTILE_CONT", "QUANTILE_DISC"}
+        case exp.GroupConcat():
+            names |= {"STRING_AGG", "LISTAGG"}
     return frozenset(names) | _SYMBOLS.get(type(node), frozenset())
 
 

@@ -30,7 +30,8 @@ def parse_sql(text: str, what: str, into: type[exp.Expr]) -> exp.Expr:
         message = "this is opened but never closed."
         raise refuse_at(_unclosed(text), text, what, message) from None
     if not tokens:
-        raise SQLTextError(f"{what} is empty; expected SQL such as state = 'NC'.")
+        such = "state = 'NC'" if into is exp.Condition else "SELECT COUNT(*) FROM records"
+        raise SQLTextError(f"{what} is empty; expected SQL such as {such}.")
     _check_tokens(tokens, text, what)
     try:
         return sqlglot.parse_one(text, dialect=READ_DIALECT, into=into)
@@ -40,6 +41,9 @@ def parse_sql(text: str, what: str, into: type[exp.Expr]) -> exp.Expr:
         raise refuse_at(place, text, what, _explained(problem, into)) from None
     except RecursionError:
         raise SQLTextError(f"{what} is nested too deeply; write it in fewer levels.") from None
+    except Exception:  # sqlglot fails in other ways on some nonsense, such as VAR_MAP(a)
+        whole = Place(tokens[0].start, tokens[-1].end + 1)
+        raise refuse_at(whole, text, what, "this is not understood.") from None
 
 
 def _unclosed(text: str) -> Place:

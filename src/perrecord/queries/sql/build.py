@@ -15,6 +15,7 @@ from perrecord.queries.query import Query
 from perrecord.queries.sql import options
 from perrecord.queries.sql.asked import Asked, Form, Shown, read_item
 from perrecord.queries.sql.clauses import select_of
+from perrecord.queries.sql.complete import check_complete
 from perrecord.queries.sql.groups import Columns, read_groups
 from perrecord.queries.sql.options import Amounts, Bounds
 from perrecord.queries.sql.reader import WHAT, Reader
@@ -74,6 +75,7 @@ def from_sql(
     sets = read_groups(select, items, reader)
     _check_items(items, sets or [()], reader)
     query = Query(schema.name, filter=_filter(select, reader))
+    check_complete(select, reader)
     query = _grouped(query, sets, keys, reader)
     terms = zip(
         asked,

@@ -11,8 +11,8 @@ from perrecord.tables.places import Place, refuse, refuse_at, tokens_of
 from perrecord.tables.schema import Schema
 
 WHAT = "the SQL"
-_OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
-_CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
+OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
+CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Reader:
         """
         depth = 0
         for token in tokens_of(self.text):
-            depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
+            depth += (token.token_type in OPENING) - (token.token_type in CLOSING)
             if depth == 0 and token.token_type in words:
                 return refuse_at(Place(token.start, token.end + 1), self.text, WHAT, message)
         if instead is not None:

@@ -1,0 +1,198 @@
+"""A record that one policy takes beyond another: the counter-example behind a no of `is_below`.
+
+The search goes the way of `dominate`: decide every dimension, let every option of a maximum on the
+left stand for itself, cancel what both sides share. It then looks at the records where `corners`
+says that the inequality is tightest, and at a few more where nothing is proved. Whatever is found
+is evaluated exactly, so a record that is returned is a counter-example without any proof.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from perrecord.errors import RecordError, UnknownCaseError
+from perrecord.policy.cases import Cases, Record
+from perrecord.policy.corners import walk
+from perrecord.policy.cover import covers
+from perrecord.policy.dominate import alternatives, cancel, is_below
+from perrecord.policy.normal import (
+    OTHER,
+    UNDEFINED,
+    LargestOf,
+    Normal,
+    leading_dimension,
+    named_values,
+    restrict,
+)
+from perrecord.policy.split import Scheme, SplitBy
+from perrecord.policy.terms import ExactLoss, Form, Largest, Piecewise, SplitLoss, evaluate
+from perrecord.policy.tightest import exceeded_at
+
+_MOST_FRUITLESS = 5
+"""Sums without a proof either way that are searched before giving up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """A possible record whose loss under one policy exceeds its loss under another.
+
+    A side is None where that policy has no case for the record.
+    """
+
+    record: Record
+    loss: Fraction | None
+    limit: Fraction | None
+
+
+def find_excess(
+    left: tuple[Form, Normal], right: tuple[Form, Normal], power: int
+) -> Excess | None:
+    """Return a record with left(r) > right(r); None if the search meets none."""
+    fields = _Fields.of((left[0], right[0]))
+    for tried, (decided, measures) in enumerate(_places(left[1], right[1], power, {})):
+        if measures is not None:
+            record = fields.record(decided, measures)
+            found = _compare(left[0], right[0], record, power)
+            if found is not None:
+                return found
+        if tried >= _MOST_FRUITLESS:
+            break
+    return None
+
+
+def _compare(left: Form, right: Form, record: Record, power: int) -> Excess | None:
+    """Return the excess if it is one; a record of the wrong types is none."""
+    losses: list[Fraction | None] = []
+    for form in (left, right):
+        try:
+            losses.append(evaluate(form, record, power))
+        except UnknownCaseError:
+            losses.append(None)
+        except RecordError:
+            return None
+    loss, limit = losses
+    if loss is None or limit is None:
+        return Excess(record, loss, limit) if loss is not limit else None
+    return Excess(record, loss, limit) if loss > limit else None
+
+
+Place = tuple[dict[str, object], dict[str, Fraction] | None]
+"""The dimensions that were decided, and measures to look at there; None if none were found."""
+
+
+def _places(
+    left: Normal, right: Normal, power: int, decided: dict[str, object]
+) -> Iterator[Place]:
+    """Yield one place for each combination of dimensions that is not proved to be below."""
+    if left == right:
+        return
+    if UNDEFINED in (left, right):
+        yield decided, {}
+        return
+    dimension = leading_dimension([left, right])
+    if dimension is None:
+        yield from ((decided, found) for found in _plain(left, right, power))
+        return
+    for value in sorted(named_values(dimension, [left, right]), key=_order):
+        low, high = restrict(left, dimension, value), restrict(right, dimension, value)
+        if not is_below(low, high, power):
+            yield from _places(low, high, power, {**decided, dimension: value})
+
+
+def _order(value: object) -> tuple[bool, str, str]:
+    """Sort named values alike in every process, and every other value last."""
+    return value is OTHER, type(value).__name__, "" if value is OTHER else str(value)
+
+
+def _plain(left: Normal, right: Normal, power: int) -> Iterator[dict[str, Fraction] | None]:
+    """Yield what to look at for each choice among the maxima on the left that is not below."""
+    waiting = [dict(left.weights)]
+    while waiting:
+        low, high = waiting.pop(), dict(right.weights)
+        cancel(low, high)
+        largest = next((basis for basis in low if isinstance(basis, LargestOf)), None)
+        if largest is not None:
+            waiting.extend(alternatives(low, largest))
+        elif low and not covers(low, high, power):
+            answer = walk(low, high, power)
+            if answer is not True:
+                yield exceeded_at(low, high, power, every_corner=answer is False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fields:
+    """What a record must hold for some forms to be evaluated on it."""
+
+    measures: frozenset[str]
+    dimensions: dict[str, set[object]]
+    """Every dimension with the values that any case names."""
+
+    @classmethod
+    def of(cls, forms: Iterable[Form]) -> "_Fields":
+        measures: set[str] = set()
+        dimensions: dict[str, set[object]] = {}
+        for form in forms:
+            _gather(form, measures, dimensions)
+        return cls(frozenset(measures), dimensions)
+
+    def record(self, decided: dict[str, object], measures: dict[str, Fraction]) -> Record:
+        """Return a whole record: undecided dimensions take a value that no case names."""
+        chosen: dict[str, Any] = {}
+        for name, named in sorted(self.dimensions.items()):
+            value = decided.get(name, OTHER)
+            if value is OTHER:
+                chosen[name] = _unnamed(named)
+            else:
+                chosen[name] = value[0] if isinstance(value, tuple) else value
+        for name in sorted(self.measures):
+            size = measures.get(name, Fraction(0))
+            chosen[name] = int(size) if size.denominator == 1 else size
+        return chosen
+
+
+def _gather(form: Form, measures: set[str], dimensions: dict[str, set[object]]) -> None:
+    for term in form.terms:
+        match term:
+            case SplitLoss(_, split):
+                _gather_scheme(split, measures, dimensions)
+            case ExactLoss(_, name, _):
+                measures.add(name)
+            case Largest(options):
+                for option in options:
+                    _gather(option, measures, dimensions)
+            case Piecewise(cases):
+                _gather_cases(cases, dimensions)
+                for part in cases.values():
+                    _gather(part, measures, dimensions)
+            case _:
+                pass
+
+
+def _gather_scheme(
+    scheme: Scheme, measures: set[str], dimensions: dict[str, set[object]]
+) -> None:
+    measures.update(scheme.measures)
+    if isinstance(scheme, SplitBy):
+        _gather_cases(scheme.cases, dimensions)
+        for inner in scheme.cases.values():
+            _gather_scheme(inner, measures, dimensions)
+
+
+def _gather_cases(cases: Cases[Any], dimensions: dict[str, set[object]]) -> None:
+    for position, name in enumerate(cases.dimensions):
+        dimensions.setdefault(name, set()).update(key[position] for key, _ in cases.entries)
+
+
+def _unnamed(named: set[object]) -> object:
+    """Return a value that no case names, of a type that the cases have where there is one."""
+    texts = {value for value in named if isinstance(value, str)}
+    numbers = {value for value in named if type(value) is int}
+    if texts:
+        fresh = "other"
+        while fresh in texts:
+            fresh += "_"
+        return fresh
+    if numbers:
+        return max(numbers) + 1
+    return next((value for value in (None, False, True) if value not in named), None)

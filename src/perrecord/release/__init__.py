@@ -1,0 +1,1 @@
+"""What is published beside the answers: the policy as a document and as a page."""

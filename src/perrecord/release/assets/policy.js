@@ -1,0 +1,129 @@
+// The policy itself: P(r), pieces and delta, exactly as docs/policy-format.md defines them.
+// A record is { measures: {name: fraction}, dimensions: {name: tagged text} }; "t11", "i11", "b1"
+// and "n" (no value) differ, as 11, "11" and true do in every database.
+
+class NotCovered extends Error {
+  constructor(dimensions) {
+    super("no rule covers this record");
+    this.dimensions = dimensions;
+  }
+}
+
+const keyOf = (tags) => JSON.stringify(tags);
+
+const compiledCases = (table, what, compile) => ({
+  dimensions: table.dimensions,
+  cases: new Map(table.cases.map((each) => [keyOf(each.when), compile(each[what])])),
+  fallback: table.default === null ? null : compile(table.default),
+});
+
+const chosen = (table, record) => {
+  const found = table.cases.get(keyOf(table.dimensions.map((name) => record.dimensions[name])));
+  if (found !== undefined) return found;
+  if (table.fallback === null) throw new NotCovered(table.dimensions);
+  return table.fallback;
+};
+
+const compiledSplit = (split) =>
+  split.dimensions
+    ? compiledCases(split, "split", compiledSplit)
+    : {
+        thresholds: Object.entries(split.thresholds).map(([name, limit]) => [name, exact(limit)]),
+        cap: split.cap === null ? null : BigInt(split.cap),
+      };
+
+const plainSplit = (split, record) =>
+  split.thresholds ? split : plainSplit(chosen(split, record), record);
+
+// { count, thresholds, cap, measure }: measure is the one that decides, if any does.
+const piecesOf = (split, record) => {
+  const { thresholds, cap } = plainSplit(split, record);
+  let [count, measure] = [1n, null];
+  for (const [name, limit] of thresholds) {
+    const parts = ceiling(divide(absolute(record.measures[name]), limit));
+    if (parts > count) [count, measure] = [parts, name];
+  }
+  return { count: cap !== null && count > cap ? cap : count, thresholds, cap, measure };
+};
+
+const compiledForm = (form, context) => ({
+  terms: form.terms.map((term) => compiledTerm(term, context)),
+  slots: form.slots.map((slot) => ({
+    keys: slot.keys,
+    split: slot.split === null ? null : context.splits[slot.split],
+    curve: context.curves.get(`${slot.rho} ${slot.threshold}`),
+    threshold: slot.threshold,
+  })),
+});
+
+const compiledTerm = (term, context) => {
+  switch (term.type) {
+    case "constant":
+      return { type: "constant", amount: exact(term.amount) };
+    case "split":
+      return { type: "split", amount: exact(term.amount), split: context.splits[term.split] };
+    case "exact":
+      return { ...term, amount: exact(term.amount), threshold: exact(term.threshold) };
+    case "largest":
+      return { type: "largest", options: term.options.map((form) => compiledForm(form, context)) };
+    case "by":
+      return { type: "by", table: compiledCases(term, "policy", (form) => compiledForm(form, context)) };
+    default:
+      throw new Error(`unknown term ${term.type}`);
+  }
+};
+
+// The loss as a list of parts { loss, measures }, so that what reads a measure can be told apart.
+const partsOf = (form, record, power) =>
+  form.terms.flatMap((term) => {
+    switch (term.type) {
+      case "constant":
+        return [{ loss: term.amount, measures: [] }];
+      case "split": {
+        const { count, thresholds } = piecesOf(term.split, record);
+        const loss = multiply(term.amount, fraction(count ** power));
+        return [{ loss, measures: thresholds.map(([name]) => name) }];
+      }
+      case "exact": {
+        const ratio = divide(absolute(record.measures[term.measure]), term.threshold);
+        return [{ loss: multiply(term.amount, raise(ratio, power)), measures: [term.measure] }];
+      }
+      case "largest":
+        return term.options
+          .map((option) => partsOf(option, record, power))
+          .reduce((best, next) => (isBelow(total(best), total(next)) ? next : best));
+      default:
+        return partsOf(chosen(term.table, record), record, power);
+    }
+  });
+
+const total = (parts) => sum(parts.map((part) => part.loss));
+
+const lossOf = (form, record, power) => total(partsOf(form, record, power));
+
+// The key selections that the record takes part in.
+const slotsOf = (form, record) => [
+  ...form.slots,
+  ...form.terms.flatMap((term) => (term.type === "by" ? slotsOf(chosen(term.table, record), record) : [])),
+];
+
+const slotPieces = (slot, record) => (slot.split === null ? 1n : piecesOf(slot.split, record).count);
+
+// delta(m): that of the first point not below m; beyond the last point 1.
+const deltaAt = (curve, pieces) => {
+  let [low, high] = [0, curve.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (curve[middle].pieces < pieces) low = middle + 1;
+    else high = middle;
+  }
+  return low < curve.length ? curve[low].delta : ONE;
+};
+
+const deltaOf = (form, record) =>
+  subtract(
+    ONE,
+    slotsOf(form, record)
+      .map((slot) => subtract(ONE, deltaAt(slot.curve, slotPieces(slot, record))))
+      .reduce(multiply, ONE),
+  );

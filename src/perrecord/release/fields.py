@@ -1,0 +1,120 @@
+"""The fields of a record: dimensions with their public values, measures with their grid."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, get_args
+
+from perrecord.errors import InputError, SchemaError, listing
+from perrecord.exact import rational, text
+from perrecord.policy.cases import Dimension
+from perrecord.release.reading import Json, each, exactly, located, plain_text
+from perrecord.tables.measures import LARGEST, Measure, Outside
+
+FieldKind = Literal["text", "integer", "truth", "measure"]
+
+TYPES: dict[str, type] = {"text": str, "integer": int, "truth": bool}
+"""The Python type of a dimension's values, by its kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a record: a dimension with its public values, or a measure with its grid.
+
+    A measure's value is rounded to a multiple of the resolution, ties away from zero; at most
+    `largest` multiples are counted, and what lies outside becomes null or is cut (T15).
+
+    >>> Field("payroll", "measure", resolution=Fraction(1000)).number("1500")
+    Fraction(2000, 1)
+    """
+
+    name: str
+    kind: FieldKind
+    label: str = ""
+    unit: str = ""
+    values: tuple[Dimension, ...] = ()
+    resolution: Fraction | None = None
+    largest: int | None = None
+    outside: Outside | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise SchemaError(f"a field's name is {self.name!r}; expected the name of a column.")
+        if self.kind not in get_args(FieldKind):
+            raise SchemaError(
+                f"the field {self.name!r} is of kind {self.kind!r}; expected one of "
+                f"{listing(get_args(FieldKind))}."
+            )
+        if self.kind == "measure":
+            self._check_measure()
+        else:
+            self._check_dimension()
+
+    def _check_measure(self) -> None:
+        if self.values or self.resolution is None:
+            raise SchemaError(
+                f"the measure {self.name!r} has values or lacks a resolution; expected a "
+                "resolution such as Fraction(1) and no list of values."
+            )
+        object.__setattr__(self, "largest", LARGEST if self.largest is None else self.largest)
+        object.__setattr__(self, "outside", "null" if self.outside is None else self.outside)
+        self.measure()
+
+    def _check_dimension(self) -> None:
+        if (self.resolution, self.largest, self.outside) != (None, None, None):
+            raise SchemaError(
+                f"the dimension {self.name!r} has a resolution, largest or outside; only measures "
+                "have."
+            )
+        expected = TYPES[self.kind]
+        if any(type(value) not in (expected, type(None)) for value in self.values):
+            raise SchemaError(f"a value of the dimension {self.name!r} is not of its kind.")
+        if len(set(self.values)) < len(self.values):
+            raise SchemaError(f"the dimension {self.name!r} lists a value twice; list each once.")
+
+    def measure(self) -> Measure:
+        """Return the rule that rounds a measure."""
+        if self.resolution is None or self.largest is None or self.outside is None:
+            raise SchemaError(f"the field {self.name!r} is no measure; it is not rounded.")
+        limit = self.largest * self.resolution
+        return Measure(self.resolution, largest=limit, outside=self.outside)
+
+    def number(self, value: Any) -> Fraction | None:
+        """Return the number that the policy sees; text is read exactly as it is written."""
+        exact = rational(value, f"the measure {self.name!r}") if isinstance(value, str) else value
+        return self.measure().number(exact)
+
+
+def write_field(field: Field) -> Json:
+    """Return a field as the document has it."""
+    named: Json = {
+        "name": field.name, "kind": field.kind, "label": field.label, "unit": field.unit,
+    }  # fmt: skip
+    if field.resolution is None:
+        return named | {"values": list(field.values)}
+    grid = {"largest": str(field.largest), "outside": field.outside}
+    return named | {"resolution": text(field.resolution)} | grid
+
+
+def read_field(value: object, where: str) -> Field:
+    """Return the field that the document has, or say where it goes wrong."""
+    names = ["name", "kind", "label", "unit"]
+    is_measure = isinstance(value, dict) and value.get("kind") == "measure"
+    extra = ["resolution", "largest", "outside"] if is_measure else ["values"]
+    given = exactly(value, where, [*names, *extra])
+    with located(where):
+        texts = {name: plain_text(given[name], name) for name in names}
+        if not is_measure:
+            return Field(**texts, values=tuple(each(given["values"], "values", _as_it_is)))
+        resolution, largest = plain_text(given["resolution"], "resolution"), given["largest"]
+        if not (isinstance(largest, str) and largest.isascii() and largest.isdigit()):
+            raise InputError('largest is no whole number as text, such as "1000".')
+        return Field(
+            **texts,
+            resolution=rational(resolution, "the resolution"),
+            largest=int(rational(largest, "largest")),
+            outside=plain_text(given["outside"], "outside"),
+        )
+
+
+def _as_it_is(value: Any, _: str) -> Any:
+    return value

@@ -1,0 +1,77 @@
+"""Which fields of a record a policy reads, and whether a list of fields has them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, assert_never
+
+from perrecord.errors import SchemaError, listing, suggestion
+from perrecord.policy.cases import Cases
+from perrecord.policy.split import Scheme, Split, SplitBy
+from perrecord.policy.terms import Constant, ExactLoss, Form, Largest, Piecewise, SplitLoss
+
+Read = tuple[str, frozenset[type] | None]
+"""A field's name, and of a dimension the types that its cases have; None for a measure."""
+
+
+def reads(form: Form) -> Iterator[Read]:
+    """Yield every field that some record's loss or delta hangs on, some more than once."""
+    for slot in form.slots:
+        if slot.split is not None:
+            yield from _split_reads(slot.split)
+    for term in form.terms:
+        match term:
+            case Constant():
+                pass
+            case SplitLoss(_, split):
+                yield from _split_reads(split)
+            case ExactLoss(_, measure, _):
+                yield measure, None
+            case Largest(options):
+                for option in options:
+                    yield from reads(option)
+            case Piecewise(cases):
+                yield from _case_reads(cases)
+                for part in cases.values():
+                    yield from reads(part)
+            case _:
+                assert_never(term)
+
+
+def _split_reads(split: Scheme) -> Iterator[Read]:
+    match split:
+        case Split(thresholds):
+            yield from ((name, None) for name, _ in thresholds)
+        case SplitBy(cases):
+            yield from _case_reads(cases)
+            for inner in cases.values():
+                yield from _split_reads(inner)
+
+
+def _case_reads(cases: Cases[Any]) -> Iterator[Read]:
+    yield from zip(cases.dimensions, cases.kinds, strict=True)
+
+
+_WORDS = {str: "text", int: "integer", bool: "truth"}
+
+
+def check_fields_of(form: Form, kinds: Mapping[str, type | None]) -> None:
+    """Refuse fields, given by their type (None: a measure), that the form could not be read with.
+
+    A reader that lacks a field cannot evaluate the policy; one with another type would give every
+    record the default.
+    """
+    for name, types in set(reads(form)):
+        if name not in kinds:
+            raise SchemaError(
+                f"a policy reads {name!r}, which is no field. Fields are {listing(kinds)}."
+                f"{suggestion(name, kinds)}"
+            )
+        kind = kinds[name]
+        if (types is None) != (kind is None):
+            role = "a measure" if types is None else "a dimension"
+            raise SchemaError(f"a policy reads {name!r} as {role}; its field is declared as none.")
+        if types and kind not in types:
+            expected = " or ".join(sorted(_WORDS[each] for each in types))
+            raise SchemaError(
+                f"the cases of {name!r} are {expected}, its field is of kind "
+                f"{_WORDS.get(kind or str)!r}; declare it as its cases are."
+            )
