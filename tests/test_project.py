@@ -43,6 +43,7 @@ PUBLIC_NAMES = [
     "SelectCells",
     "SelectKeys",
     "SourceError",
+    "SpecError",
     "Split",
     "ThresholdError",
     "UnknownCaseError",

@@ -13,6 +13,7 @@
     │   ├── ApproximationError     an approximate figure asked for where it would mislead
     │   ├── DocumentError          a policy document that cannot be read
     │   ├── SourceError            a table that cannot be opened or read
+    │   ├── SpecError              a release spec with a mistake: file, line, path
     │   ├── SchemaError            a column, its role, its resolution or a lookup that does not fit
     │   └── QueryError             a query that cannot be answered
     │       └── SQLTextError           SQL that is not understood or not supported, with its place
@@ -82,6 +83,10 @@ class DocumentError(InputError):
 
 class SourceError(InputError):
     """A table cannot be opened or read; the message names the source, never what is in it."""
+
+
+class SpecError(InputError):
+    """A release spec holds mistakes; the message gives the file, line and path of each."""
 
 
 class SchemaError(InputError):

@@ -151,6 +151,13 @@ def test_a_session_with_other_settings_is_refused(spark, setting, value, wanted)
         spark.conf.set(setting, wanted)
 
 
+def test_a_cluster_whose_executors_would_log_records_is_refused(spark, monkeypatch):
+    """Executors log to files of their own, and hear of the level only if told at the start."""
+    monkeypatch.setattr(spark.sparkContext, "master", "spark://127.0.0.1:1")
+    with pytest.raises(SourceError, match=r'\.config\("spark\.executor\.syncLogLevel\.enabled"'):
+        open_source(spark.range(1))
+
+
 def test_columns_that_differ_in_case_are_refused(spark):
     """Spark itself would call them ambiguous, in mid-query."""
     with pytest.raises(SourceError, match="differ at most in case: id, ID"):

@@ -386,12 +386,21 @@ def test_the_common_step_divides_every_number():
 
 
 def test_huge_noise_is_shown_for_what_it_is():
-    """A threshold of 10^100 gives noise of that order, not its last 76 digits."""
+    """A rho of 10^-200 gives noise of order 10^100, not its last 76 digits."""
     with table(pa.table({"x": [1]}), measures=["x"]) as opened:
-        query = Query().sum("x", split=Split(x=10**100), rho="0.5")
+        query = Query().sum("x", split=Split(x=1), rho="1e-200")
         (found,) = answer(opened, query, _bits=Replayed(4))
     (value,) = found.table["sum_x"].to_pylist()
     assert 1e97 < abs(value) < 1e102
+
+
+def test_a_threshold_beyond_every_number_is_refused():
+    """It could only add noise."""
+    with (
+        table(pa.table({"x": [1]}), measures=["x"]) as opened,
+        pytest.raises(QueryError, match="beyond any number"),
+    ):
+        answer(opened, Query().sum("x", split=Split(x=10**100), rho=1))
 
 
 # -- the answers of a query --------------------------------------------------------------------

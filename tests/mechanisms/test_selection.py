@@ -263,6 +263,34 @@ def test_a_group_of_records_is_as_visible_as_their_pieces_together(opened):
     assert with_code.group_delta([five, {**five, "state": "TX"}]) == policy.delta(ten)
 
 
+def test_the_noisy_numbers_of_rows_come_with_the_keys_when_asked(opened):
+    """They have been paid for; every one of them reaches the threshold."""
+    chosen = SelectKeys(rho=1, threshold=3, split=SCHEME, rows_as="pieces")
+    (found,) = answer(opened, Query().group_by("state", keys=chosen).count(rho=1))
+    assert [each.name for each in found.columns] == ["pieces", "count"]
+    assert (found.column("pieces").numbers >= 3).all()
+    assert found.policy == Policy.constant(1) + Policy.selection(
+        1, ["state"], threshold=3, split=SCHEME
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "name", "message"),
+    [
+        ({}, "keys", "keys names an answer"),
+        ({"rows_as": "n"}, "n", "n names an answer"),
+        ({"rows_as": "state"}, "n", "state names an answer or a column"),
+        ({"split": Split.by("state", {"TX": SCHEME})}, "n", "has no default"),
+    ],
+)
+def test_a_selection_that_cannot_be_told_apart_is_refused(opened, options, name, message):
+    """Names that clash, and a split under which some records have no number of pieces."""
+    chosen = SelectKeys(rho=1, threshold=3, **options)
+    asked = Query().group_by("state", keys=chosen).count(rho=1, name=name)
+    with pytest.raises(QueryError, match=message):
+        plan(asked, opened.schema)
+
+
 def test_an_answer_may_be_named_rows(opened):
     """It is the count that was asked for, not the number of split rows behind the selection."""
     chosen = SelectKeys(rho=EXACTLY, threshold=3, split=SCHEME)

@@ -21,7 +21,7 @@ def assert_exceeds(low, high):
     assert found.loss > found.limit
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(some.policies, some.policies, some.amounts)
 def test_whatever_is_returned_exceeds(first, second, factor):
     """Any two policies: a record means that the first is larger there, so not below."""

@@ -190,17 +190,29 @@ def test_a_limit_too_small_is_an_error_of_ours(parquet, tmp_path):
 
 
 @pytest.mark.parametrize("limit", ["4", "-1GB", "much", 4, "4GB; DROP"])
-def test_a_memory_limit_is_a_size(limit):
-    """The message shows a size that would do."""
+def test_a_memory_limit_is_a_size(limit, tmp_path):
+    """The message shows a size that would do, and no folder is left behind."""
     with pytest.raises(InputError, match='such as "4GB"'):
-        open_source(pa.table({"a": [1]}), memory_limit=limit)
+        open_source(pa.table({"a": [1]}), memory_limit=limit, spill_folder=tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("threads", [0, -1, True, 1.5])
-def test_threads_are_a_positive_number(threads):
-    """The message says from where it counts."""
+def test_threads_are_a_positive_number(threads, tmp_path):
+    """The message says from where it counts, and no folder is left behind."""
     with pytest.raises(InputError, match="whole number from 1"):
-        Database(threads=threads)
+        Database(threads=threads, spill_folder=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_source_that_fails_to_open_leaves_no_folder(tmp_path):
+    """What was made for it goes at once."""
+    spill = tmp_path / "spill"
+    spill.mkdir()
+    (tmp_path / "ragged.csv").write_text("a,b\n1\n")
+    with pytest.raises(SourceError):
+        open_source(tmp_path / "ragged.csv", spill_folder=spill)
+    assert not list(spill.iterdir())
 
 
 def test_a_spill_folder_must_exist(tmp_path):

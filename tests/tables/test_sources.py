@@ -349,15 +349,17 @@ def test_a_missing_package_says_what_to_install(monkeypatch):
     assert "pip install 'perrecord[ibis]'" in refusal("sqlite:///x.db", relation="farms")
 
 
-def test_nothing_is_imported_that_the_source_does_not_need():
-    """Opening an Arrow table imports neither pandas, Polars, Ibis nor PySpark."""
+def test_nothing_is_imported_that_the_source_does_not_need(tmp_path):
+    """Opening and reading a file imports neither pandas, Polars, Ibis nor PySpark."""
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"x": [1]}), path)
     program = (
-        "import sys, pyarrow as pa\n"
+        "import sys\n"
         "from perrecord.tables.sources import open_source\n"
-        "open_source(pa.table({'a': [1]})).close()\n"
+        "with open_source(sys.argv[1]) as engine:\n"
+        "    engine.frame(f'SELECT * FROM {engine.relation}')\n"
         "print([name for name in ('pandas', 'polars', 'ibis', 'pyspark') if name in sys.modules])"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
+    command = [sys.executable, "-c", program, path]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"

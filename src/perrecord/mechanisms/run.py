@@ -1,7 +1,7 @@
 """A plan, run: scan, read the exact integers, add noise. Nothing else leaves."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import pyarrow as pa
@@ -22,7 +22,7 @@ from perrecord.queries.aggregates import (
 )
 from perrecord.queries.answers import Answer, Average, Quantile
 from perrecord.queries.cells import Cells, Counts, Integers, scanned
-from perrecord.queries.groupings import SelectCells, SelectKeys
+from perrecord.queries.groupings import KEYS_CHARGE, SelectCells, SelectKeys
 from perrecord.queries.methods import Clamping
 from perrecord.queries.plan import Plan, PlannedGrouping, plan
 from perrecord.queries.query import Query
@@ -90,14 +90,16 @@ class _Run:
         read = _Read(cells, self.columns, keys, numbers)
         charges = [(each.answer.name, each.policy) for each in self.grouping.answers]
         if self.grouping.selection is not None:
-            charges.insert(0, ("keys", self.grouping.selection))
-        columns = tuple(
-            selected.by
-            if selected and isinstance(declared, SelectCells) and each.name == declared.answer
-            else self._released(each, table, read)
-            for each in self.query.answers
-        )
-        return Answers(table, columns, self.grouping.policy, tuple(charges))
+            charges.insert(0, (KEYS_CHARGE, self.grouping.selection))
+        columns: list[Released] = []
+        if selected and isinstance(declared, SelectKeys) and declared.rows_as is not None:
+            columns.append(replace(selected.by, name=declared.rows_as))
+        for each in self.query.answers:
+            is_kept_by = isinstance(declared, SelectCells) and each.name == declared.answer
+            columns.append(
+                selected.by if selected and is_kept_by else self._released(each, table, read)
+            )
+        return Answers(table, tuple(columns), self.grouping.policy, tuple(charges))
 
     def _released(self, asked: Answer, keys: pa.Table, read: "_Read") -> Released:
         if isinstance(asked, Quantile):

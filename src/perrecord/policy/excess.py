@@ -45,9 +45,7 @@ class Excess:
     limit: Fraction | None
 
 
-def find_excess(
-    left: tuple[Form, Normal], right: tuple[Form, Normal], power: int
-) -> Excess | None:
+def find_excess(left: tuple[Form, Normal], right: tuple[Form, Normal], power: int) -> Excess | None:
     """Return a record with left(r) > right(r); None if the search meets none."""
     fields = _Fields.of((left[0], right[0]))
     for tried, (decided, measures) in enumerate(_places(left[1], right[1], power, {})):
@@ -81,9 +79,7 @@ Place = tuple[dict[str, object], dict[str, Fraction] | None]
 """The dimensions that were decided, and measures to look at there; None if none were found."""
 
 
-def _places(
-    left: Normal, right: Normal, power: int, decided: dict[str, object]
-) -> Iterator[Place]:
+def _places(left: Normal, right: Normal, power: int, decided: dict[str, object]) -> Iterator[Place]:
     """Yield one place for each combination of dimensions that is not proved to be below."""
     if left == right:
         return
@@ -169,9 +165,7 @@ def _gather(form: Form, measures: set[str], dimensions: dict[str, set[object]]) 
                 pass
 
 
-def _gather_scheme(
-    scheme: Scheme, measures: set[str], dimensions: dict[str, set[object]]
-) -> None:
+def _gather_scheme(scheme: Scheme, measures: set[str], dimensions: dict[str, set[object]]) -> None:
     measures.update(scheme.measures)
     if isinstance(scheme, SplitBy):
         _gather_cases(scheme.cases, dimensions)

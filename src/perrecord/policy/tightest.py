@@ -62,9 +62,7 @@ def _padded(measures: Measures, split: Split) -> Measures:
     return {name: measures.get(name, Fraction(0)) for name in split.measures}
 
 
-def _places(
-    left: Weights, right: Weights, power: int, every_corner: bool
-) -> Iterator[Measures]:
+def _places(left: Weights, right: Weights, power: int, every_corner: bool) -> Iterator[Measures]:
     """Yield the places to look at, small records first."""
     schemes, powers = _schemes(right), _powers(right)
     own = _schemes(left)
@@ -143,9 +141,7 @@ def _schemes(weights: Weights) -> list[Split]:
         if isinstance(basis, PiecesOf):
             found.append(basis.split)
         elif isinstance(basis, LargestOf):
-            found += [
-                split for option in basis.options for split in _schemes(dict(option.weights))
-            ]
+            found += [split for option in basis.options for split in _schemes(dict(option.weights))]
     return list(dict.fromkeys(found))
 
 

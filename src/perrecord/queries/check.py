@@ -1,5 +1,6 @@
 """A query against the public description of its table, before any row is read."""
 
+from fractions import Fraction
 from typing import Any, assert_never
 
 import pyarrow as pa
@@ -9,7 +10,7 @@ from perrecord.policy.cases import Cases
 from perrecord.policy.split import Scheme, SplitBy
 from perrecord.policy.terms import Currency
 from perrecord.queries.answers import Answer, Average, Count, CountDistinct, Quantile, Sum
-from perrecord.queries.groupings import Grouping, SelectCells, SelectKeys
+from perrecord.queries.groupings import KEYS_CHARGE, Grouping, SelectCells, SelectKeys
 from perrecord.queries.methods import (
     Branch,
     Clamping,
@@ -70,8 +71,23 @@ def _check_grouping(grouping: Grouping, query: Query, schema: Schema) -> None:
                 raise QueryError("keys are selected under zCDP; give the answers rho, not epsilon.")
             if split is not None:
                 check_scheme(split, schema)
+                if not has_default(tree_of(Splitting(Fraction(1), split))):
+                    raise QueryError(
+                        "keys are selected with a split that has no default, so some records would "
+                        "have no number of pieces; give Split.by(..., default=Split(...))."
+                    )
+            _check_selection_names(grouping.cells, query, kinds)
         case _:
             assert_never(grouping.cells)
+
+
+def _check_selection_names(cells: SelectKeys, query: Query, kinds: dict[str, Kind]) -> None:
+    taken = {KEYS_CHARGE, cells.rows_as} & {answer.name for answer in query.answers}
+    if taken or cells.rows_as in kinds:
+        raise QueryError(
+            f"{listing(taken or [cells.rows_as])} names an answer or a column and also what keys "
+            "are selected by; give one of them another name."
+        )
 
 
 def _check_kept(name: str, query: Query) -> None:

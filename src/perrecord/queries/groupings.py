@@ -17,7 +17,8 @@ class SelectKeys:
     """Keys unknown: publish those whose noisy number of split rows reaches a threshold (T9).
 
     The policy is rho * pieces^2 with delta(pieces). Give the delta that an unsplit record is
-    promised, or the threshold itself. Large records alone in their key are openly revealed.
+    promised, or the threshold itself. Large records alone in their key are openly revealed. With
+    `rows_as="rows"` the noisy numbers of split rows are published too, at no further cost.
 
     >>> from perrecord import Split
     >>> SelectKeys(rho="0.1", delta="1e-6", split=Split(employees=50)).threshold
@@ -27,6 +28,7 @@ class SelectKeys:
     rho: Fraction
     threshold: int
     split: Scheme | None
+    rows_as: str | None
 
     def __init__(
         self,
@@ -35,11 +37,13 @@ class SelectKeys:
         delta: Exact | None = None,
         threshold: int | None = None,
         split: Scheme | None = None,
+        rows_as: str | None = None,
     ) -> None:
         slot = Slot.of(rho, ["key"], split, threshold, delta)
         object.__setattr__(self, "rho", amount_of(rho, None)[1])
         object.__setattr__(self, "threshold", slot.threshold)
         object.__setattr__(self, "split", split)
+        object.__setattr__(self, "rows_as", rows_as)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -66,6 +70,9 @@ class SelectCells:
         object.__setattr__(self, "at_least", whole(at_least, "the threshold"))
 
 
+KEYS_CHARGE = "keys"
+"""The name of what finding the keys costs, beside the names of the answers."""
+
 Cells = Keys | SelectKeys | SelectCells
 
 
@@ -90,7 +97,7 @@ class Grouping:
                 return cls(columns, _keys_of(columns, cells))
             case SelectCells(domain=domain):
                 _match(columns, domain.columns, "the domain")
-                return cls(columns, cells)
+                return cls(domain.columns, cells)
             case SelectKeys():
                 return cls(columns, cells)
             case _:

@@ -21,6 +21,8 @@ from perrecord.policy.terms import Currency
 
 Accounting = Literal["split", "exact"]
 
+_MOST_STEPS = 10**30
+
 
 @dataclass(frozen=True, slots=True)
 class Counting:
@@ -188,6 +190,11 @@ def check_on_grid(tree: Tree, measure: str, resolution: Fraction) -> None:
             case _:
                 numbers = []
         for word, number in numbers:
+            if abs(number) > _MOST_STEPS * resolution:
+                raise QueryError(
+                    f"the {word} of {measure!r} is beyond any number that the measure can hold, "
+                    "which is at most 2^63 - 1 steps of its resolution; give a smaller one."
+                )
             if (number / resolution).denominator > 1:
                 raise QueryError(
                     f"the {word} {text(number)} of {measure!r} is no multiple of its resolution "

@@ -25,7 +25,7 @@ const isBelow = (a, b) => a.top * b.bottom < b.top * a.bottom;
 const sum = (numbers) => numbers.reduce(add, ZERO);
 
 // Rounding on integers: floats would give ceil(0.7000000000000001 / 0.1) = 7 (T15).
-const ceiling = (a) => -(-a.top / a.bottom) + (a.top > 0n && a.top % a.bottom ? 1n : 0n);
+const ceiling = (a) => (a.top + a.bottom - 1n) / a.bottom; // of what is not negative
 const roundHalfAway = (a) => {
   const whole = (2n * size(a.top) + a.bottom) / (2n * a.bottom);
   return a.top < 0n ? -whole : whole;
@@ -44,6 +44,15 @@ const exact = (written) => {
 };
 
 const written = (a) => (a.bottom === 1n ? `${a.top}` : `${a.top}/${a.bottom}`);
+
+// A fraction that ends, as decimal text.
+const decimal = (a) => {
+  let places = 0;
+  while ((a.top * 10n ** BigInt(places)) % a.bottom) places += 1;
+  const digits = `${size((a.top * 10n ** BigInt(places)) / a.bottom)}`.padStart(places + 1, "0");
+  const text = places ? `${digits.slice(0, -places)}.${digits.slice(-places)}` : digits;
+  return a.top < 0n ? `-${text}` : text;
+};
 
 const bits = (whole) => whole.toString(2).length;
 
@@ -64,7 +73,7 @@ const toNumber = (a) => {
 // What somebody typed as a number: { number } or { problem } in words.
 const MOST_DIGITS = 400;
 const typedNumber = (typed) => {
-  const plain = typed.trim().replace(/\u2212/g, "-").replace(/(?<=\d)[\s\u2009\u202f'_](?=\d)/g, "");
+  const plain = typed.trim().replace(/\u2212/g, "-").replace(/(\d)[\s'_](?=\d)/g, "$1");
   const joined = /^[+-]?\d{1,3}(,\d{3})+(\.\d*)?$/.test(plain) ? plain.replaceAll(",", "") : plain;
   if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i.test(joined)) {
     return { problem: "This is not a number. Write it in digits, such as 1500000 or 12.5, with a point for decimals." };

@@ -1,5 +1,5 @@
 // The policy itself: P(r), pieces and delta, exactly as docs/policy-format.md defines them.
-// A record is { measures: {name: fraction}, dimensions: {name: tagged text} }; "t11", "i11", "b1"
+// A record is { measures: Map of fractions, dimensions: Map of tagged text }; "t11", "i11", "b1"
 // and "n" (no value) differ, as 11, "11" and true do in every database.
 
 class NotCovered extends Error {
@@ -18,7 +18,7 @@ const compiledCases = (table, what, compile) => ({
 });
 
 const chosen = (table, record) => {
-  const found = table.cases.get(keyOf(table.dimensions.map((name) => record.dimensions[name])));
+  const found = table.cases.get(keyOf(table.dimensions.map((name) => record.dimensions.get(name))));
   if (found !== undefined) return found;
   if (table.fallback === null) throw new NotCovered(table.dimensions);
   return table.fallback;
@@ -40,7 +40,7 @@ const piecesOf = (split, record) => {
   const { thresholds, cap } = plainSplit(split, record);
   let [count, measure] = [1n, null];
   for (const [name, limit] of thresholds) {
-    const parts = ceiling(divide(absolute(record.measures[name]), limit));
+    const parts = ceiling(divide(absolute(record.measures.get(name)), limit));
     if (parts > count) [count, measure] = [parts, name];
   }
   return { count: cap !== null && count > cap ? cap : count, thresholds, cap, measure };
@@ -85,7 +85,7 @@ const partsOf = (form, record, power) =>
         return [{ loss, measures: thresholds.map(([name]) => name) }];
       }
       case "exact": {
-        const ratio = divide(absolute(record.measures[term.measure]), term.threshold);
+        const ratio = divide(absolute(record.measures.get(term.measure)), term.threshold);
         return [{ loss: multiply(term.amount, raise(ratio, power)), measures: [term.measure] }];
       }
       case "largest":

@@ -10,6 +10,8 @@ from perrecord.errors import PerrecordError, SourceError
 
 Answer = TypeVar("Answer")
 
+_STEP = 0.1  # seconds
+
 READ_FAILED = (
     "the source could not be read. What the engine said is withheld, because it may quote "
     "records; check that every file is whole and every column has the type that it declares."
@@ -52,7 +54,9 @@ def interruptible(action: Callable[[], Answer], interrupt: Callable[[], None]) -
     done = threading.Event()  # a join that Ctrl-C breaks off would take the thread for finished
     threading.Thread(target=work, daemon=True).start()
     try:
-        done.wait()
+        # In short steps: once Polars is imported, a signal no longer ends a wait.
+        while not done.wait(_STEP):
+            pass
     except KeyboardInterrupt:
         interrupt()
         done.wait()

@@ -36,9 +36,7 @@ class Database:
         spill_folder: str | Path | None = None,
         threads: int | None = None,
     ) -> None:
-        self._spill = _private_folder(spill_folder)
         settings: dict[str, str | bool | int | float | list[str]] = {
-            "temp_directory": self._spill,
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
         }
@@ -46,7 +44,9 @@ class Database:
             settings["memory_limit"] = _checked_memory(memory_limit)
         if threads is not None:
             settings["threads"] = str(_checked_threads(threads))
-        self._clean = weakref.finalize(self, shutil.rmtree, self._spill, ignore_errors=True)
+        folder = _private_folder(spill_folder)  # last, so that a refusal leaves none behind
+        settings["temp_directory"] = folder
+        self._clean = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self._connection = sealed(
             "DuckDB could not be started with these settings.",
             lambda: duckdb.connect(":memory:", config=settings),

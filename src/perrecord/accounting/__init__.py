@@ -1,0 +1,1 @@
+"""Budgets as policies, and the durable ledger that no release gets around."""

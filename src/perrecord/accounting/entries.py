@@ -1,0 +1,155 @@
+"""Entries of a ledger as frozen values, and their canonical lines.
+
+    Creation      the budget, once
+    Charge        a policy, before anything is computed
+    Seal          the digests of what was computed for a charge
+    Publication   where the sealed bytes were published
+
+Entries hold no time of day, only the day: what lies between a charge and its seal is how long the
+data took, and that is nobody's business.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
+
+from perrecord.accounting.chain import line
+from perrecord.errors import InputError, PerrecordError
+from perrecord.policy.policy import Policy
+
+FORMAT = "perrecord-ledger"
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Creation:
+    """The first entry: what the ledger is called and what its charges stay below."""
+
+    number: int
+    hash: str
+    day: str
+    name: str
+    budget: Policy = field(hash=False)
+    secret: str
+    """A digest of the secret, so that a changed secret is noticed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """The policy of one answer or release, written down before it is computed (T4)."""
+
+    number: int
+    hash: str
+    day: str
+    label: str
+    identity: str | None
+    policy: Policy = field(hash=False)
+    details: Mapping[str, Any] = field(hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """The digests of the bytes that were computed for a charge: those and no others go out."""
+
+    number: int
+    hash: str
+    day: str
+    charge: int
+    digests: Mapping[str, str] = field(hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """A place that the sealed bytes of a charge were published at."""
+
+    number: int
+    hash: str
+    day: str
+    charge: int
+    place: str
+
+
+Entry = Creation | Charge | Seal | Publication
+
+
+def today() -> str:
+    """Return the day in UTC, such as 2026-05-09."""
+    return datetime.now(UTC).date().isoformat()
+
+
+def creation_fields(name: str, budget: Policy, secret: str) -> dict[str, Any]:
+    """Return what the first line says."""
+    return {
+        "kind": "creation",
+        "format": FORMAT,
+        "version": VERSION,
+        "name": name,
+        "budget": document(budget),
+        "secret": secret,
+    }
+
+
+def charge_fields(
+    policy: Policy, label: str, identity: str | None, details: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what the line of a charge says, its details checked."""
+    if not isinstance(label, str) or not label:
+        raise InputError(f"the label is {label!r}; say in a few words what is charged for.")
+    if identity is not None and not (isinstance(identity, str) and identity):
+        raise InputError(f"the identity is {identity!r}; expected text, or None for none.")
+    if not isinstance(details, Mapping):
+        raise InputError(f"the details are a {type(details).__name__}; expected a dictionary.")
+    fields = {
+        "kind": "charge",
+        "label": label,
+        "identity": identity,
+        "policy": document(policy),
+        "details": dict(details),
+    }
+    line(fields)  # refuse what JSON cannot hold before anything is locked
+    return fields
+
+
+def document(policy: Policy) -> dict[str, Any]:
+    """Return a policy's document, having read it back: what cannot be reread cannot be charged."""
+    if not isinstance(policy, Policy):
+        raise InputError(
+            f"a {type(policy).__name__} stands where a policy belongs; for a plain amount write "
+            'Policy.constant("0.1").'
+        )
+    try:
+        written = json.loads(policy.to_json(indent=None))
+        same = _policy(json.dumps(written)) == policy
+    except (PerrecordError, ValueError, RecursionError) as error:
+        raise InputError(f"the policy cannot be written down and read back: {error}") from None
+    if not same:
+        raise InputError("the policy cannot be written down and read back without a change.")
+    return dict(written)
+
+
+@lru_cache(maxsize=1024)
+def _policy(written: str) -> Policy:
+    return Policy.from_json(written)
+
+
+def entry_of(fields: dict[str, Any], own_hash: str) -> Entry:
+    """Return the entry that a line holds; a line of another form raises KeyError or ValueError."""
+    common = (fields["number"], own_hash, fields["day"])
+    match fields["kind"]:
+        case "creation" if (fields["format"], fields["version"]) == (FORMAT, VERSION):
+            policy = _policy(json.dumps(fields["budget"]))
+            return Creation(*common, fields["name"], policy, fields["secret"])
+        case "charge":
+            policy = _policy(json.dumps(fields["policy"]))
+            details = MappingProxyType(fields["details"])
+            return Charge(*common, fields["label"], fields["identity"], policy, details)
+        case "seal":
+            return Seal(*common, fields["charge"], MappingProxyType(fields["digests"]))
+        case "publication":
+            return Publication(*common, fields["charge"], fields["place"])
+        case kind:
+            raise ValueError(f"an entry of the unknown kind {kind!r}")

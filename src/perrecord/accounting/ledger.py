@@ -1,0 +1,366 @@
+"""The ledger: what was charged, durably, and never more than the budget allows (T4)."""
+
+import html
+import os
+import secrets
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from perrecord.accounting import chain, checking, creation, schema
+from perrecord.accounting.entries import (
+    Charge,
+    Creation,
+    Entry,
+    Publication,
+    Seal,
+    charge_fields,
+    creation_fields,
+    today,
+)
+from perrecord.accounting.refusals import check_budget
+from perrecord.accounting.storage import reading, writing
+from perrecord.errors import InputError, InternalError, LedgerError
+from perrecord.policy.policy import Policy
+
+State = Literal["unknown", "charged", "sealed", "published"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """How far this process has checked the ledger, and what was spent up to there."""
+
+    count: int
+    last: str
+    spent: Policy
+
+
+class Ledger:
+    """A budget and the charges against it, in one file that only ever grows.
+
+    A charge is accepted only if all charges together stay below the budget for EVERY possible
+    record. Queries may then be chosen one after the other, each knowing the answers before it,
+    and the whole session is P_B-PRzCDP with P_B the budget (T4). That is the guarantee to state:
+    the running sum is none, because it depends on the answers.
+
+    >>> import tempfile
+    >>> from perrecord import Policy, Split
+    >>> from perrecord.accounting.budget import budget
+    >>> scheme = Split(employees=50)
+    >>> path = tempfile.mkdtemp() + "/ledger.db"
+    >>> ledger = Ledger.create(path, budget(1, scheme), name="establishments")
+    >>> charge = ledger.charge(Policy.split("0.9", scheme), label="employees by county")
+    >>> ledger.spent()
+    Policy(0.9·pieces² of Split(employees=50))
+    >>> ledger.charge(Policy.constant("0.2"), label="establishments by county")
+    Traceback (most recent call last):
+    perrecord.errors.BudgetExceededError: a record with employees = 0 would lose 1.1 rho in all, \
+and its budget is 1. This charge takes 0.2 of it, and 0.1 is left. Nothing was charged. Ask for \
+less rho, for fewer answers, or with a scheme that the budget declares.
+
+    Any number of threads and processes may use one ledger at once. Nothing that depends on the data
+    belongs into a label, an identity or details: they are not confidential.
+    """
+
+    def __init__(self, path: Path, entries: list[Entry], secret: bytes) -> None:
+        first = entries[0]
+        if not isinstance(first, Creation):
+            raise InternalError("A ledger was opened without its first entry.")
+        self._path = path
+        self._name = first.name
+        self._budget = first.budget
+        self._secret = secret
+        spent = _total(Policy.zero(first.budget.currency), entries)
+        # One frozen value, replaced as a whole: threads need no lock, and a fork copies it.
+        self._seen = _Seen(len(entries), entries[-1].hash, spent)
+
+    # -- opening ----------------------------------------------------------------------------
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str], budget: Policy, *, name: str = "") -> "Ledger":
+        """Make a new ledger with this budget, fixed from now on; an existing file is refused."""
+        if not isinstance(name, str):
+            raise InputError(f"the name is a {type(name).__name__}; expected text.")
+        where, secret = Path(path).absolute(), secrets.token_bytes(32)
+        fields = creation_fields(name, budget, chain.secret_digest(secret))
+        creation.create(where, _row(fields, 0, chain.START), secret)
+        return cls.open(where)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> "Ledger":
+        """Open a ledger that exists, having checked all of it."""
+        where = Path(path).absolute()
+        with reading(where) as connection:
+            return cls(where, *checking.whole(where, connection))
+
+    # -- looking ----------------------------------------------------------------------------
+
+    @property
+    def path(self) -> Path:
+        """Where the ledger is."""
+        return self._path
+
+    @property
+    def name(self) -> str:
+        """What the ledger is called."""
+        return self._name
+
+    @property
+    def budget(self) -> Policy:
+        """The policy that all charges together stay below: the guarantee of all answers (T4)."""
+        return self._budget
+
+    @property
+    def secret(self) -> bytes:
+        """32 random bytes for keyed hashes of confidential files; never exported."""
+        return self._secret
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Return every entry, the creation first."""
+        with reading(self._path) as connection:
+            return tuple(self._every(connection))
+
+    def spent(self) -> Policy:
+        """Return the sum of all charges so far; confine it to your desk, and publish the budget."""
+        with reading(self._path) as connection:
+            return self._refreshed(connection).spent
+
+    def preview(self, policy: Policy) -> None:
+        """Raise BudgetExceededError if the policy could not be charged now; charges nothing."""
+        charge_fields(policy, "preview", None, {})
+        with reading(self._path) as connection:
+            check_budget(self._refreshed(connection).spent, policy, self._budget)
+
+    def charge_of(self, identity: str) -> Charge | None:
+        """Return the charge that was made under this identity; None if there is none."""
+        with reading(self._path) as connection:
+            self._refreshed(connection)
+            return self._find_charge(connection, identity)
+
+    def seal_of(self, charge: Charge) -> Seal | None:
+        """Return the seal of a charge; None if it has none yet."""
+        with reading(self._path) as connection:
+            self._own(connection, charge)
+            return self._find_seal(connection, charge)
+
+    def state_of(self, identity: str) -> State:
+        """Return how far a release has come: unknown, charged, sealed or published."""
+        with reading(self._path) as connection:
+            self._refreshed(connection)
+            charge = self._find_charge(connection, identity)
+            if charge is None:
+                return "unknown"
+            if self._find_publications(connection, charge):
+                return "published"
+            return "sealed" if self._find_seal(connection, charge) else "charged"
+
+    def verify(self, noted: Iterable[str] = ()) -> int:
+        """Return the number of entries, having checked all of the file from the beginning.
+
+        The chain shows that entries belong together. That the whole was not rewritten, or
+        replaced by an older copy, only a hash that was kept elsewhere can show: give such hashes,
+        for example those of published charges, as `noted`.
+        """
+        with reading(self._path) as connection:
+            entries, _ = checking.whole(self._path, connection)
+            self._refreshed(connection)
+        checking.known(self._path, entries, noted)
+        return len(entries)
+
+    def export(self) -> str:
+        """Return every entry as a line of canonical JSON; the secret is not among them.
+
+        Each line holds the SHA-256 of the line before it as `previous`.
+        """
+        with reading(self._path) as connection:
+            self._every(connection)
+            return "".join(f"{row.written}\n" for row in schema.rows(connection))
+
+    # -- writing ----------------------------------------------------------------------------
+
+    def charge(
+        self,
+        policy: Policy,
+        *,
+        label: str,
+        identity: str | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> Charge:
+        """Write a charge down, durably, or raise BudgetExceededError; call it before computing.
+
+        With an identity that was charged before, the earlier charge is returned and nothing is
+        charged again: what is computed twice under one charge must be published once (see
+        `seal`). A charge is never refunded: an answer that was not looked at cannot be told from
+        one that was.
+        """
+        fields = charge_fields(policy, label, identity, {} if details is None else details)
+        with writing(self._path) as connection:
+            seen = self._refreshed(connection)
+            earlier = None if identity is None else self._find_charge(connection, identity)
+            if earlier is not None:
+                if earlier.policy != policy:
+                    raise LedgerError(
+                        f"{self._path}: {identity!r} was charged before with another policy, in "
+                        f"entry {earlier.number}: {earlier.policy}, now {policy}. A changed "
+                        "release needs an identity of its own, and its own charge."
+                    )
+                return earlier
+            check_budget(seen.spent, policy, self._budget)
+            return _only(Charge, self._append(connection, seen, fields))
+
+    def seal(self, charge: Charge, digests: Mapping[str, str]) -> Seal:
+        """Write down the digests of what was computed for a charge: once, and no others after.
+
+        The same digests again return the same seal, so that a retry can publish the sealed bytes.
+        """
+        if not isinstance(digests, Mapping) or not digests or not _all_text(digests):
+            raise InputError(
+                "the digests are not a dictionary from names to digests; give such as "
+                '{"answers.csv": "9f86d0..."}.'
+            )
+        fields = {"kind": "seal", "charge": _number(charge), "digests": dict(digests)}
+        with writing(self._path) as connection:
+            seen = self._own(connection, charge)
+            earlier = self._find_seal(connection, charge)
+            if earlier is None:
+                return _only(Seal, self._append(connection, seen, fields))
+            if dict(earlier.digests) != fields["digests"]:
+                raise LedgerError(
+                    f"{self._path}: the charge of entry {charge.number} was sealed with other "
+                    f"digests, in entry {earlier.number}. One charge pays for one result: publish "
+                    "the bytes that were sealed, or charge anew for a new computation."
+                )
+            return earlier
+
+    def publish(self, charge: Charge, *, place: str = "") -> Publication:
+        """Write down that the sealed bytes of a charge were published; refused without a seal.
+
+        Call it after the files are in place. The same place again returns the same entry.
+        """
+        if not isinstance(place, str):
+            raise InputError(f"the place is a {type(place).__name__}; expected text.")
+        fields = {"kind": "publication", "charge": _number(charge), "place": place}
+        with writing(self._path) as connection:
+            seen = self._own(connection, charge)
+            if self._find_seal(connection, charge) is None:
+                raise LedgerError(
+                    f"{self._path}: the charge of entry {charge.number} is not sealed yet; call "
+                    "ledger.seal(charge, digests) before anything is published."
+                )
+            for earlier in self._find_publications(connection, charge):
+                if earlier.place == place:
+                    return earlier
+            return _only(Publication, self._append(connection, seen, fields))
+
+    # -- inside a transaction ---------------------------------------------------------------
+
+    def _refreshed(self, connection: sqlite3.Connection) -> _Seen:
+        """Check what was appended since the last time, and return where that leads to."""
+        seen = self._seen
+        schema.check_schema(self._path, connection)
+        checking.still_there(self._path, connection, seen.count, seen.last)
+        fresh = list(checking.following(self._path, connection, seen.count, seen.last))
+        if fresh:
+            spent = _total(seen.spent, fresh)
+            seen = _Seen(seen.count + len(fresh), fresh[-1].hash, spent)
+            self._seen = seen
+        return seen
+
+    def _every(self, connection: sqlite3.Connection) -> list[Entry]:
+        self._refreshed(connection)
+        return list(checking.following(self._path, connection, 0, chain.START))
+
+    def _append(self, connection: sqlite3.Connection, seen: _Seen, fields: dict[str, Any]) -> Entry:
+        row = _row(fields, seen.count, seen.last)
+        schema.append(connection, row)
+        return checking.checked(self._path, row, seen.last)
+
+    def _own(self, connection: sqlite3.Connection, charge: Charge) -> _Seen:
+        """Refuse a charge that is not one of this ledger."""
+        seen = self._refreshed(connection)
+        row = next(iter(schema.rows(connection, _number(charge))), None)
+        if row is None or row.hash != charge.hash:
+            raise LedgerError(
+                f"{self._path}: the charge is not one of this ledger; give what ledger.charge(...) "
+                "of this ledger returned."
+            )
+        return seen
+
+    def _find_charge(self, connection: sqlite3.Connection, identity: str) -> Charge | None:
+        row = schema.with_identity(connection, identity)
+        return None if row is None else _only(Charge, checking.checked(self._path, row))
+
+    def _find_seal(self, connection: sqlite3.Connection, charge: Charge) -> Seal | None:
+        rows = schema.about(connection, charge.number, "seal")
+        return _only(Seal, checking.checked(self._path, rows[0])) if rows else None
+
+    def _find_publications(
+        self, connection: sqlite3.Connection, charge: Charge
+    ) -> list[Publication]:
+        rows = schema.about(connection, charge.number, "publication")
+        return [_only(Publication, checking.checked(self._path, row)) for row in rows]
+
+    # -- showing ----------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return f"Ledger({str(self._path)!r}, {self._seen.count} entries, budget {self._budget})"
+
+    def _repr_html_(self) -> str:
+        lines = [
+            f"Ledger {self._name}",
+            f"{self._seen.count} entries in {self._path}",
+            f"Budget: {self._budget.describe()}",
+            f"Spent: {self._seen.spent.describe()}",
+        ]
+        return f"<pre>{html.escape(chr(10).join(lines))}</pre>"
+
+
+def _row(fields: Mapping[str, Any], number: int, previous: str) -> schema.Row:
+    """Return the next row of the chain."""
+    written = chain.line({**fields, "number": number, "previous": previous, "day": today()})
+    return schema.Row(
+        number,
+        written,
+        chain.digest(written),
+        fields["kind"],
+        fields.get("charge"),
+        fields.get("identity"),
+    )
+
+
+def _total(before: Policy, entries: Iterable[Entry]) -> Policy:
+    """Return the sum of the charges; equal policies are multiplied, which is much faster."""
+    counted: dict[int, tuple[Policy, int]] = {}
+    for entry in entries:
+        if isinstance(entry, Charge):
+            # Policies read from one document are one object, so its id finds its like.
+            policy, count = counted.get(id(entry.policy), (entry.policy, 0))
+            counted[id(policy)] = (policy, count + 1)
+    sums: list[Policy] = [before]
+    for policy, count in counted.values():
+        sums.extend([policy] * count if policy.slots else [policy * count])
+    return Policy.total(sums)
+
+
+def _all_text(digests: Mapping[str, str]) -> bool:
+    return all(isinstance(part, str) and part for pair in digests.items() for part in pair)
+
+
+def _number(charge: Charge) -> int:
+    if not isinstance(charge, Charge):
+        raise InputError(
+            f"the charge is a {type(charge).__name__}; give what ledger.charge(...) returned."
+        )
+    return charge.number
+
+
+E = TypeVar("E", Charge, Seal, Publication)
+
+
+def _only(kind: type[E], entry: Entry) -> E:
+    """Return an entry of the kind that the ledger's own indices promise."""
+    if not isinstance(entry, kind):
+        raise InternalError(f"Entry {entry.number} of a ledger is no {kind.__name__}.")
+    return entry

@@ -1,0 +1,173 @@
+"""The file of a ledger: one SQLite database, opened anew for every call.
+
+A connection per call keeps threads and forked processes apart. Nothing here opens the file with
+Python's own `open`: closing any descriptor of a file drops every lock that this process holds on
+it, another thread's transaction included.
+"""
+
+import os
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from urllib.parse import quote
+
+from perrecord.accounting.schema import APPLICATION, RESTORE, VERSION
+from perrecord.errors import LedgerError
+
+WAIT_SECONDS = 60
+
+_SETTINGS = (
+    ("trusted_schema", "OFF", 0),  # a planted schema may call nothing with side effects
+    ("cell_size_check", "ON", 1),  # look at every page as it is read
+    ("foreign_keys", "ON", 1),
+    ("journal_mode", "DELETE", "delete"),
+    ("synchronous", "EXTRA", 3),  # under FULL the last commit can be lost with the power
+    ("fullfsync", "ON", 1),  # macOS: flush the disk's own cache too
+)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open the ledger for one look at it: every read sees the same state."""
+    with _opened(path) as connection:
+        connection.execute("BEGIN")
+        yield connection
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open the ledger for one transaction: all of it is written, or nothing."""
+    with _opened(path) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield connection
+        try:
+            connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            if connection.in_transaction or not _reason(error).startswith("SQLITE_IOERR"):
+                raise  # the transaction is rolled back
+            raise LedgerError(
+                f"{path}: the disk failed while the entry was made durable "
+                f"({_reason(error)}). It may or may not have been written: run `perrecord ledger "
+                "verify`, and ask again with the same identity, which is charged once."
+            ) from None
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    _look_at(path)
+    try:
+        with closing(connect(path)) as connection:
+            _check_kind(path, connection)
+            yield connection
+    except sqlite3.Error as error:
+        raise refusal(path, error) from None
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open a database that exists, with the settings that make a commit durable."""
+    if sqlite3.sqlite_version_info < (3, 37):
+        raise LedgerError(
+            f"this Python comes with SQLite {sqlite3.sqlite_version}; a ledger needs 3.37 or "
+            "newer. Use a newer Python."
+        )
+    uri = f"file:{quote(str(path))}?mode=rw"
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=WAIT_SECONDS)
+    try:
+        for name, value, expected in _SETTINGS:
+            connection.execute(f"PRAGMA {name} = {value}")
+            (found,) = connection.execute(f"PRAGMA {name}").fetchone()
+            if found != expected:
+                raise LedgerError(
+                    f"{path}: SQLite's {name} is {found!r} and cannot be set to {value}, without "
+                    "which a charge could be lost. Keep the ledger on a local disk."
+                )
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _look_at(path: Path) -> None:
+    """Refuse what is no plain file of its own, before SQLite touches it."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        raise LedgerError(
+            f"{path}: there is no ledger. If there was one, restore it from your backup; a new one "
+            "would forget what was spent. To start the first: Ledger.create(path, budget(...))."
+        ) from None
+    except OSError as error:
+        raise LedgerError(
+            f"{path}: the ledger cannot be reached ({error.strerror}); check the folder."
+        ) from None
+    if stat.S_ISLNK(found.st_mode):
+        raise LedgerError(f"{path}: is a symbolic link; give the path of the ledger itself.")
+    if not stat.S_ISREG(found.st_mode):
+        raise LedgerError(f"{path}: is no file; give the path of a ledger, such as ledger.db.")
+    if found.st_nlink > 1 and _links_left(path, found) > 1:
+        raise LedgerError(
+            f"{path}: the file has a second name (a hard link), under which SQLite would not see "
+            "what is being written. Delete the other name; make backups as copies."
+        )
+
+
+def _links_left(path: Path, found: os.stat_result) -> int:
+    """Remove the name under which a ledger was created, if a crash left it behind."""
+    with suppress(OSError), os.scandir(path.parent) as names:
+        for other in names:
+            if other.name.startswith(name_while_creating(path)) and other.inode() == found.st_ino:
+                os.unlink(other.path)
+    return path.lstat().st_nlink
+
+
+def name_while_creating(path: Path) -> str:
+    """Return how the name begins under which a ledger is written before it is there."""
+    return f".{path.name}.creating-"
+
+
+def _check_kind(path: Path, connection: sqlite3.Connection) -> None:
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if application != APPLICATION:
+        raise LedgerError(
+            f"{path}: is no ledger of perrecord. If it was one, it is damaged: {RESTORE}"
+        )
+    if version != VERSION:
+        raise LedgerError(
+            f"{path}: is a ledger of version {version}; this perrecord reads version {VERSION}. "
+            "A newer perrecord may read it: pip install --upgrade perrecord."
+        )
+
+
+def refusal(path: Path, error: sqlite3.Error) -> LedgerError:
+    """Return what an error of SQLite means to whoever keeps the ledger."""
+    name = getattr(error, "sqlite_errorname", None) or ""
+    match name.removeprefix("SQLITE_").split("_")[0]:
+        case "NOTADB":
+            fault = f"is no ledger, or its beginning is damaged: {RESTORE}"
+        case "FULL":
+            fault = "the disk is full. Nothing was written; make room and try again."
+        case "BUSY" | "LOCKED":
+            fault = (
+                f"another process has held the ledger for {WAIT_SECONDS} seconds. Nothing was "
+                "written; find out what it is doing and try again."
+            )
+        case "READONLY" | "CANTOPEN" | "PERM" | "AUTH":
+            fault = (
+                f"cannot be opened or written here ({_reason(error)}). Nothing was written; the "
+                "user who runs this needs to read and write both the file and its folder."
+            )
+        case "IOERR":
+            fault = (
+                f"the disk failed, or has no room left ({_reason(error)}). Nothing was "
+                "written; look at the disk and try again."
+            )
+        case _:
+            fault = f"is damaged ({_reason(error)}): {RESTORE}"
+    return LedgerError(f"{path}: {fault}")
+
+
+def _reason(error: sqlite3.Error) -> str:
+    return getattr(error, "sqlite_errorname", None) or str(error)

@@ -1,0 +1,206 @@
+"""The policy page: one HTML file in which anybody can read what a record would lose.
+
+The page is complete in itself. Its content security policy lets it load nothing and run only the
+script and the style whose hashes it states; names and values reach it as data, never as markup.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from perrecord.exact import text
+from perrecord.policy.terms import Currency
+from perrecord.release.document import PublishedPolicy
+from perrecord.release.reads import reads
+
+_SCRIPTS = ("exact.js", "figures.js", "policy.js", "meaning.js", "chart.js", "fields.js", "page.js")
+_DEEPEST = 9
+
+Json = dict[str, Any]
+
+
+def policy_page(published: PublishedPolicy) -> str:
+    """Return the page of a published policy as one self-contained HTML file.
+
+    >>> from fractions import Fraction
+    >>> from perrecord import Policy, Split
+    >>> from perrecord.release.document import Charge, Field
+    >>> policy = Policy.split("0.1", Split(employees=50))
+    >>> employees = Field("employees", "measure", resolution=Fraction(1))
+    >>> answer = Charge("employment", "Employment by county", policy)
+    >>> page = policy_page(PublishedPolicy("Employment", "firms", (employees,), (answer,), policy))
+    >>> "default-src 'none'" in page
+    True
+    """
+    script = "'use strict';(() => {\n" + "\n".join(map(_asset, _SCRIPTS)) + "})();"
+    style = _asset("page.css")
+    read = _fields_read(published)
+    environment = Environment(
+        loader=PackageLoader("perrecord.release", "assets"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("page.html.jinja").render(
+        title=_encodable(published.title),
+        table=_encodable(published.table),
+        notes=[_encodable(note) for note in published.notes],
+        words=list(_words(published)),
+        unread=[
+            _encodable(field.label or field.name)
+            for field in published.fields
+            if field.name not in read
+        ],
+        is_rho=published.total.currency is Currency.RHO,
+        security=(
+            f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
+            "base-uri 'none'; form-action 'none'"
+        ),
+        style=Markup(style),  # noqa: S704 - our own file
+        script=Markup(script),  # noqa: S704 - our own files
+        data=Markup(_embedded(_data(published, read))),  # noqa: S704 - escaped there
+    )
+
+
+def _asset(name: str) -> str:
+    return files("perrecord.release").joinpath("assets", name).read_text("utf-8")
+
+
+def _hash(source: str) -> str:
+    digest = hashlib.sha256(source.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _embedded(data: Json) -> str:
+    """Return JSON in plain ASCII that no HTML parser takes for markup."""
+    written = json.dumps(data, separators=(",", ":"))
+    return written.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _encodable(shown: str) -> str:
+    """Return text that UTF-8 can hold: a lone half of a surrogate pair becomes U+FFFD."""
+    return shown.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _words(published: PublishedPolicy) -> Iterator[tuple[int, str]]:
+    """Yield the lines of the policy in plain English, each with its depth."""
+    for line in _encodable(published.total.describe()).splitlines():
+        inner = line.lstrip(" ")
+        yield min((len(line) - len(inner)) // 2, _DEEPEST), inner
+
+
+def _fields_read(published: PublishedPolicy) -> frozenset[str]:
+    forms = [policy.form for policy in published.policies()]
+    return frozenset(name for form in forms for name, _ in reads(form))
+
+
+# -- what the script reads -------------------------------------------------------------------
+
+
+def _data(published: PublishedPolicy, read: frozenset[str]) -> Json:
+    """Return the document as the script has it.
+
+    Schemes are shared between the policies, and dimension values are tagged text: JavaScript would
+    read 9007199254740993 as a float and lose its last digit.
+    """
+    document = json.loads(published.to_json(indent=None))
+    splits: dict[str, int] = {}
+    charges = [
+        {"name": each["name"], "title": each["title"], "form": _form(each["policy"], splits)}
+        for each in document["charges"]
+    ]
+    total = _form(document["total"], splits)
+    shown = len(splits)  # the budget's own schemes, which come after, cut no record
+    budget = document["budget"] and _form(document["budget"], splits)
+    schemes = [json.loads(scheme) for scheme in splits]
+    scales: dict[str, Fraction] = {}
+    _collect([schemes, charges, total, budget], scales)
+    return {
+        "currency": document["total"]["currency"],
+        "fields": [_field(field, scales) for field in document["fields"] if field["name"] in read],
+        "splits": schemes,
+        "shown_splits": list(range(shown)),
+        "charges": charges,
+        "total": total,
+        "budget": budget,
+        "curves": document["curves"],
+        "least": text(published.total.minimum()),
+    }
+
+
+def _form(policy: Json, splits: dict[str, int]) -> Json:
+    """Return the form of a policy document, its schemes moved to the page's common list."""
+    places = [
+        splits.setdefault(json.dumps(_tagged(scheme)), len(splits)) for scheme in policy["splits"]
+    ]
+    form = {"terms": policy["terms"], "slots": policy["slots"]}
+    return dict(_tagged(_moved(form, places)))
+
+
+def _moved(value: Any, places: list[int]) -> Any:
+    """Return the value with every position of a scheme replaced."""
+    match value:
+        case {"split": int(place), **rest}:
+            return {**rest, "split": places[place]}
+        case dict():
+            return {key: _moved(each, places) for key, each in value.items()}
+        case list():
+            return [_moved(each, places) for each in value]
+        case _:
+            return value
+
+
+def _tagged(value: Any) -> Any:
+    """Return the value with every case's key as tagged text."""
+    match value:
+        case {"when": list(key), **rest}:
+            return {"when": [_tag(part) for part in key], **_tagged(rest)}
+        case dict():
+            return {key: _tagged(each) for key, each in value.items()}
+        case list():
+            return [_tagged(each) for each in value]
+        case _:
+            return value
+
+
+def _tag(value: str | bool | int | None) -> str:
+    match value:
+        case None:
+            return "n"
+        case bool():
+            return f"b{value:d}"
+        case int():
+            return f"i{value}"
+        case _:
+            return f"t{value}"
+
+
+def _field(field: Json, scales: dict[str, Fraction]) -> Json:
+    if field["kind"] == "measure":
+        return {**field, "scale": text(scales[field["name"]])}
+    values = field["values"] or ([True, False] if field["kind"] == "truth" else [])
+    return {**field, "values": [_tag(value) for value in values]}
+
+
+def _collect(value: Any, scales: dict[str, Fraction]) -> None:
+    """Find the least threshold of each measure, for the example and the scale of the curve."""
+    match value:
+        case {"thresholds": dict(given)}:
+            for name, limit in given.items():
+                scales[name] = min(scales.get(name, Fraction(limit)), Fraction(limit))
+        case {"measure": str(name), "threshold": str(limit)}:
+            scales[name] = min(scales.get(name, Fraction(limit)), Fraction(limit))
+        case dict():
+            for each in value.values():
+                _collect(each, scales)
+        case list():
+            for each in value:
+                _collect(each, scales)

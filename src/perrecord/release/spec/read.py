@@ -1,0 +1,245 @@
+"""YAML text -> plain values with their lines. No tag is obeyed, no object is made.
+
+The parser's events are read directly, with YAML 1.2's meaning of plain scalars: `no` and `on` are
+text. A number with a point or an exponent stays the text it was written as, because `0.1` is a
+tenth only there.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path as File
+from typing import Any, NoReturn
+
+import yaml
+from yaml.events import (
+    AliasEvent,
+    CollectionStartEvent,
+    DocumentStartEvent,
+    Event,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+)
+
+from perrecord.errors import SpecError
+from perrecord.release.spec.problems import Document, Path, Problems
+
+_MOST_BYTES = 1_000_000
+_DEEPEST = 30
+_MOST_DIGITS = 1000
+
+_CONSTANTS: dict[str, bool | None] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_WHOLE = re.compile(r"[-+]?[0-9]+")
+_NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_OTHER_BASE = re.compile(r"[-+]?0[0-9]+(\.[0-9]*)?|0x[0-9a-fA-F]+|0o[0-7]+")
+
+
+class Number(str):
+    """A number with a point or an exponent, as it was written."""
+
+    __slots__ = ()
+
+
+def read_document(path: File, name: str) -> Document:
+    """Return the values of a YAML file; `name` is what messages call it."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(_MOST_BYTES + 1)
+    except OSError:
+        raise SpecError(
+            f"{name}: there is no such file, or it may not be read; give the path of a release "
+            "spec, such as release.yaml."
+        ) from None
+    if len(raw) > _MOST_BYTES:
+        raise SpecError(
+            f"{name}: longer than {_MOST_BYTES:,} bytes; put long lists into files: "
+            "keys: {counties: {file: counties.csv}}."
+        )
+    return parse_document(_decoded(raw, name), name)
+
+
+def parse_document(text: str, name: str) -> Document:
+    """Return the values of a YAML text, each with its line.
+
+    >>> parse_document("budget: {rho: 0.10}", "release.yaml").value
+    {'budget': {'rho': '0.10'}}
+    """
+    try:
+        return _Reader(text, name).document()
+    except yaml.MarkedYAMLError as error:
+        line, message = _explained(error)
+        raise SpecError(f"{name}:{line}: {message}") from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise SpecError(
+            f"{name}:{line}: the character {error.character:#x} is not allowed in YAML; remove it."
+        ) from None
+
+
+def _decoded(raw: bytes, name: str) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise SpecError(f"{name}:{line}: the text is not UTF-8; save it as UTF-8.") from None
+
+
+class _Reader:
+    """One pass over the parser's events."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self.name = name
+        self.events: Iterator[Event] = iter(yaml.parse(text, Loader=yaml.BaseLoader))
+        self.lines: dict[Path, int] = {(): 1}
+        self.blocks: dict[Path, int] = {}
+        self.twice: list[tuple[Path, int]] = []
+
+    def document(self) -> Document:
+        next(self.events)
+        first = next(self.events)
+        if isinstance(first, StreamEndEvent):
+            return Document(self.name, None, self.lines, self.blocks)
+        value = self.value(next(self.events), ())
+        next(self.events)
+        second = next(self.events)
+        if isinstance(second, DocumentStartEvent):
+            self.refuse(second, "a second document begins here (---); expected one.")
+        document = Document(self.name, value, self.lines, self.blocks)
+        self.check_keys(document)
+        return document
+
+    def check_keys(self, document: Document) -> None:
+        """Refuse keys that are given twice: which of the two holds would be anybody's guess."""
+        problems = Problems(document)
+        for path, line in self.twice:
+            problems.add(
+                path[:-1],
+                f"the key {path[-1]!r} is given twice, again in line {line}; give it once.",
+            )
+        problems.check()
+
+    def value(self, event: Event, path: Path) -> Any:
+        if isinstance(event, AliasEvent) or getattr(event, "anchor", None) is not None:
+            self.refuse(
+                event,
+                "anchors and aliases (& and *) are not read; give splits and keys names and refer "
+                "to them, and put text that begins with & or * in quotes.",
+            )
+        if isinstance(event, ScalarEvent | CollectionStartEvent) and event.tag is not None:
+            self.refuse(
+                event,
+                f"the tag {_tag(event.tag)} is not read; leave it out, and put text that begins "
+                "with ! in quotes.",
+            )
+        if len(path) > _DEEPEST:
+            self.refuse(event, f"more than {_DEEPEST} levels of nesting; expected far fewer.")
+        if isinstance(event, MappingStartEvent):
+            return self.mapping(path)
+        if isinstance(event, SequenceStartEvent):
+            return self.sequence(path)
+        assert isinstance(event, ScalarEvent)  # noqa: S101 - no other event opens a value
+        if event.style in ("|", ">"):
+            self.blocks[path] = _line(event)
+        return event.value if event.style else self.plain(event)
+
+    def mapping(self, path: Path) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        while not isinstance(event := next(self.events), MappingEndEvent):
+            key = self.key(event)
+            if key in found:
+                self.twice.append(((*path, key), _line(event)))
+            else:
+                self.lines[(*path, key)] = _line(event)
+            found[key] = self.value(next(self.events), (*path, key))
+        return found
+
+    def key(self, event: Event) -> str:
+        if not isinstance(event, ScalarEvent) or not (event.value or event.style):
+            self.refuse(event, "a key is no text; expected key: value.")
+        if event.tag is not None or event.anchor is not None:
+            self.value(event, ())
+        return str(event.value)
+
+    def sequence(self, path: Path) -> list[Any]:
+        found: list[Any] = []
+        while not isinstance(event := next(self.events), SequenceEndEvent):
+            here = (*path, len(found))
+            self.lines[here] = _line(event)
+            found.append(self.value(event, here))
+        return found
+
+    def plain(self, event: ScalarEvent) -> Any:
+        """Return what a scalar without quotes means."""
+        text = event.value
+        if text in _CONSTANTS:
+            return _CONSTANTS[text]
+        if not _NUMBER.fullmatch(text) and not _OTHER_BASE.fullmatch(text):
+            return text
+        if _OTHER_BASE.fullmatch(text):
+            self.refuse(
+                event,
+                f"{text} may be a code or a number; put a code in quotes, '{text}', and write a "
+                "number without zeros before it.",
+            )
+        if len(text) > _MOST_DIGITS:
+            self.refuse(event, f"a number of more than {_MOST_DIGITS} digits; expected fewer.")
+        return int(text) if _WHOLE.fullmatch(text) else Number(text)
+
+    def refuse(self, event: Event, message: str) -> NoReturn:
+        raise SpecError(f"{self.name}:{_line(event)}: {message}")
+
+
+def _line(event: Event) -> int:
+    return int(event.start_mark.line) + 1
+
+
+def _tag(tag: str) -> str:
+    return tag.replace("tag:yaml.org,2002:", "!!")
+
+
+_EXPLAINED = (
+    (r"found character '\\t'", "a tab; indent with spaces."),
+    (
+        r"found character '(.)' that cannot start",
+        r"text cannot begin with \1; put it in quotes.",
+    ),
+    (
+        r"mapping values are not allowed",
+        "a ':' does not belong here; indent as the lines around, and put text that holds ': ' in "
+        "quotes.",
+    ),
+    (r"could not find expected ':'", "a ':' is missing after a key."),
+    (
+        r"expected <block end>, but found '?(.*?)'?$",
+        "this does not continue what stands before it; indent as the lines around.",
+    ),
+    (r"expected ',' or '(.)'", r"a ',' or the closing '\1' is missing before this."),
+    (r"found undefined tag handle", "a word that begins with ! is a tag; put text in quotes."),
+    (
+        r"expected alphabetic or numeric character",
+        "* and & begin an alias or anchor, which are not read; put text in quotes.",
+    ),
+)
+
+
+def _explained(error: yaml.MarkedYAMLError) -> tuple[int, str]:
+    """Return the line of a syntax error, and what to do about it."""
+    problem = error.problem or "this is no YAML"
+    mark = error.problem_mark or error.context_mark
+    context = error.context or ""
+    if "quoted scalar" in context and error.context_mark is not None:
+        mark, message = error.context_mark, "the quote that is opened here is never closed."
+        if "end of stream" not in problem:
+            message = f"the quoted text that begins here has {problem.removeprefix('found ')}."
+        return mark.line + 1, message
+    for pattern, message in _EXPLAINED:
+        if match := re.search(pattern, problem):
+            return (mark.line + 1 if mark else 1), match.expand(message)
+    return (mark.line + 1 if mark else 1), f"this is no YAML: {problem}."

@@ -1,0 +1,183 @@
+"""Chromium driven over the pipe of its DevTools protocol: no port, no package, nothing to race."""
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import tempfile
+import time
+from pathlib import Path
+from select import select
+
+ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",  # CI runs as root
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-extensions",
+    "--no-first-run",
+    "--lang=en",
+    "--remote-debugging-pipe",
+]
+PATIENCE = 30
+
+
+class Chromium:
+    """One headless browser."""
+
+    def __init__(self):
+        self.profile = tempfile.mkdtemp(prefix="perrecord-chromium-")
+        theirs_in, ours_out = os.pipe()
+        ours_in, theirs_out = os.pipe()
+        # Chromium reads from 3 and writes to 4; ours must not lie there when they are moved.
+        high = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in (theirs_in, theirs_out)]
+        quiet = os.open(os.devnull, os.O_RDWR)
+        moved = [(quiet, 1), (quiet, 2), (high[0], 3), (high[1], 4)]
+        self.process = os.posix_spawn(
+            shutil.which("chromium"),
+            ["chromium", *ARGUMENTS, f"--user-data-dir={self.profile}", "about:blank"],
+            os.environ,
+            file_actions=[(os.POSIX_SPAWN_DUP2, source, target) for source, target in moved],
+            setpgroup=0,
+        )
+        for end in (theirs_in, theirs_out, *high, quiet):
+            os.close(end)
+        self.read_end, self.write_end = ours_in, ours_out
+        self.buffer, self.number = b"", 0
+        self.events = []
+
+    def send(self, method, session=None, **parameters):
+        """Return the result of one command; events that arrive meanwhile are kept."""
+        self.number += 1
+        message = {"id": self.number, "method": method, "params": parameters}
+        if session:
+            message["sessionId"] = session
+        os.write(self.write_end, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._next()
+            if answer.get("id") == self.number:
+                assert "error" not in answer, f"{method}: {answer['error']}"
+                return answer["result"]
+            if "method" in answer:
+                self.events.append(answer)
+
+    def wait_for(self, method, session):
+        """Return the next event of this name."""
+        while True:
+            for event in self.events:
+                if event["method"] == method and event.get("sessionId") == session:
+                    self.events.remove(event)
+                    return event["params"]
+            self.events.append(self._next())
+
+    def _next(self):
+        deadline = time.monotonic() + PATIENCE
+        while b"\0" not in self.buffer:
+            ready, _, _ = select([self.read_end], [], [], max(0, deadline - time.monotonic()))
+            assert ready, f"Chromium was silent for {PATIENCE} seconds"
+            read = os.read(self.read_end, 1 << 20)
+            assert read, "Chromium ended"
+            self.buffer += read
+        message, _, self.buffer = self.buffer.partition(b"\0")
+        return json.loads(message)
+
+    def close(self):
+        """End the browser and remove its profile."""
+        os.killpg(self.process, signal.SIGKILL)
+        os.waitpid(self.process, 0)
+        os.close(self.read_end)
+        os.close(self.write_end)
+        shutil.rmtree(self.profile, ignore_errors=True)
+
+    def open(self, path: Path, **how):
+        """Return a new tab that has loaded the file."""
+        return Tab(self, path, **how)
+
+
+KEYS = {
+    "Tab": (9, ""),
+    "Enter": (13, "\r"),
+    "Home": (36, ""),
+    "End": (35, ""),
+    "ArrowDown": (40, ""),
+    "ArrowUp": (38, ""),
+    " ": (32, " "),
+}
+
+
+class Tab:
+    """One page, with what it asked of the network, said on the console and opened as dialogs."""
+
+    def __init__(self, browser, path, width=1200, height=900, script=True, media=""):
+        self.browser = browser
+        context = browser.send("Target.createBrowserContext")["browserContextId"]
+        made = browser.send("Target.createTarget", url="about:blank", browserContextId=context)
+        self.target = made["targetId"]
+        attached = browser.send("Target.attachToTarget", targetId=self.target, flatten=True)
+        self.session = attached["sessionId"]
+        for domain in ("Page", "Network", "Runtime", "Log"):
+            self.send(f"{domain}.enable")
+        self.send(
+            "Emulation.setDeviceMetricsOverride",
+            width=width, height=height, deviceScaleFactor=1, mobile=width < 500,
+        )  # fmt: skip
+        self.send("Emulation.setFocusEmulationEnabled", enabled=True)
+        self.send("Emulation.setScriptExecutionDisabled", value=not script)
+        self.send("Emulation.setEmulatedMedia", media=media)
+        self.send("Page.navigate", url=path.as_uri())
+        browser.wait_for("Page.loadEventFired", self.session)
+
+    def send(self, method, **parameters):
+        """Return the result of a command in this tab."""
+        return self.browser.send(method, self.session, **parameters)
+
+    def events(self, method):
+        """Return the events of one name that have arrived by now."""
+        self.evaluate("0")
+        return [
+            event["params"]
+            for event in self.browser.events
+            if event["method"] == method and event.get("sessionId") == self.session
+        ]
+
+    def evaluate(self, expression):
+        """Return the value of an expression in the page."""
+        given = self.send(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
+        assert "exceptionDetails" not in given, given["exceptionDetails"]
+        return given["result"].get("value")
+
+    def settle(self):
+        """Wait until what was scheduled for the next frames is done."""
+        self.evaluate(
+            "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+            ".then(() => 0)"
+        )
+
+    def press(self, key, times=1):
+        """Press and release a key."""
+        code, text = KEYS[key]
+        for _ in range(times):
+            same = {"key": key, "code": key, "windowsVirtualKeyCode": code}
+            self.send("Input.dispatchKeyEvent", type="keyDown", text=text, **same)
+            self.send("Input.dispatchKeyEvent", type="keyUp", **same)
+
+    def write(self, text):
+        """Type text where the focus is, over what is selected."""
+        self.send("Input.insertText", text=text)
+
+    def picture(self, path, whole=True):
+        """Write a screenshot."""
+        import base64
+
+        shot = self.send("Page.captureScreenshot", captureBeyondViewport=whole)
+        path.write_bytes(base64.b64decode(shot["data"]))
+
+    def close(self):
+        """Close the tab."""
+        self.browser.send("Target.closeTarget", targetId=self.target)
+        kept = [each for each in self.browser.events if each.get("sessionId") != self.session]
+        self.browser.events[:] = kept

@@ -1,0 +1,143 @@
+"""The published policies that the page is tested on: plain, piecewise, with keys, pure epsilon."""
+
+from fractions import Fraction
+
+from perrecord import Policy, Split
+from perrecord.release.document import Charge, Field, PublishedPolicy
+from perrecord.synth.industries import industry_codes
+
+INDUSTRIES = tuple(sorted({code[:3] for code in industry_codes()}))
+REGIONS = ("North", "East", "South", "West")
+
+
+def employees(resolution=1, **more):
+    """Return the field of a count of people."""
+    return Field(
+        "employees", "measure", "Employees", "people", resolution=Fraction(resolution), **more
+    )
+
+
+def payroll(resolution=1000, **more):
+    """Return the field of a sum of money."""
+    return Field(
+        "payroll", "measure", "Annual payroll", "dollars", resolution=Fraction(resolution), **more
+    )
+
+
+def published(title, fields, charges, **more):
+    """Return a release whose total is the sum of its charges."""
+    every = tuple(Charge(name, name.capitalize(), policy) for name, policy in charges.items())
+    total = Policy.total(charges.values())
+    return PublishedPolicy(title, "establishments", fields, every, total, **more)
+
+
+def plain():
+    """Return constants, two schemes, one of them capped, and exact terms on odd thresholds."""
+    scheme = Split(employees=50, payroll="5000000")
+    return published(
+        "Establishments, employment and payroll by county",
+        (employees("0.1"), payroll(), Field("county", "text", "County")),
+        {
+            "number of establishments": Policy.constant("0.1"),
+            "employment": Policy.split("0.1", scheme),
+            "payroll": Policy.exact("1/7", measure="payroll", threshold="1234567.5"),
+            "sample of records": Policy.split("0.01", Split(employees="0.3").capped(1000)),
+        },
+        budget=Policy.constant("0.1")
+        + Policy.split(1, scheme)
+        + Policy.exact("1/7", measure="payroll", threshold="1234567.5")
+        + Policy.split("0.01", Split(employees="0.3").capped(1000)),
+        notes=("Counts are exact to a tenth of a person.", "Thresholds were set in March."),
+    )
+
+
+def piecewise():
+    """Return thresholds by industry and region, nested cases and the largest of several."""
+    by_industry = {
+        code: Split(employees=10 + index, payroll=100_000 * (1 + index % 7))
+        for index, code in enumerate(INDUSTRIES)
+    }
+    nested = Split.by(
+        "public",
+        {True: Split(employees=500)},
+        Split.by("industry", by_industry, Split(employees=25, payroll=250_000)),
+    )
+    rates = {
+        (code, size): Policy.split(Fraction(1, 3 + index), nested)
+        + Policy.constant(Fraction(size, 100))
+        for index, code in enumerate(INDUSTRIES[:40])
+        for size in (1, 2**53 + 1)
+    }
+    return published(
+        "Employment by industry and class",
+        (
+            Field("industry", "text", "Industry", values=INDUSTRIES),
+            Field("class", "integer", "Class", values=(1, 2, 3, 2**53, 2**53 + 1)),
+            Field("public", "truth", "Publicly owned"),
+            employees(largest=10**17, outside="cut"),
+            payroll(),
+        ),
+        {
+            "employment": Policy.split("0.25", nested),
+            "by class": Policy.by(("industry", "class"), rates, Policy.constant("0.02")),
+            "payroll or employment": Policy.largest(
+                Policy.split("0.1", Split(employees=40)),
+                Policy.exact("0.3", measure="payroll", threshold=333_333) + Policy.constant("0.05"),
+                Policy.by("public", {True: Policy.constant(2)}, Policy.constant("0.5")),
+            ),
+        },
+    )
+
+
+def selecting():
+    """Return key selections: one for all, and one in some regions alone."""
+    scheme = Split(employees=50)
+    local = Policy.selection("0.05", ["industry"], split=scheme, threshold=30)
+    return published(
+        "Employment in the industries of each region",
+        (
+            Field("region", "text", "Region", values=REGIONS),
+            employees(),
+            Field("industry", "text", "Industry", values=INDUSTRIES),
+        ),
+        {
+            "industries that occur": Policy.selection(
+                "0.1", ["industry", "region"], split=scheme, delta="1e-6"
+            ),
+            "local industries": Policy.by(
+                "region",
+                {"North": local, "East": local + Policy.slot("0.5", ["industry"], threshold=9)},
+                Policy.zero(),
+            ),
+            "employment": Policy.exact("0.2", measure="employees", threshold=50),
+        },
+        notes=("Industries are shown where enough pieces are found.",),
+    )
+
+
+def pure_epsilon():
+    """Return a release in pure epsilon."""
+    return published(
+        "Cattle by county",
+        (
+            Field("cattle", "measure", "Cattle", "head", resolution=Fraction(1, 4)),
+            Field("organic", "truth", "Organic farm"),
+        ),
+        {
+            "farms": Policy.constant(epsilon="0.1"),
+            "cattle": Policy.exact(epsilon="0.5", measure="cattle", threshold=250),
+            "organic farms": Policy.by(
+                "organic",
+                {True: Policy.split(epsilon="0.2", split=Split(cattle=75))},
+                Policy.constant(epsilon=0),
+            ),
+        },
+    )
+
+
+EVERY = {
+    "plain": plain,
+    "piecewise": piecewise,
+    "selecting": selecting,
+    "pure epsilon": pure_epsilon,
+}
