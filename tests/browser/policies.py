@@ -41,12 +41,12 @@ def plain():
             "number of establishments": Policy.constant("0.1"),
             "employment": Policy.split("0.1", scheme),
             "payroll": Policy.exact("1/7", measure="payroll", threshold="1234567.5"),
-            "sample of records": Policy.split("0.01", Split(employees="0.3").capped(1000)),
+            "sample of records": Policy.split("0.01", Split(employees="16.7").capped(1000)),
         },
         budget=Policy.constant("0.1")
         + Policy.split(1, scheme)
         + Policy.exact("1/7", measure="payroll", threshold="1234567.5")
-        + Policy.split("0.01", Split(employees="0.3").capped(1000)),
+        + Policy.split("0.01", Split(employees="16.7").capped(1000)),
         notes=("Counts are exact to a tenth of a person.", "Thresholds were set in March."),
     )
 

@@ -1,11 +1,13 @@
 """Counts, totals and averages: their noise, errors, intervals, columns and what they cost."""
 
+import csv
 from decimal import Decimal
 from fractions import Fraction
 
 import mpmath
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +26,7 @@ from perrecord.mechanisms.additive import NoisePlan, estimate, noise_plan
 from perrecord.mechanisms.numbers import added, common_step, to_arrow
 from perrecord.mechanisms.released import Estimate, Ratio
 from perrecord.mechanisms.run import answer
+from perrecord.mechanisms.write import write_csv
 from perrecord.policy.terms import Currency
 from perrecord.queries.methods import Clamping, Counting, Splitting, Spreads
 from perrecord.queries.plan import plan
@@ -113,7 +116,7 @@ def test_errors_are_in_units_of_the_measure():
     source = pa.table({"x": [1.25, 2.5]})
     with table(source, measures={"x": "0.01"}) as opened:
         (found,) = answer(opened, Query().sum("x", clamp=(0, 10), rho="0.5"))
-    (row,) = found.errors("0.9").to_pylist()
+    (row,) = found.with_errors("0.9").to_pylist()
     assert row["sum_x_se"] == pytest.approx(10, rel=1e-6)  # sigma = D / sqrt(2 rho)
     reach = DiscreteGaussian(10**6).half_width("0.9") * Decimal("0.01")
     assert row["sum_x_high"] - row["sum_x"] == row["sum_x"] - row["sum_x_low"] == reach
@@ -450,10 +453,10 @@ def test_columns_have_the_values_and_types_of_their_answers(found):
 
 def test_errors_stand_beside_every_answer_that_has_some(found):
     """A standard error and an interval for each; a quantile has none."""
-    table_of_errors = found.errors("0.9")
+    table_of_errors = found.with_errors("0.9")
     names = ["count", "sum_x", "sum_y", "avg_x"]
     wanted = [f"{name}{end}" for name in names for end in ("", "_se", "_low", "_high")]
-    assert table_of_errors.column_names == ["k", *wanted]
+    assert table_of_errors.column_names == ["k", *wanted, "median_x"]
     for row in table_of_errors.to_pylist():
         for name in names:
             assert row[f"{name}_low"] <= row[name] <= row[f"{name}_high"]
@@ -488,7 +491,7 @@ def test_an_empty_key_set_gives_columns_without_rows():
         (found,) = answer(opened, query)
     assert found.table.to_pylist() == []
     assert found.table.column_names == ["industry", "count", "sum_x", "avg_x"]
-    assert found.errors().num_rows == 0
+    assert found.with_errors().num_rows == 0
     assert list(found.column("sum_x").standard_errors()) == []
 
 
@@ -507,3 +510,27 @@ def test_methods_ask_for_the_noise_of_the_theory():
         (law,), _ = noise.laws(keys_of(1))
         assert law.sigma_squared == Fraction(most) ** 2 / (2 * rho)
         assert law != DiscreteGaussian(Fraction(12) ** 2 / (2 * rho))  # the twin
+
+
+def test_answers_go_to_frames_and_files(found, tmp_path):
+    """Everything beside its errors; the same bytes every time."""
+    wanted = found.with_errors().to_pylist()
+    assert found.to_polars().to_dicts() == wanted
+    assert list(found.to_pandas()["count"]) == [row["count"] for row in wanted]
+    for name in ("one", "two"):
+        found.write_parquet(tmp_path / f"{name}.parquet")
+    assert pq.read_table(tmp_path / "one.parquet").to_pylist() == wanted
+    assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
+    found.write_csv(tmp_path / "one.csv")
+    assert (tmp_path / "one.csv").read_text().startswith('"k","count","count_se"')
+
+
+def test_text_that_looks_like_a_formula_is_made_inert(tmp_path):
+    """In keys and in names; numbers stay numbers."""
+    hostile = ["=1+1", "+1", "-1", "@x", "\tx", "plain", None]
+    write_csv(pa.table({"k": hostile, "=n": range(-3, 4)}), tmp_path / "t.csv")
+    with (tmp_path / "t.csv").open(newline="") as file:
+        read = list(csv.reader(file))
+    assert read[0] == ["k", "'=n"]
+    assert [row[0] for row in read[1:]] == ["'=1+1", "'+1", "'-1", "'@x", "'\tx", "plain", ""]
+    assert read[1][1] == "-3"

@@ -10,14 +10,15 @@ data took, and that is nobody's business.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from perrecord.accounting.chain import line
+from perrecord.accounting.chain import digest, line
+from perrecord.accounting.schema import Row
 from perrecord.errors import InputError, PerrecordError
 from perrecord.policy.policy import Policy
 
@@ -153,3 +154,30 @@ def entry_of(fields: dict[str, Any], own_hash: str) -> Entry:
             return Publication(*common, fields["charge"], fields["place"])
         case kind:
             raise ValueError(f"an entry of the unknown kind {kind!r}")
+
+
+def next_row(fields: Mapping[str, Any], number: int, previous: str) -> Row:
+    """Return the next row of the chain."""
+    written = line({**fields, "number": number, "previous": previous, "day": today()})
+    return Row(
+        number,
+        written,
+        digest(written),
+        fields["kind"],
+        fields.get("charge"),
+        fields.get("identity"),
+    )
+
+
+def total_of(before: Policy, entries: Iterable[Entry]) -> Policy:
+    """Return the sum of the charges; equal policies are multiplied, which is much faster."""
+    counted: dict[int, tuple[Policy, int]] = {}
+    for entry in entries:
+        if isinstance(entry, Charge):
+            # Policies read from one document are one object, so its id finds its like.
+            policy, count = counted.get(id(entry.policy), (entry.policy, 0))
+            counted[id(policy)] = (policy, count + 1)
+    sums: list[Policy] = [before]
+    for policy, count in counted.values():
+        sums.extend([policy] * count if policy.slots else [policy * count])
+    return Policy.total(sums)

@@ -18,7 +18,8 @@ from perrecord.accounting.entries import (
     Seal,
     charge_fields,
     creation_fields,
-    today,
+    next_row,
+    total_of,
 )
 from perrecord.accounting.refusals import check_budget
 from perrecord.accounting.storage import reading, writing
@@ -72,7 +73,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         self._name = first.name
         self._budget = first.budget
         self._secret = secret
-        spent = _total(Policy.zero(first.budget.currency), entries)
+        spent = total_of(Policy.zero(first.budget.currency), entries)
         # One frozen value, replaced as a whole: threads need no lock, and a fork copies it.
         self._seen = _Seen(len(entries), entries[-1].hash, spent)
 
@@ -85,7 +86,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
             raise InputError(f"the name is a {type(name).__name__}; expected text.")
         where, secret = Path(path).absolute(), secrets.token_bytes(32)
         fields = creation_fields(name, budget, chain.secret_digest(secret))
-        creation.create(where, _row(fields, 0, chain.START), secret)
+        creation.create(where, next_row(fields, 0, chain.START), secret)
         return cls.open(where)
 
     @classmethod
@@ -263,7 +264,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         checking.still_there(self._path, connection, seen.count, seen.last)
         fresh = list(checking.following(self._path, connection, seen.count, seen.last))
         if fresh:
-            spent = _total(seen.spent, fresh)
+            spent = total_of(seen.spent, fresh)
             seen = _Seen(seen.count + len(fresh), fresh[-1].hash, spent)
             self._seen = seen
         return seen
@@ -273,7 +274,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         return list(checking.following(self._path, connection, 0, chain.START))
 
     def _append(self, connection: sqlite3.Connection, seen: _Seen, fields: dict[str, Any]) -> Entry:
-        row = _row(fields, seen.count, seen.last)
+        row = next_row(fields, seen.count, seen.last)
         schema.append(connection, row)
         return checking.checked(self._path, row, seen.last)
 
@@ -315,33 +316,6 @@ less rho, for fewer answers, or with a scheme that the budget declares.
             f"Spent: {self._seen.spent.describe()}",
         ]
         return f"<pre>{html.escape(chr(10).join(lines))}</pre>"
-
-
-def _row(fields: Mapping[str, Any], number: int, previous: str) -> schema.Row:
-    """Return the next row of the chain."""
-    written = chain.line({**fields, "number": number, "previous": previous, "day": today()})
-    return schema.Row(
-        number,
-        written,
-        chain.digest(written),
-        fields["kind"],
-        fields.get("charge"),
-        fields.get("identity"),
-    )
-
-
-def _total(before: Policy, entries: Iterable[Entry]) -> Policy:
-    """Return the sum of the charges; equal policies are multiplied, which is much faster."""
-    counted: dict[int, tuple[Policy, int]] = {}
-    for entry in entries:
-        if isinstance(entry, Charge):
-            # Policies read from one document are one object, so its id finds its like.
-            policy, count = counted.get(id(entry.policy), (entry.policy, 0))
-            counted[id(policy)] = (policy, count + 1)
-    sums: list[Policy] = [before]
-    for policy, count in counted.values():
-        sums.extend([policy] * count if policy.slots else [policy * count])
-    return Policy.total(sums)
 
 
 def _all_text(digests: Mapping[str, str]) -> bool:

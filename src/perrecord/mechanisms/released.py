@@ -1,8 +1,6 @@
 """What a query gives: noisy numbers with the exact law of their noise. All of it is public."""
 
-import html
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -12,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from perrecord.errors import ProbabilityError, QueryError, listing
-from perrecord.exact import Exact, rational, text
+from perrecord.errors import ProbabilityError
+from perrecord.exact import Exact, rational
 from perrecord.laws import Law
 from perrecord.mechanisms.numbers import common_step, to_arrow
-from perrecord.policy.policy import Policy
 from perrecord.queries.cells import Integers
 
 Floats = npt.NDArray[np.float64]
@@ -106,76 +103,6 @@ class Chosen:
 Released = Estimate | Ratio | Chosen
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Answers:
-    """The answers of one grouping: a row per key, and what they cost."""
-
-    keys: pa.Table
-    columns: tuple[Released, ...]
-    policy: Policy
-    charges: tuple[tuple[str, Policy], ...]
-
-    @property
-    def table(self) -> pa.Table:
-        """The keys, then a column for each answer."""
-        table = self.keys
-        for column in self.columns:
-            table = table.append_column(column.name, column.values())
-        return table
-
-    def errors(self, confidence: Exact = "0.95") -> pa.Table:
-        """Return the keys with each answer's standard error and confidence interval."""
-        table = self.keys
-        for column in self.columns:
-            if isinstance(column, Chosen):
-                continue
-            low, high = column.interval(confidence)
-            table = table.append_column(column.name, column.values())
-            table = table.append_column(f"{column.name}_se", pa.array(column.standard_errors()))
-            table = table.append_column(f"{column.name}_low", low)
-            table = table.append_column(f"{column.name}_high", high)
-        return table
-
-    def batches(self, rows: int = 65_536) -> Iterator[pa.RecordBatch]:
-        """Yield the table in batches of so many rows."""
-        yield from self.table.to_batches(max_chunksize=rows)
-
-    def column(self, name: str) -> Released:
-        """Return one answer by its name."""
-        for column in self.columns:
-            if column.name == name:
-                return column
-        raise QueryError(
-            f"there is no answer {name!r}. There are {listing(each.name for each in self.columns)}."
-        )
-
-    def policy_of(self, name: str) -> Policy:
-        """Return what one answer costs."""
-        for known, policy in self.charges:
-            if known == name:
-                return policy
-        raise QueryError(
-            f"there is no charge {name!r}. There are {listing(known for known, _ in self.charges)}."
-        )
-
-    def __len__(self) -> int:
-        return int(self.keys.num_rows)
-
-    def __repr__(self) -> str:
-        names = [*self.keys.column_names, *(column.name for column in self.columns)]
-        return f"Answers({len(self):,} rows: {listing(names)})"
-
-    def _repr_html_(self) -> str:
-        head = self.table.slice(0, 20)
-        cells = [[html.escape(_shown(each)) for each in column.to_pylist()] for column in head]
-        rows = "".join(
-            f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>"
-            for row in zip(*cells, strict=True)
-        )
-        names = "".join(f"<th>{html.escape(name)}</th>" for name in head.column_names)
-        return f"<table><tr>{names}</tr>{rows}</table><p>{len(self):,} rows</p>"
-
-
 def _checked(confidence: Exact) -> Fraction:
     level = rational(confidence, "the confidence")
     if not 0 < level < 1:
@@ -184,10 +111,6 @@ def _checked(confidence: Exact) -> Fraction:
             '"0.95".'
         )
     return level
-
-
-def _shown(value: object) -> str:
-    return text(value) if isinstance(value, Fraction) else str(value)
 
 
 @lru_cache(maxsize=1024)

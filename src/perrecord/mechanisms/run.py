@@ -7,8 +7,9 @@ from fractions import Fraction
 import pyarrow as pa
 
 from perrecord.mechanisms.additive import NoisePlan, estimate, noise_plan
+from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.quantiles import quantile
-from perrecord.mechanisms.released import Answers, Ratio, Released
+from perrecord.mechanisms.released import Ratio, Released
 from perrecord.mechanisms.selection import Selected, check_sparse, selected_cells, selected_keys
 from perrecord.noise.bits import BitSource
 from perrecord.policy.terms import Currency

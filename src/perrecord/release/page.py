@@ -7,6 +7,7 @@ script and the style whose hashes it states; names and values reach it as data, 
 import base64
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
 from importlib.resources import files
@@ -121,11 +122,14 @@ def _data(published: PublishedPolicy, read: frozenset[str]) -> Json:
     shown = len(splits)  # the budget's own schemes, which come after, cut no record
     budget = document["budget"] and _form(document["budget"], splits)
     schemes = [json.loads(scheme) for scheme in splits]
-    scales: dict[str, Fraction] = {}
-    _collect([schemes, charges, total, budget], scales)
+    thresholds: dict[str, set[Fraction]] = defaultdict(set)
+    _collect([schemes, charges, total, budget], thresholds)
     return {
         "currency": document["total"]["currency"],
-        "fields": [_field(field, scales) for field in document["fields"] if field["name"] in read],
+        "fields": [
+            _field(field, thresholds) for field in document["fields"] if field["name"] in read
+        ],
+        "labels": [[field["name"], field["label"]] for field in document["fields"]],
         "splits": schemes,
         "shown_splits": list(range(shown)),
         "charges": charges,
@@ -183,24 +187,25 @@ def _tag(value: str | bool | int | None) -> str:
             return f"t{value}"
 
 
-def _field(field: Json, scales: dict[str, Fraction]) -> Json:
+def _field(field: Json, thresholds: dict[str, set[Fraction]]) -> Json:
     if field["kind"] == "measure":
-        return {**field, "scale": text(scales[field["name"]])}
+        known = sorted(thresholds[field["name"]])
+        return {**field, "scale": text(known[len(known) // 2])}
     values = field["values"] or ([True, False] if field["kind"] == "truth" else [])
     return {**field, "values": [_tag(value) for value in values]}
 
 
-def _collect(value: Any, scales: dict[str, Fraction]) -> None:
-    """Find the least threshold of each measure, for the example and the scale of the curve."""
+def _collect(value: Any, thresholds: dict[str, set[Fraction]]) -> None:
+    """Gather the thresholds of each measure; their middle one is the scale of its curve."""
     match value:
         case {"thresholds": dict(given)}:
             for name, limit in given.items():
-                scales[name] = min(scales.get(name, Fraction(limit)), Fraction(limit))
+                thresholds[name].add(Fraction(limit))
         case {"measure": str(name), "threshold": str(limit)}:
-            scales[name] = min(scales.get(name, Fraction(limit)), Fraction(limit))
+            thresholds[name].add(Fraction(limit))
         case dict():
             for each in value.values():
-                _collect(each, scales)
+                _collect(each, thresholds)
         case list():
             for each in value:
-                _collect(each, scales)
+                _collect(each, thresholds)

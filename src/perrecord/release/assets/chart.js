@@ -21,11 +21,11 @@ const decades = (values) => {
 const ticksOf = ([low, high], most) => {
   const stride = Math.max(1, Math.ceil((high - low) / most));
   const found = [];
-  for (let exponent = low; exponent <= high; exponent += stride) found.push(exponent);
+  for (let exponent = Math.ceil(low / stride) * stride; exponent <= high; exponent += stride) found.push(exponent);
   return found;
 };
 
-// points and mark: [x, y] above 0; floor: { y, label }; xRange: decades of x, if they are given.
+// points and mark: [x, y], what is not above 0 left out; floor: { y, label } or null.
 const chart = (host, { points, mark, floor, xLabel, yLabel, summary }) => {
   host.replaceChildren();
   const shownPoints = points.filter(([x, y]) => x > 0 && y > 0 && Number.isFinite(y));
@@ -72,8 +72,8 @@ const chart = (host, { points, mark, floor, xLabel, yLabel, summary }) => {
     const [x, y] = [across(mark[0]), down(mark[1])];
     drawn(svg, "line", { class: "drop", x1: x, x2: x, y1: y, y2: height - bottom });
     drawn(svg, "circle", { class: "mark", cx: x, cy: y, r: 6 });
-    const isRight = x > width / 2;
-    drawn(svg, "text", { class: "here", x: x + (isRight ? -12 : 12), y: y - 10, "text-anchor": isRight ? "end" : "start" }, "this record");
+    const isRoomLeft = x > left + 90; // losses grow to the right, so the left is free
+    drawn(svg, "text", { class: "here", x: x + (isRoomLeft ? -11 : 4), y: y - 12, "text-anchor": isRoomLeft ? "end" : "start" }, "this record");
   }
   host.append(svg);
 };

@@ -88,7 +88,7 @@ const measureControl = (field, id, example) => {
     return { number: rounded, note };
   };
   const nodes = field.unit ? [make("span", { class: "united" }, input, make("span", { class: "unit", dir: "auto", text: field.unit }))] : [input];
-  return { nodes, main: input, read, start: () => { input.value = decimal(example); } };
+  return { nodes, main: input, read, start: () => { input.value = readable(decimal(example)); } };
 };
 
 const control = (field, index, example) => {

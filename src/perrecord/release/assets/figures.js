@@ -4,6 +4,12 @@ const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
 const grouped = (digits) => digits.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 
+// Decimal text with its thousands apart, as `typedNumber` reads it back.
+const readable = (text) => {
+  const [whole, rest] = text.split(".");
+  return grouped(whole) + (rest ? `.${rest}` : "");
+};
+
 const powerOfTen = (exponent) =>
   "10" + (exponent < 0 ? "⁻" : "") + [...`${Math.abs(exponent)}`].map((d) => SUPERSCRIPTS[d]).join("");
 
@@ -54,7 +60,7 @@ const times = (ratio) => {
 // A power of ten on an axis: 0.01, 1,000, 1 million.
 const tick = (value) => {
   const exponent = Math.round(Math.log10(value));
-  if (exponent < -6 || exponent >= 15) return powerOfTen(exponent);
+  if (exponent < -4 || exponent >= 15) return powerOfTen(exponent);
   if (exponent < 0) return (10 ** exponent).toFixed(-exponent);
   if (exponent < 6) return grouped(`${10 ** exponent}`);
   const [step, word] = exponent < 9 ? [6, "million"] : exponent < 12 ? [9, "billion"] : [12, "trillion"];

@@ -17,11 +17,11 @@ const policy = compiled(data.total);
 const budget = data.budget === null ? null : compiled(data.budget);
 const charges = data.charges.map((charge) => ({ ...charge, form: compiled(charge.form) }));
 const least = exact(data.least);
-const fieldNamed = new Map(data.fields.map((field) => [field.name, field]));
-const nameOf = (name) => labelOf(fieldNamed.get(name) ?? { name });
+const labels = new Map(data.labels);
+const nameOf = (name) => labels.get(name) || name;
 const measures = data.fields.filter((field) => field.kind === "measure");
 
-// The example: three times the least threshold of each measure, on its grid.
+// The example: the usual threshold of each measure, on its grid.
 const scaleOf = (field) => exact(field.scale);
 const onGrid = (field, value) => {
   const step = exact(field.resolution);
@@ -30,7 +30,7 @@ const onGrid = (field, value) => {
   return multiply(fraction(steps < 1n ? 1n : steps > most ? most : steps), step);
 };
 const controls = data.fields.map((field, index) =>
-  control(field, index, field.kind === "measure" ? onGrid(field, multiply(fraction(3n), scaleOf(field))) : null),
+  control(field, index, field.kind === "measure" ? onGrid(field, scaleOf(field)) : null),
 );
 
 const readRecord = () => {
@@ -108,10 +108,10 @@ const meaningItems = ({ meaning, precision, delta, slots }) => {
   for (const { field, ratio } of precision) {
     const percent = `±${figure(100 * ratio, 2)} %`;
     items.push([
-      ["How closely could its ", isolated(labelOf(field)), " be estimated?"],
+      [isolated(labelOf(field)), ": how closely could someone estimate it?"],
       ratio > 1
-        ? ["Hardly: someone who knows every other record would be off by about ", strong(percent), ", more than the value itself."]
-        : ["Someone who knows every other record could estimate it to within about ", strong(percent), "."],
+        ? ["Hardly: even knowing every other record, they would be off by about ", strong(percent), ", more than the value itself."]
+        : ["Knowing every other record, to within about ", strong(percent), "."],
     ]);
   }
   if (slots.length) {
@@ -124,8 +124,12 @@ const meaningItems = ({ meaning, precision, delta, slots }) => {
   return items;
 };
 
+// "Employees up to 50 people and Annual payroll up to 5,000,000 dollars"
 const limitsText = (thresholds) =>
-  thresholds.flatMap(([name, limit], i) => [i ? " or " : "", `${shown(limit)} `, isolated(nameOf(name))]);
+  thresholds.flatMap(([name, limit], i) => {
+    const { unit } = measures.find((field) => field.name === name);
+    return [i ? " and " : "", isolated(nameOf(name)), ` up to ${shown(limit)}`, ...(unit ? [" ", isolated(unit)] : [])];
+  });
 
 // -- showing ----------------------------------------------------------------------------------
 
@@ -143,7 +147,7 @@ const showPieces = ({ pieces }) => {
   at("pieces").replaceChildren(
     ...pieces.map(({ index, count, thresholds, cap, measure }) => {
       const limits = limitsText(thresholds);
-      const reason = measure === null ? ["It fits into one piece of at most "] : ["Cut by ", isolated(nameOf(measure)), ": a piece holds at most "];
+      const reason = measure === null ? ["It fits into one piece, which holds "] : ["Cut by its ", isolated(nameOf(measure)), ". A piece holds "];
       const most = cap === null ? "." : `; never more than ${shown(fraction(cap))} pieces.`;
       const item = make("li", {}, strong(`${shown(fraction(count))} ${count === 1n ? "piece" : "pieces"}`), make("p", {}, ...reason, ...limits, most));
       item.dataset.split = index;
@@ -154,7 +158,7 @@ const showPieces = ({ pieces }) => {
   at("pieces-section").hidden = pieces.length === 0;
 };
 
-const showBreakdown = ({ shares, reserve, loss, limit, slots }) => {
+const showBreakdown = ({ shares, reserve, loss, delta: whole, limit, slots }) => {
   const withDelta = slots.length > 0;
   at("delta-head").hidden = !withDelta;
   const largest = Math.max(...shares.map((share) => toNumber(share.loss)), Number.MIN_VALUE);
@@ -174,7 +178,7 @@ const showBreakdown = ({ shares, reserve, loss, limit, slots }) => {
   });
   if (shares.length && reserve.top > 0n) rows.push(row("Kept in reserve for further answers", reserve, null, "reserve"));
   at("breakdown").replaceChildren(...rows);
-  const ends = [row("Together", loss, null, "total")];
+  const ends = [row("Together", loss, whole, "total")];
   if (limit) ends.push(row("Limit fixed in advance", limit, null, "limit"));
   at("breakdown-end").replaceChildren(...ends);
 };

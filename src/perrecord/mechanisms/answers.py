@@ -1,0 +1,105 @@
+"""The answers of a query as a table, with their errors and what they cost. All of it is public."""
+
+import html
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from perrecord.errors import QueryError, listing
+from perrecord.exact import Exact
+from perrecord.mechanisms.released import Chosen, Released
+from perrecord.mechanisms.write import write_csv, write_parquet
+from perrecord.policy.policy import Policy
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """The answers of one grouping: a row per key, and what they cost."""
+
+    keys: pa.Table
+    columns: tuple[Released, ...]
+    policy: Policy
+    charges: tuple[tuple[str, Policy], ...]
+
+    @property
+    def table(self) -> pa.Table:
+        """The keys, then a column for each answer."""
+        table = self.keys
+        for column in self.columns:
+            table = table.append_column(column.name, column.values())
+        return table
+
+    def with_errors(self, confidence: Exact = "0.95") -> pa.Table:
+        """Return the table with each answer's standard error and confidence interval beside it.
+
+        A quantile has neither.
+        """
+        table = self.keys
+        for column in self.columns:
+            table = table.append_column(column.name, column.values())
+            if not isinstance(column, Chosen):
+                low, high = column.interval(confidence)
+                table = table.append_column(f"{column.name}_se", pa.array(column.standard_errors()))
+                table = table.append_column(f"{column.name}_low", low)
+                table = table.append_column(f"{column.name}_high", high)
+        return table
+
+    def to_pandas(self, confidence: Exact = "0.95") -> Any:
+        """Return the table with its errors as a pandas DataFrame."""
+        return self.with_errors(confidence).to_pandas()
+
+    def to_polars(self, confidence: Exact = "0.95") -> Any:
+        """Return the table with its errors as a Polars DataFrame."""
+        import polars  # noqa: PLC0415 - not everybody has it
+
+        return polars.from_arrow(self.with_errors(confidence))
+
+    def write_parquet(self, path: str | Path, confidence: Exact = "0.95") -> None:
+        """Write the table with its errors as Parquet."""
+        write_parquet(self.with_errors(confidence), path)
+
+    def write_csv(self, path: str | Path, confidence: Exact = "0.95") -> None:
+        """Write the table with its errors as CSV that is safe to open in a spreadsheet."""
+        write_csv(self.with_errors(confidence), path)
+
+    def batches(self, rows: int = 65_536) -> Iterator[pa.RecordBatch]:
+        """Yield the table in batches of so many rows."""
+        yield from self.table.to_batches(max_chunksize=rows)
+
+    def column(self, name: str) -> Released:
+        """Return one answer by its name."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise QueryError(
+            f"there is no answer {name!r}. There are {listing(each.name for each in self.columns)}."
+        )
+
+    def policy_of(self, name: str) -> Policy:
+        """Return what one answer costs."""
+        for known, policy in self.charges:
+            if known == name:
+                return policy
+        raise QueryError(
+            f"there is no charge {name!r}. There are {listing(known for known, _ in self.charges)}."
+        )
+
+    def __len__(self) -> int:
+        return int(self.keys.num_rows)
+
+    def __repr__(self) -> str:
+        names = [*self.keys.column_names, *(column.name for column in self.columns)]
+        return f"Answers({len(self):,} rows: {listing(names)})"
+
+    def _repr_html_(self) -> str:
+        head = self.table.slice(0, 20)
+        cells = [[html.escape(str(each)) for each in column.to_pylist()] for column in head]
+        rows = "".join(
+            f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>"
+            for row in zip(*cells, strict=True)
+        )
+        names = "".join(f"<th>{html.escape(name)}</th>" for name in head.column_names)
+        return f"<table><tr>{names}</tr>{rows}</table><p>{len(self):,} rows</p>"

@@ -1,0 +1,37 @@
+"""Public tables as files: Parquet without a trace of when or where, and CSV for spreadsheets."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+_FORMULA = r"^[=+\-@\t\r\n]"
+"""How a cell begins that a spreadsheet would take for a formula."""
+
+
+def write_parquet(table: pa.Table, path: str | Path) -> None:
+    """Write a table as Parquet; the same table gives the same bytes."""
+    pq.write_table(table, path, compression="zstd", store_schema=False)
+
+
+def write_csv(table: pa.Table, path: str | Path) -> None:
+    """Write a table as CSV that is safe to open in a spreadsheet.
+
+    Text that begins like a formula gets an apostrophe in front; numbers are left as they are.
+    """
+    columns = [
+        _inert(column) if pa.types.is_string(column.type) else column for column in table.columns
+    ]
+    names = [_inert_name(name) for name in table.column_names]
+    pa_csv.write_csv(pa.table(columns, names=names), path)
+
+
+def _inert(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    risky = pc.match_substring_regex(column, _FORMULA)
+    return pc.if_else(risky, pc.binary_join_element_wise("'", column, ""), column)
+
+
+def _inert_name(name: str) -> str:
+    return f"'{name}" if name[:1] in "=+-@\t\r\n" else name

@@ -1,0 +1,125 @@
+"""`load_spec`: a YAML file -> the spec, checked as far as it can be without opening anything else."""
+
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from perrecord.errors import SpecError
+from perrecord.release.spec.checks import check_spec
+from perrecord.release.spec.explain import explained
+from perrecord.release.spec.models import Spec
+from perrecord.release.spec.problems import Document, Problems, found
+from perrecord.release.spec.read import parse_document, read_document
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSpec:
+    """A spec, the file it was read from, and the text that stands for it in a hash.
+
+    `canonical` is JSON with every short form written out, every default left out and every number
+    in its shortest exact form. Comments, layout, the order of keys of one entry and the folder do
+    not change it; it is a spec itself, and loads as the same one.
+    """
+
+    spec: Spec
+    path: Path
+    canonical: str = field(repr=False)
+    document: Document = field(repr=False, compare=False)
+
+    @property
+    def folder(self) -> Path:
+        """The folder that paths in the spec are relative to."""
+        return self.path.resolve().parent
+
+    def resolve(self, written: str) -> Path:
+        """Return the path that the spec names, from its own folder."""
+        return self.folder / Path(written).expanduser()
+
+    @property
+    def source(self) -> str | Path:
+        """The source: an absolute path, or a database's address as it is written."""
+        written = self.spec.source.path
+        return written if _ADDRESS.match(written) else self.resolve(written)
+
+    @property
+    def ledger(self) -> Path | None:
+        """The absolute path of the ledger."""
+        return None if self.spec.ledger is None else self.resolve(self.spec.ledger)
+
+    @property
+    def public_files(self) -> tuple[Path, ...]:
+        """The files of keys and lookups; what is in them decides the release as the spec does."""
+        keys = [entry.file for entry in self.spec.keys.values() if entry.file is not None]
+        lookups = [entry.source for entry in self.spec.lookups]
+        return tuple(dict.fromkeys(self.resolve(each) for each in [*keys, *lookups]))
+
+    def problems(self) -> Problems:
+        """Return a new list of problems of this spec."""
+        return Problems(self.document)
+
+
+def load_spec(path: str | Path) -> LoadedSpec:
+    """Return the spec of a YAML file, or raise a `SpecError` that shows every mistake at its line.
+
+    Neither the source nor a file of keys is opened; `check_without_data`, `open_table` and `build`
+    check the rest.
+    """
+    return _loaded(read_document(Path(path), str(path)), Path(path))
+
+
+def parse_spec(text: str, path: str | Path = "release.yaml") -> LoadedSpec:
+    """Return the spec of a YAML text, as if it stood in a file of that path.
+
+    >>> loaded = parse_spec('''
+    ... title: Farms
+    ... source: farms.parquet
+    ... budget: {rho: 1}
+    ... queries: [{name: farms, answers: {farms: {count: records, rho: 0.1}}}]
+    ... ''')
+    >>> loaded.spec.queries[0].answers["farms"].rho
+    (Fraction(1, 10),)
+    """
+    return _loaded(parse_document(text, str(path)), Path(path))
+
+
+def _loaded(document: Document, path: Path) -> LoadedSpec:
+    if not isinstance(document.value, dict):
+        line = document.lines.get((0,), 1)
+        raise SpecError(
+            f"{document.name}:{line}: expected a mapping that begins with title: and source:, "
+            f"found {found(document.value)}."
+        )
+    problems = Problems(document)
+    try:
+        spec = Spec.model_validate(document.value)
+    except ValidationError as error:
+        for each in error.errors(include_url=False):
+            problems.add(*explained(each, Spec))
+        problems.check()
+        raise
+    for place, message in check_spec(spec):
+        problems.add(place, message)
+    problems.check()
+    return LoadedSpec(spec, path, canonical(spec), document)
+
+
+def canonical(spec: Spec) -> str:
+    """Return the text that stands for a spec: the same for all ways to write it."""
+    values = spec.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    return json.dumps(values, ensure_ascii=False, separators=(",", ":"))
+
+
+def spec_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a spec, for editors that complete and check YAML.
+
+    >>> spec_schema()["required"]
+    ['title', 'source', 'budget', 'queries']
+    """
+    schema = Spec.model_json_schema(by_alias=True, mode="validation")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -1,0 +1,308 @@
+"""The release spec as frozen values. Short forms are written out before they are checked."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from perrecord.release.spec.questions import QueryEntry
+from perrecord.release.spec.scalars import (
+    Entry,
+    FieldValue,
+    Names,
+    Positive,
+    Share,
+    Text,
+    Truth,
+    Value,
+    Whole,
+    entries,
+    is_mapping_at,
+    short,
+)
+
+
+class SourceEntry(Entry):
+    """Where the confidential records are."""
+
+    path: Text
+    """The path or glob of Parquet or CSV files, or a database's address; relative to the spec."""
+    relation: Text | None = None
+    """The table of the database at the address."""
+    memory_limit: Text | None = None
+    """The most memory that DuckDB takes, such as 4GB; the rest spills to disk."""
+    spill_folder: Text | None = None
+    """Where DuckDB spills to."""
+    snapshot: Text | None = None
+    """Which state of the data this is, in your words; it is published with the answers."""
+
+
+class DimensionEntry(Entry):
+    """A column to filter and group by."""
+
+    expression: Text | None = None
+    """An expression over columns of a record; left out, the column of that name."""
+    label: Text | None = None
+    """What the published policy calls it."""
+    values: tuple[Value, ...] | None = None
+    """Its public values, offered on the policy page."""
+
+
+class MeasureEntry(Entry):
+    """A number of a record that is summed."""
+
+    resolution: Positive = Field(default=1, validate_default=True)  # type: ignore[assignment]
+    """Each number is rounded to a multiple of it."""
+    column: Text | None = None
+    """The column, if it has another name than the measure."""
+    largest: Positive | None = None
+    """The largest number that is read as it is."""
+    outside: Literal["null", "cut"] = "null"
+    """What becomes of larger numbers: none, or cut to the largest."""
+    label: Text | None = None
+    """What the published policy calls it."""
+    unit: Text | None = None
+    """What it is counted in, such as "$1,000"."""
+
+
+def _on(value: Any) -> Any:
+    names = [value] if isinstance(value, str) else value
+    is_list = isinstance(names, list) and all(isinstance(each, str) for each in names)
+    return dict(zip(names, names, strict=True)) if is_list else names
+
+
+class LookupEntry(Entry):
+    """A public table that adds columns to records."""
+
+    source: Text
+    """The path of a Parquet or CSV file; relative to the spec."""
+    on: Annotated[Mapping[str, Text], short(_on, str | list[str] | dict[str, str])] = Field(
+        min_length=1
+    )
+    """The key: the record's column, and the lookup's."""
+    columns: Names | None = None
+    """The columns to add; left out, all but the key."""
+
+
+def _split(value: Any) -> Any:
+    if isinstance(value, str):
+        return {"split": value}
+    if not isinstance(value, Mapping):
+        return value
+    is_whole = "by" in value or "cases" in value or is_mapping_at(value, "thresholds")
+    is_name = value.keys() == {"split"} and isinstance(value["split"], str)
+    return value if is_whole or is_name else {"thresholds": value}
+
+
+class SplitEntry(Entry):
+    """A splitting scheme: thresholds by measure, or schemes by the values of a dimension."""
+
+    thresholds: Mapping[str, Positive] | None = None
+    """The most that one piece may hold of each measure."""
+    by: Text | None = None
+    """The dimension whose value decides which scheme applies."""
+    cases: Mapping[str, "SplitForm"] | None = None
+    """A scheme, or the name of one, for each value."""
+    default: "SplitForm | None" = None
+    """The scheme of every other record."""
+    split: Text | None = None
+    """The name of another scheme, which this one is."""
+    cap: Whole | None = Field(default=None, ge=1)
+    """The most pieces that a record makes; what is beyond is cut off."""
+
+
+SplitForm = Annotated[SplitEntry, short(_split, str | dict[str, Any])]
+SplitEntry.model_rebuild()
+
+
+class SelectEntry(Entry):
+    """Keys selected from the data with noise: those whose noisy number of pieces is large."""
+
+    rho: Positive
+    """What an unsplit record loses by it."""
+    delta: Share | None = None
+    """The probability that an unsplit record reveals its key."""
+    threshold: Whole | None = None
+    """In place of delta: the noisy number that a key must reach."""
+    split: Text | None = None
+    """The name of the scheme that splits records before they are counted."""
+
+
+def _filter(value: Any) -> Any:
+    if not isinstance(value, Mapping) or is_mapping_at(value, "where"):
+        return value
+    where = {name: each for name, each in value.items() if name != "from"}
+    return {**{name: each for name, each in value.items() if name == "from"}, "where": where}
+
+
+class FilterEntry(Entry):
+    """The keys of a set whose columns hold one of the listed values."""
+
+    source: Text = Field(alias="from")
+    """The name of the key set."""
+    where: Mapping[str, tuple[Value, ...]] = Field(min_length=1)
+    """The values to keep, by column."""
+
+
+class ProjectEntry(Entry):
+    """The keys of a set over fewer columns."""
+
+    source: Text = Field(alias="from")
+    """The name of the key set."""
+    columns: Names = Field(min_length=1)
+    """The columns to keep."""
+
+
+class KeysEntry(Entry):
+    """Which cells are published: a public list of keys, a domain, or a selection. One form."""
+
+    file: Text | None = None
+    """A Parquet or CSV file that lists the keys; relative to the spec."""
+    columns: Names | None = None
+    """Of the file: the columns that make the key; left out, all."""
+    values: Annotated[Mapping[str, tuple[Value, ...]], Field(min_length=1)] | None = None
+    """Every combination of the values listed for each column."""
+    product: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    """Every combination of the keys of these sets."""
+    union: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    """The keys of any of these sets."""
+    difference: Annotated[tuple[Text, ...], Field(min_length=2)] | None = None
+    """The keys of the first set that are in none of the others."""
+    filter: Annotated[FilterEntry, short(_filter, dict[str, Any])] | None = None
+    """The keys of a set that hold one of the listed values: {from: cells, county: [...]}."""
+    project: ProjectEntry | None = None
+    """The keys of a set over fewer columns: {from: cells, columns: [...]}."""
+    domain: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    """Every combination of the keys of these sets, never written out; used with keep."""
+    select: SelectEntry | None = None
+    """Keys selected from the data with noise: {rho: 0.1, delta: 1e-6, split: moderate}."""
+
+
+class SelectionEntry(Entry):
+    """A key selection that the budget has room for."""
+
+    keys: Names = Field(min_length=1)
+    """The grouping columns."""
+    rho: Positive
+    """What an unsplit record loses by it."""
+    delta: Share | None = None
+    """The probability that an unsplit record reveals its key."""
+    threshold: Whole | None = None
+    """In place of delta: the noisy number that a key must reach."""
+    split: Text | None = None
+    """The name of the scheme that splits records before they are counted."""
+
+
+class BudgetEntry(Entry):
+    """The policy that all releases charged to the ledger stay below, for every record."""
+
+    rho: Positive | None = None
+    """What an unsplit record may lose at most, under zCDP."""
+    epsilon: Positive | None = None
+    """In place of rho, under pure differential privacy."""
+    splits: Names = ()
+    """The schemes that the amount may be spent on; a split record may lose pieces^2 times it."""
+    selections: tuple[SelectionEntry, ...] = ()
+    """The key selections that may be run."""
+
+
+class PostProcessing(Entry):
+    """Columns added to the answers; the unbiased ones stay."""
+
+    floor_at_zero: Truth = False
+    """Add, for each answer that cannot be negative, a column that is never below 0."""
+    round: Mapping[str, Annotated[Whole, Field(ge=0, le=12)]] = Field(default_factory=dict)
+    """Add, for each of these answers, a column rounded to so many decimals."""
+
+
+class Outputs(Entry):
+    """What is written beside the policy."""
+
+    csv: Truth = True
+    """Write every table as CSV too."""
+    confidence: Share = Field(default="0.95", validate_default=True)  # type: ignore[assignment]
+    """The probability with which the intervals hold the exact answers."""
+
+
+def _example(value: Any) -> Any:
+    if not isinstance(value, Mapping) or is_mapping_at(value, "record"):
+        return value
+    record = {name: each for name, each in value.items() if name != "name"}
+    return {**{name: each for name, each in value.items() if name == "name"}, "record": record}
+
+
+class ExampleEntry(Entry):
+    """A hypothetical record whose loss the policy page shows."""
+
+    name: Text
+    """What the page calls it."""
+    record: Mapping[str, FieldValue]
+    """Its measures and dimensions."""
+
+
+def _path(value: Any) -> Any:
+    return {"path": value} if isinstance(value, str) else value
+
+
+def _expression(value: Any) -> Any:
+    if value is None:
+        return {}
+    return {"expression": value} if isinstance(value, str) else value
+
+
+def _resolution(value: Any) -> Any:
+    return value if isinstance(value, Mapping) else {"resolution": value}
+
+
+DimensionForm = Annotated[DimensionEntry, short(_expression, str | None | DimensionEntry)]
+MeasureForm = Annotated[MeasureEntry, short(_resolution, float | int | str | MeasureEntry)]
+ExampleForm = Annotated[ExampleEntry, short(_example, dict[str, Any])]
+
+
+class Spec(Entry):
+    """A release: what is published of which table, at what price."""
+
+    title: Text
+    """What the release is called."""
+    description: Text | None = None
+    """What it is about, for whoever reads the published policy."""
+    source: Annotated[SourceEntry, short(_path, str | SourceEntry)]
+    """Where the confidential records are."""
+    table: Text = "records"
+    """The table's name, in SQL and in the published policy."""
+    id: Text | None = None
+    """The column that names a record."""
+    unit: Text | None = None
+    """The column that names whom several records may belong to."""
+    dimensions: Annotated[
+        Mapping[str, DimensionForm],
+        short(entries(None), list[str] | dict[str, str | None | DimensionEntry]),
+    ] = Field(default_factory=dict)
+    """What records are filtered and grouped by: columns, or expressions by name."""
+    measures: Annotated[
+        Mapping[str, MeasureForm],
+        short(entries(1), list[str] | dict[str, float | int | str | MeasureEntry]),
+    ] = Field(default_factory=dict)
+    """What is summed: names with their resolution."""
+    lookups: tuple[LookupEntry, ...] = ()
+    """Public tables that add columns to records."""
+    splits: Mapping[str, SplitForm] = Field(default_factory=dict)
+    """Splitting schemes by name."""
+    keys: Mapping[str, KeysEntry] = Field(default_factory=dict)
+    """Key sets, domains and selections by name."""
+    budget: BudgetEntry
+    """The policy that all releases charged to the ledger stay below."""
+    ledger: Text | None = None
+    """The path of the ledger; relative to the spec."""
+    accounting: Literal["split", "exact"] = "split"
+    """How split totals are charged: by whole pieces, or by the exact value."""
+    queries: Annotated[tuple[QueryEntry, ...], Field(min_length=1)]
+    """What is asked."""
+    post_processing: PostProcessing = PostProcessing()
+    """Columns added to the answers."""
+    outputs: Outputs = Outputs()
+    """What is written beside the policy."""
+    examples: tuple[ExampleForm, ...] = ()
+    """Hypothetical records whose loss the policy page shows."""
+
+

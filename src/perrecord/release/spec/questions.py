@@ -1,0 +1,182 @@
+"""The queries of a spec as frozen values: in parts, or as SQL with what SQL cannot say."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from perrecord.release.spec.scalars import (
+    Amount,
+    Bounds,
+    Entry,
+    Exact,
+    Identifier,
+    Names,
+    Positive,
+    Text,
+    Whole,
+    short,
+)
+
+EVERY = "*"
+"""The name under which an SQL query's option holds for every answer that takes it."""
+
+_PROGRESSION = {"from", "to", "step"}
+
+
+def _candidates(value: Any) -> Any:
+    return {"values": value} if isinstance(value, list) else value
+
+
+class CandidatesEntry(Entry):
+    """The public numbers that a quantile is chosen from: a list, or from, to and step."""
+
+    values: Annotated[tuple[Exact, ...], Field(min_length=1)] | None = None
+    """The numbers themselves."""
+    first: Exact | None = Field(default=None, alias="from")
+    """The least."""
+    to: Exact | None = None
+    """The greatest."""
+    step: Positive | None = None
+    """The distance from one to the next."""
+
+
+CandidatesForm = Annotated[
+    CandidatesEntry, short(_candidates, list[float | int | str] | CandidatesEntry)
+]
+
+
+class MethodEntry(Entry):
+    """How the records of one part are made private: by splitting or by clamping."""
+
+    split: Text | None = None
+    """The name of a splitting scheme."""
+    clamp: Bounds | None = None
+    """The bounds that values are cut to."""
+    rho: Positive | None = None
+    """What it costs, under zCDP."""
+    epsilon: Positive | None = None
+    """What it costs, under pure differential privacy."""
+    accounting: Literal["split", "exact"] | None = None
+    """How a split total is charged."""
+
+
+class PartsEntry(Entry):
+    """A method for each part of a public partition of the records."""
+
+    by: Text
+    """The dimension whose value decides which part a record is in."""
+    cases: Annotated[Mapping[str, MethodEntry], Field(min_length=1)]
+    """The method for each value."""
+    default: MethodEntry | None = None
+    """The method for every other record."""
+
+
+class AnswerEntry(Entry):
+    """One answer of a query: exactly one of count, count_distinct, sum, average, median, quantile."""
+
+    count: Text | None = None
+    """`records`, or a column: how many records, or how many where it is not NULL."""
+    count_distinct: Text | None = None
+    """A column: how many different values."""
+    sum: Text | None = None
+    """A measure: its total."""
+    average: Text | None = None
+    """A measure: its mean."""
+    median: Text | None = None
+    """A measure: its median."""
+    quantile: Text | None = None
+    """A measure: its quantile at the level."""
+    level: Exact | None = Field(default=None)
+    """Of a quantile: from 0 to 1."""
+    split: Text | None = None
+    """Of a total or mean: the name of a splitting scheme."""
+    clamp: Bounds | None = None
+    """Of a total or mean: the bounds that values are cut to."""
+    candidates: CandidatesForm | None = None
+    """Of a median or quantile: the public numbers to choose from."""
+    parts: PartsEntry | None = None
+    """Of a total: a method for each part of a public partition."""
+    rho: Amount | None = None
+    """What it costs, under zCDP; of a mean, two numbers are for its total and its count."""
+    epsilon: Amount | None = None
+    """What it costs, under pure differential privacy."""
+    accounting: Literal["split", "exact"] | None = None
+    """How a split total is charged."""
+
+
+def _for_every(value: Any) -> Any:
+    return value if isinstance(value, Mapping) else {EVERY: value}
+
+
+def _candidates_for_every(value: Any) -> Any:
+    is_one = isinstance(value, Mapping) and value.keys() <= _PROGRESSION
+    return {EVERY: value} if is_one else _for_every(value)
+
+
+def _cells(value: Any) -> Any:
+    if isinstance(value, str):
+        return {"keys": value}
+    if not isinstance(value, Mapping):
+        return value
+    is_domain = "domain" in value and bool(value.keys() & {"keep", "at_least"})
+    is_whole = isinstance(value.get("sets"), Mapping) or value.keys() == {"keys"}
+    return value if is_domain or is_whole else {"sets": value}
+
+
+class CellsEntry(Entry):
+    """Which cells a query publishes: named keys, the large cells of a domain, or one per set."""
+
+    keys: Text | None = None
+    """The name of a key set or of a selection."""
+    domain: Text | None = None
+    """The name of a domain, of which the large cells are kept."""
+    keep: Text | None = None
+    """Of a domain: the answer that decides which cells are large."""
+    at_least: Whole | None = None
+    """Of a domain: the noisy number that a cell must reach to be kept."""
+    sets: "Mapping[str, CellsForm] | None" = None
+    """For each grouping set, written as its columns with commas."""
+
+
+CellsForm = Annotated[CellsEntry, short(_cells, str | dict[str, Any])]
+CellsEntry.model_rebuild()
+
+
+class QueryEntry(Entry):
+    """One query: filter, grouping and answers; or SQL with prices and methods by answer."""
+
+    name: Identifier
+    """The name of its table in the release: letters, digits, _ and -."""
+    title: Text | None = None
+    """What the published tables call it."""
+    where: Text | None = None
+    """The condition that a record meets."""
+    group_by: Names | None = None
+    """The columns to group by."""
+    grouping_sets: tuple[Names, ...] | None = None
+    """Several sets of columns; each is answered, and pays, by itself."""
+    rollup: Names | None = None
+    """All these columns, all but the last, ..., and the total."""
+    keys: CellsForm | None = None
+    """Which cells are published."""
+    answers: Annotated[Mapping[str, AnswerEntry], Field(min_length=1)] | None = None
+    """What is answered, by name."""
+    sql: Text | None = None
+    """In place of where, group_by and answers: SELECT ... FROM ... WHERE ... GROUP BY ..."""
+    rho: Annotated[Mapping[str, Amount], short(_for_every, Any)] | None = None
+    """Of SQL: what each answer costs, for all or by name."""
+    epsilon: Annotated[Mapping[str, Amount], short(_for_every, Any)] | None = None
+    """Of SQL: the same under pure differential privacy."""
+    split: Annotated[Mapping[str, Text], short(_for_every, str | dict[str, str])] | None = None
+    """Of SQL: the splitting scheme of each total and mean, for all or by name."""
+    clamp: Annotated[Mapping[str, Bounds], short(_for_every, Any)] | None = None
+    """Of SQL: the bounds of each total and mean, for all or by name."""
+    candidates: (
+        Annotated[Mapping[str, CandidatesForm], short(_candidates_for_every, Any)] | None
+    ) = None
+    """Of SQL: the candidates of each quantile, for all or by name."""
+    accounting: Literal["split", "exact"] | None = None
+    """Of SQL: how split totals are charged."""
+
+

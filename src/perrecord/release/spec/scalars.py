@@ -1,0 +1,165 @@
+"""The kinds of value that a spec is made of, read exactly, and the short forms of mappings."""
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Annotated, Any
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    StrictBool,
+    StrictInt,
+)
+
+from perrecord.errors import InputError
+from perrecord.exact import parameter, text
+from perrecord.release.spec.problems import found
+from perrecord.release.spec.read import Number
+
+
+class Entry(BaseModel):
+    """A mapping of a spec: unknown keys are refused, and what was read stays as it is."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", use_attribute_docstrings=True, populate_by_name=True
+    )
+
+
+def _exact(value: Any) -> Fraction:
+    if isinstance(value, bool) or not isinstance(value, int | str | Fraction):
+        raise InputError(f"expected a number such as 5, 0.1 or 1/3, found {found(value)}.")
+    return parameter(value, found(value))
+
+
+def _positive(value: Any) -> Fraction:
+    number = _exact(value)
+    if number <= 0:
+        raise InputError(f"expected a number above 0, found {text(number)}.")
+    return number
+
+
+def _share(value: Any) -> Fraction:
+    number = _exact(value)
+    if not 0 < number < 1:
+        raise InputError(f"expected a number between 0 and 1, found {text(number)}.")
+    return number
+
+
+def _amount(value: Any) -> tuple[Fraction, ...]:
+    if isinstance(value, list | tuple):
+        if len(value) != 2:
+            raise InputError(
+                f"expected one amount, or two for an average, found a list of {len(value)}."
+            )
+        return tuple(_positive(each) for each in value)
+    return (_positive(value),)
+
+
+def _pair(value: Any) -> tuple[Fraction, Fraction]:
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise InputError(f"expected two numbers, such as [0, 500], found {found(value)}.")
+    low, high = _exact(value[0]), _exact(value[1])
+    if not low < high:
+        raise InputError(f"expected the lower bound first, found {text(low)} and {text(high)}.")
+    return low, high
+
+
+def _value(value: Any) -> str | int | bool | None:
+    if isinstance(value, Number) or not (value is None or isinstance(value, str | int)):
+        raise InputError(
+            f"expected text, a whole number, true, false or null, found {found(value)}; put codes "
+            "in quotes."
+        )
+    return value
+
+
+def _field(value: Any) -> str | int | bool | Fraction | None:
+    return _exact(value) if isinstance(value, Number) else _value(value)
+
+
+def _written(value: Any) -> Any:
+    return text(value) if isinstance(value, Fraction) else value
+
+
+def _written_amount(value: tuple[Fraction, ...]) -> str | list[str]:
+    return text(value[0]) if len(value) == 1 else [text(each) for each in value]
+
+
+_Digits = float | int | str
+
+Exact = Annotated[
+    Fraction, PlainValidator(_exact, json_schema_input_type=_Digits), PlainSerializer(_written)
+]
+Positive = Annotated[
+    Fraction, PlainValidator(_positive, json_schema_input_type=_Digits), PlainSerializer(_written)
+]
+Share = Annotated[
+    Fraction, PlainValidator(_share, json_schema_input_type=_Digits), PlainSerializer(_written)
+]
+Amount = Annotated[
+    tuple[Fraction, ...],
+    PlainValidator(
+        _amount,
+        json_schema_input_type=_Digits | Annotated[list[_Digits], Field(min_length=2, max_length=2)],
+    ),
+    PlainSerializer(_written_amount),
+]
+Bounds = Annotated[
+    tuple[Fraction, Fraction],
+    PlainValidator(
+        _pair, json_schema_input_type=Annotated[list[_Digits], Field(min_length=2, max_length=2)]
+    ),
+    PlainSerializer(_written_amount),
+]
+Value = Annotated[
+    str | int | bool | None,
+    PlainValidator(_value, json_schema_input_type=str | int | bool | None),
+]
+FieldValue = Annotated[
+    str | int | bool | Fraction | None,
+    PlainValidator(_field, json_schema_input_type=str | float | int | bool | None),
+    PlainSerializer(_written),
+]
+Text = Annotated[str, Field(min_length=1)]
+Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=100)]
+Whole = StrictInt
+Truth = StrictBool
+
+
+def short(rewrite: Callable[[Any], Any], accepted: Any) -> BeforeValidator:
+    """Return the validator that writes a short form out; `accepted` is for editors."""
+    return BeforeValidator(rewrite, json_schema_input_type=accepted)
+
+
+def one_or_more(value: Any) -> Any:
+    """Return a single name as a list of one."""
+    return [value] if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[Text, ...], short(one_or_more, str | list[str])]
+
+
+def entries(default: Any) -> Callable[[Any], Any]:
+    """Return the rewriting of a list of names into a mapping from each to the default."""
+
+    def rewrite(value: Any) -> Any:
+        if not isinstance(value, list):
+            return value
+        odd = next((each for each in value if not isinstance(each, str)), None)
+        if odd is not None:
+            raise InputError(f"expected a list of column names, found {found(odd)} in it.")
+        twice = next((each for each in value if value.count(each) > 1), None)
+        if twice is not None:
+            raise InputError(f"{twice!r} is listed twice; list it once.")
+        return dict.fromkeys(value, default)
+
+    return rewrite
+
+
+def is_mapping_at(value: Mapping[str, Any], key: str) -> bool:
+    """Tell whether a mapping has a mapping under this key."""
+    return isinstance(value.get(key), Mapping)
