@@ -1,0 +1,1 @@
+"""The policy page in a real browser."""

@@ -1,5 +1,6 @@
 """Chromium driven over the pipe of its DevTools protocol: no port, no package, nothing to race."""
 
+import base64
 import fcntl
 import json
 import os
@@ -97,6 +98,7 @@ class Chromium:
 
 
 KEYS = {
+    "Backspace": (8, ""),
     "Tab": (9, ""),
     "Enter": (13, "\r"),
     "Home": (36, ""),
@@ -150,12 +152,10 @@ class Tab:
         assert "exceptionDetails" not in given, given["exceptionDetails"]
         return given["result"].get("value")
 
-    def settle(self):
-        """Wait until what was scheduled for the next frames is done."""
-        self.evaluate(
-            "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-            ".then(() => 0)"
-        )
+    def settle(self, milliseconds=200):
+        """Wait until what the page does after a pause, drawing and speaking, is done."""
+        pause = f"new Promise(done => setTimeout(done, {milliseconds})).then(() => 0)"
+        self.evaluate(pause)
 
     def press(self, key, times=1):
         """Press and release a key."""
@@ -171,8 +171,6 @@ class Tab:
 
     def picture(self, path, whole=True):
         """Write a screenshot."""
-        import base64
-
         shot = self.send("Page.captureScreenshot", captureBeyondViewport=whole)
         path.write_bytes(base64.b64decode(shot["data"]))
 

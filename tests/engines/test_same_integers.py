@@ -7,7 +7,7 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from perrecord import Lookup, Query, SelectKeys, Split, table
+from perrecord import InputError, Lookup, Query, SelectKeys, Split, table
 from perrecord.mechanisms.rows import plan_rows, run_rows
 from perrecord.queries.aggregates import Pieces
 from perrecord.queries.cells import scanned
@@ -129,3 +129,12 @@ def test_spark_rounds_to_the_grid_as_python_does(spark, kind):
     for row in rows:
         for index, measure in enumerate(MEASURES):
             assert row[f"m{index}"] == measure.grid(row["v"]), (row["v"], measure)
+
+
+def test_a_name_that_spark_would_rewrite_is_refused(spark):
+    """Spark puts variables in for ${...}, in quoted names too."""
+    frame = spark.createDataFrame(pa.table({"a${b}": [1], "c": ["x"]}))
+    with pytest.raises(InputError, match="which Spark replaces"):
+        table(frame, measures=["a${b}"]).select(["a${b}"])
+    with table(frame, dimensions=["c"]) as opened:
+        assert exact(plan(Query().count(rho=1), opened.schema), opened)[0][0]

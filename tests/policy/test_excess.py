@@ -21,7 +21,7 @@ def assert_exceeds(low, high):
     assert found.loss > found.limit
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(some.policies, some.policies, some.amounts)
 def test_whatever_is_returned_exceeds(first, second, factor):
     """Any two policies: a record means that the first is larger there, so not below."""
@@ -135,6 +135,13 @@ def test_a_record_without_a_case_is_named():
     assert (found.record, found.loss, found.limit) == ({"region": "other"}, Fraction(1, 10), None)
     found = budget.excess(Policy.constant(1))
     assert (found.record, found.loss, found.limit) == ({"region": "other"}, None, 1)
+
+
+def test_a_dimension_of_two_types_is_left_null():
+    """No text and no number fits both tables; a missing value fits every table."""
+    low = Policy.by("code", {"a": Policy.constant(1)}, Policy.constant(2))
+    low += Policy.by("code", {1: Policy.constant(1)}, Policy.constant(2))
+    assert low.excess(Policy.constant(3)).record == {"code": None}
 
 
 def test_five_thousand_cases_of_which_one_exceeds():

@@ -1,0 +1,1 @@
+"""The release: its spec, and what is published beside the answers."""

@@ -13,6 +13,7 @@ from perrecord.errors import LedgerError
 
 def whole(path: Path, connection: sqlite3.Connection) -> tuple[list[Entry], bytes]:
     """Return every entry and the secret, having checked all that is in the file."""
+    schema.check_size(path, connection)
     schema.check_schema(path, connection)
     schema.check_pages(path, connection)
     entries = list(following(path, connection, 0, chain.START))
@@ -44,11 +45,12 @@ def following(path: Path, connection: sqlite3.Connection, count: int, last: str)
 def still_there(path: Path, connection: sqlite3.Connection, count: int, last: str) -> None:
     """Refuse if the ledger has lost or changed the last entry that was checked before."""
     row = next(iter(schema.rows(connection, count - 1)), None)
-    if row is None or row.number != count - 1 or {row.hash, chain.digest(row.written)} != {last}:
+    if row is None or (row.number, row.hash) != (count - 1, last):
         raise LedgerError(
             f"{path}: entry {count - 1} is not the one that was there before: the ledger was "
             f"changed or replaced by an older one: {RESTORE}"
         )
+    checked(path, row)
 
 
 def checked(path: Path, row: Row, previous: str | None = None) -> Entry:

@@ -100,8 +100,8 @@ def charge_fields(
     """Return what the line of a charge says, its details checked."""
     if not isinstance(label, str) or not label:
         raise InputError(f"the label is {label!r}; say in a few words what is charged for.")
-    if identity is not None and not (isinstance(identity, str) and identity):
-        raise InputError(f"the identity is {identity!r}; expected text, or None for none.")
+    if identity is not None:
+        check_identity(identity)
     if not isinstance(details, Mapping):
         raise InputError(f"the details are a {type(details).__name__}; expected a dictionary.")
     fields = {
@@ -113,6 +113,15 @@ def charge_fields(
     }
     line(fields)  # refuse what JSON cannot hold before anything is locked
     return fields
+
+
+def check_identity(identity: object) -> None:
+    """Refuse what cannot name a charge: it is looked up as text in the database."""
+    if not isinstance(identity, str) or not identity or not identity.isprintable():
+        raise InputError(
+            f"the identity is {identity!r}; expected printable text, such as the name and version "
+            "of a release."
+        )
 
 
 def document(policy: Policy) -> dict[str, Any]:

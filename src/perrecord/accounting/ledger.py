@@ -17,6 +17,7 @@ from perrecord.accounting.entries import (
     Publication,
     Seal,
     charge_fields,
+    check_identity,
     creation_fields,
     next_row,
     total_of,
@@ -136,6 +137,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
 
     def charge_of(self, identity: str) -> Charge | None:
         """Return the charge that was made under this identity; None if there is none."""
+        check_identity(identity)
         with reading(self._path) as connection:
             self._refreshed(connection)
             return self._find_charge(connection, identity)
@@ -148,6 +150,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
 
     def state_of(self, identity: str) -> State:
         """Return how far a release has come: unknown, charged, sealed or published."""
+        check_identity(identity)
         with reading(self._path) as connection:
             self._refreshed(connection)
             charge = self._find_charge(connection, identity)
@@ -260,6 +263,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
     def _refreshed(self, connection: sqlite3.Connection) -> _Seen:
         """Check what was appended since the last time, and return where that leads to."""
         seen = self._seen
+        schema.check_size(self._path, connection)
         schema.check_schema(self._path, connection)
         checking.still_there(self._path, connection, seen.count, seen.last)
         fresh = list(checking.following(self._path, connection, seen.count, seen.last))

@@ -70,6 +70,14 @@ def check_schema(path: Path, connection: sqlite3.Connection) -> None:
         raise LedgerError(f"{path}: its tables or triggers were changed: {RESTORE}")
 
 
+def check_size(path: Path, connection: sqlite3.Connection) -> None:
+    """Refuse a file that ends before it should; SQLite reads a page cut short as zeros."""
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    (size,) = connection.execute("PRAGMA page_size").fetchone()
+    if path.stat().st_size < pages * size:
+        raise LedgerError(f"{path}: its end is missing: {RESTORE}")
+
+
 def check_pages(path: Path, connection: sqlite3.Connection) -> None:
     """Let SQLite look at every page, index and reference of the file."""
     (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()

@@ -28,6 +28,10 @@ _SETTINGS = (
 )
 
 
+_UNDONE = ("SQLITE_FULL", "SQLITE_IOERR_WRITE")
+"""Failures of a commit before its last step, which is to delete the journal."""
+
+
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
     """Open the ledger for one look at it: every read sees the same state."""
@@ -45,7 +49,7 @@ def writing(path: Path) -> Iterator[sqlite3.Connection]:
         try:
             connection.execute("COMMIT")
         except sqlite3.Error as error:
-            if connection.in_transaction or not _reason(error).startswith("SQLITE_IOERR"):
+            if connection.in_transaction or _reason(error) in _UNDONE:
                 raise  # the transaction is rolled back
             raise LedgerError(
                 f"{path}: the disk failed while the entry was made durable "
@@ -61,7 +65,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         with closing(connect(path)) as connection:
             _check_kind(path, connection)
             yield connection
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # names and texts are bytes to SQLite
         raise refusal(path, error) from None
 
 
@@ -141,7 +145,7 @@ def _check_kind(path: Path, connection: sqlite3.Connection) -> None:
         )
 
 
-def refusal(path: Path, error: sqlite3.Error) -> LedgerError:
+def refusal(path: Path, error: Exception) -> LedgerError:
     """Return what an error of SQLite means to whoever keeps the ledger."""
     name = getattr(error, "sqlite_errorname", None) or ""
     match name.removeprefix("SQLITE_").split("_")[0]:
@@ -169,5 +173,5 @@ def refusal(path: Path, error: sqlite3.Error) -> LedgerError:
     return LedgerError(f"{path}: {fault}")
 
 
-def _reason(error: sqlite3.Error) -> str:
-    return getattr(error, "sqlite_errorname", None) or str(error)
+def _reason(error: Exception) -> str:
+    return getattr(error, "sqlite_errorname", None) or type(error).__name__

@@ -17,7 +17,7 @@ from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
 from perrecord.queries.policies import on_filtered
 from perrecord.queries.rows import RowsQuery, arrow_rows, rows_sql
-from perrecord.tables.engines.boundary import sealed
+from perrecord.tables.engines.boundary import READ_FAILED, sealed
 from perrecord.tables.parse import parse_expression
 from perrecord.tables.table import Table
 
@@ -92,7 +92,7 @@ def run_rows(planned: RowsPlan, table: Table) -> RowsAnswer:
         for name, rows in tables.items():
             engine.add(name, rows)
         frame = engine.frame(sql)
-        given = frame if planned.is_native else arrow_rows(frame)
+        given = frame if planned.is_native else sealed(READ_FAILED, lambda: arrow_rows(frame))
         result = sealed(_FAILED, lambda: _withheld(planned.mechanism, given))
     finally:
         for name in tables:

@@ -49,8 +49,7 @@ def find_excess(left: tuple[Form, Normal], right: tuple[Form, Normal], power: in
     """Return a record with left(r) > right(r); None if the search meets none."""
     fields = _Fields.of((left[0], right[0]))
     for tried, (decided, measures) in enumerate(_places(left[1], right[1], power, {})):
-        if measures is not None:
-            record = fields.record(decided, measures)
+        for record in fields.records(decided, measures):
             found = _compare(left[0], right[0], record, power)
             if found is not None:
                 return found
@@ -132,19 +131,27 @@ class _Fields:
             _gather(form, measures, dimensions)
         return cls(frozenset(measures), dimensions)
 
-    def record(self, decided: dict[str, object], measures: dict[str, Fraction]) -> Record:
-        """Return a whole record: undecided dimensions take a value that no case names."""
-        chosen: dict[str, Any] = {}
-        for name, named in sorted(self.dimensions.items()):
-            value = decided.get(name, OTHER)
-            if value is OTHER:
-                chosen[name] = _unnamed(named)
-            else:
-                chosen[name] = value[0] if isinstance(value, tuple) else value
-        for name in sorted(self.measures):
-            size = measures.get(name, Fraction(0))
-            chosen[name] = int(size) if size.denominator == 1 else size
-        return chosen
+    def records(
+        self, decided: dict[str, object], measures: dict[str, Fraction] | None
+    ) -> Iterator[Record]:
+        """Yield whole records; dimensions left open take a value that no case names, or null.
+
+        Null comes second because it reads badly, and is tried because every table takes it.
+        """
+        if measures is None:
+            return
+        for unnamed in (_unnamed, lambda _: None):
+            chosen: dict[str, Any] = {}
+            for name, named in sorted(self.dimensions.items()):
+                value = decided.get(name, OTHER)
+                if value is OTHER:
+                    chosen[name] = unnamed(named)
+                else:
+                    chosen[name] = value[0] if isinstance(value, tuple) else value
+            for name in sorted(self.measures):
+                size = measures.get(name, Fraction(0))
+                chosen[name] = int(size) if size.denominator == 1 else size
+            yield chosen
 
 
 def _gather(form: Form, measures: set[str], dimensions: dict[str, set[object]]) -> None:

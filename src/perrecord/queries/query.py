@@ -236,6 +236,7 @@ class Priced:
 class Parts:
     """A method for each part of a public partition; the key `...` is every other record (T5).
 
+    >>> from perrecord import Split
     >>> parts = Parts(
     ...     "sector",
     ...     {"farm": splitting(Split(rent=50), rho="0.1"), ...: clamping(0, 500, rho="0.2")},

@@ -59,12 +59,18 @@ def _curve(rho: Fraction, threshold: int) -> Curve:
     last = max(1, threshold - law.tail_point(_LAST) + 1)  # the first m beyond 1 - 1e-9
     stride = ceil_div(last, MOST_POINTS)
     sizes = sorted({1, last, *range(stride, last, stride)})
+    tiny = law.tail_point(Fraction(_LEAST))  # beyond it the exact tails cost time and tell nothing
     return Curve(
-        rho, threshold, tuple([(m, _rounded(law.tail(threshold - m).upper)) for m in sizes])
+        rho,
+        threshold,
+        tuple(
+            [(m, _LEAST if threshold - m >= tiny else _delta(law, threshold - m)) for m in sizes]
+        ),
     )
 
 
-def _rounded(delta: Fraction) -> Decimal:
-    """Return twelve digits, rounded up; tiny ones are raised to 1e-30, which keeps texts short."""
-    shown = _TWELVE_DIGITS.divide(Decimal(delta.numerator), Decimal(delta.denominator))
-    return min(Decimal(1), max(_LEAST, shown)).normalize()
+def _delta(law: DiscreteGaussian, start: int) -> Decimal:
+    """Return Pr[Z >= start] to twelve digits, rounded up."""
+    tail = law.tail(start).upper
+    shown = _TWELVE_DIGITS.divide(Decimal(tail.numerator), Decimal(tail.denominator))
+    return min(Decimal(1), shown).normalize()

@@ -23,6 +23,10 @@ class Dialect:
 
     def identifier(self, name: str) -> str:
         """Return a column's or table's name, quoted."""
+        if self.name == "spark" and "${" in name:
+            raise InputError(
+                f"the name {name!r} holds ${{, which Spark replaces even in quotes; rename it."
+            )
         quote = '"' if self.name == "duckdb" else "`"
         return quote + name.replace(quote, quote * 2) + quote
 

@@ -254,14 +254,12 @@ const drawSelection = ({ slots, delta }) => {
 // -- living -----------------------------------------------------------------------------------
 
 let latest = null;
-let isWaiting = false;
+let drawing = null;
 const drawSoon = () => {
-  if (isWaiting) return;
-  isWaiting = true;
-  requestAnimationFrame(() => {
-    isWaiting = false;
+  clearTimeout(drawing); // numbers follow every key, curves the pause after it
+  drawing = setTimeout(() => {
     if (latest) [drawCurve, drawSelection].forEach((draw) => draw(latest));
-  });
+  }, 60);
 };
 
 let speaking = null;

@@ -1,4 +1,4 @@
-"""`load_spec`: a YAML file -> the spec, checked as far as it can be without opening anything else."""
+"""`load_spec`: a YAML file -> the spec, checked as far as that goes without opening another."""
 
 import json
 import re

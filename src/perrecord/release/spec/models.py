@@ -51,7 +51,7 @@ class DimensionEntry(Entry):
 class MeasureEntry(Entry):
     """A number of a record that is summed."""
 
-    resolution: Positive = Field(default=1, validate_default=True)  # type: ignore[assignment]
+    resolution: Positive = Field(default=1, validate_default=True)
     """Each number is rounded to a multiple of it."""
     column: Text | None = None
     """The column, if it has another name than the measure."""
@@ -220,7 +220,7 @@ class Outputs(Entry):
 
     csv: Truth = True
     """Write every table as CSV too."""
-    confidence: Share = Field(default="0.95", validate_default=True)  # type: ignore[assignment]
+    confidence: Share = Field(default="0.95", validate_default=True)
     """The probability with which the intervals hold the exact answers."""
 
 
@@ -254,7 +254,7 @@ def _resolution(value: Any) -> Any:
     return value if isinstance(value, Mapping) else {"resolution": value}
 
 
-DimensionForm = Annotated[DimensionEntry, short(_expression, str | None | DimensionEntry)]
+DimensionForm = Annotated[DimensionEntry, short(_expression, str | DimensionEntry | None)]
 MeasureForm = Annotated[MeasureEntry, short(_resolution, float | int | str | MeasureEntry)]
 ExampleForm = Annotated[ExampleEntry, short(_example, dict[str, Any])]
 
@@ -276,7 +276,7 @@ class Spec(Entry):
     """The column that names whom several records may belong to."""
     dimensions: Annotated[
         Mapping[str, DimensionForm],
-        short(entries(None), list[str] | dict[str, str | None | DimensionEntry]),
+        short(entries(None), list[str] | dict[str, str | DimensionEntry | None]),
     ] = Field(default_factory=dict)
     """What records are filtered and grouped by: columns, or expressions by name."""
     measures: Annotated[
@@ -304,5 +304,3 @@ class Spec(Entry):
     """What is written beside the policy."""
     examples: tuple[ExampleForm, ...] = ()
     """Hypothetical records whose loss the policy page shows."""
-
-

@@ -73,7 +73,7 @@ class PartsEntry(Entry):
 
 
 class AnswerEntry(Entry):
-    """One answer of a query: exactly one of count, count_distinct, sum, average, median, quantile."""
+    """One answer of a query: a count, a total, a mean or a quantile, with its price."""
 
     count: Text | None = None
     """`records`, or a column: how many records, or how many where it is not NULL."""
@@ -178,5 +178,3 @@ class QueryEntry(Entry):
     """Of SQL: the candidates of each quantile, for all or by name."""
     accounting: Literal["split", "exact"] | None = None
     """Of SQL: how split totals are charged."""
-
-

@@ -197,7 +197,7 @@ class _Reader:
 
 
 def _line(event: Event) -> int:
-    return int(event.start_mark.line) + 1
+    return event.start_mark.line + 1 if event.start_mark is not None else 1
 
 
 def _tag(tag: str) -> str:

@@ -77,8 +77,8 @@ def _value(value: Any) -> str | int | bool | None:
     return value
 
 
-def _field(value: Any) -> str | int | bool | Fraction | None:
-    return _exact(value) if isinstance(value, Number) else _value(value)
+def _field(value: Any) -> str | int | bool | None:
+    return text(_exact(value)) if isinstance(value, Number) else _value(value)
 
 
 def _written(value: Any) -> Any:
@@ -104,7 +104,8 @@ Amount = Annotated[
     tuple[Fraction, ...],
     PlainValidator(
         _amount,
-        json_schema_input_type=_Digits | Annotated[list[_Digits], Field(min_length=2, max_length=2)],
+        json_schema_input_type=_Digits
+        | Annotated[list[_Digits], Field(min_length=2, max_length=2)],
     ),
     PlainSerializer(_written_amount),
 ]
@@ -120,9 +121,8 @@ Value = Annotated[
     PlainValidator(_value, json_schema_input_type=str | int | bool | None),
 ]
 FieldValue = Annotated[
-    str | int | bool | Fraction | None,
+    str | int | bool | None,
     PlainValidator(_field, json_schema_input_type=str | float | int | bool | None),
-    PlainSerializer(_written),
 ]
 Text = Annotated[str, Field(min_length=1)]
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=100)]

@@ -1,0 +1,181 @@
+"""A loaded spec -> the workload: queries, budget and fields as values. No row is read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from perrecord.errors import InputError
+from perrecord.exact import rational
+from perrecord.policy.policy import Policy
+from perrecord.policy.split import Scheme
+from perrecord.queries.methods import Accounting
+from perrecord.queries.plan import plan
+from perrecord.queries.query import Query
+from perrecord.release.fields import Field, FieldKind
+from perrecord.release.spec.checks import unknown_field
+from perrecord.release.spec.load import LoadedSpec
+from perrecord.release.spec.models import Outputs, PostProcessing, Spec
+from perrecord.release.spec.names import refer
+from perrecord.release.spec.pieces import budget_of, keys_of, splits_of
+from perrecord.release.spec.problems import Problems
+from perrecord.release.spec.queries import Asking
+from perrecord.release.spec.tables import lookups_of
+from perrecord.tables.expressions import columns_of, evaluate
+from perrecord.tables.fields import Kind
+from perrecord.tables.schema import Schema
+
+_KINDS: dict[Kind, FieldKind] = {
+    Kind.TEXT: "text",
+    Kind.INTEGER: "integer",
+    Kind.TRUTH: "truth",
+    Kind.MEASURE: "measure",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NamedQuery:
+    """One query of a release, with the name and title of its table."""
+
+    name: str
+    title: str
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """All that a release asks, at what price, against which budget; fixed before a row is read."""
+
+    title: str
+    description: str
+    schema: Schema = field(repr=False)
+    queries: tuple[NamedQuery, ...]
+    budget: Policy
+    policy: Policy
+    """What the whole workload costs (T4)."""
+    examples: tuple[tuple[str, Mapping[str, Any]], ...]
+    """Hypothetical records by name, as the policy sees them: derived and rounded."""
+    fields: tuple[Field, ...]
+    """The fields of a record, with labels, units and public values, for the published policy."""
+    accounting: Accounting
+    post_processing: PostProcessing
+    outputs: Outputs
+
+
+def check_without_data(loaded: LoadedSpec) -> None:
+    """Check what can be checked before the source is opened; files of keys and lookups are read."""
+    problems = loaded.problems()
+    lookups_of(loaded, problems)
+    _asked(loaded, None, problems)
+
+
+def build(loaded: LoadedSpec, schema: Schema) -> Workload:
+    """Return the workload of a spec, checked against the public description of its table."""
+    problems, spec = loaded.problems(), loaded.spec
+    queries, budget = _asked(loaded, schema, problems)
+    fields = _fields(spec, schema, problems)
+    examples = []
+    policy = plan([each.query for each in queries], schema).policy
+    for place, example in enumerate(spec.examples):
+        with problems.at("examples", place):
+            record = _record(example.record, schema)
+            policy.loss(record)
+            policy.delta(record)
+            examples.append((example.name, record))
+    answers = [answer.name for each in queries for answer in each.query.answers]
+    for name in spec.post_processing.round:
+        for path, message in refer(("post_processing", "round", name), "answer", name, answers):
+            problems.add(path, message)
+    problems.check()
+    return Workload(
+        spec.title,
+        spec.description or "",
+        schema,
+        queries,
+        budget,
+        policy,
+        tuple(examples),
+        fields,
+        spec.accounting,
+        spec.post_processing,
+        spec.outputs,
+    )
+
+
+def _asked(
+    loaded: LoadedSpec, schema: Schema | None, problems: Problems
+) -> tuple[tuple[NamedQuery, ...], Policy]:
+    """Return the queries and the budget; every stage is built of what the one before gave."""
+    spec = loaded.spec
+    splits: Mapping[str, Scheme] = splits_of(loaded, schema, problems)
+    problems.check()
+    keys = keys_of(loaded, splits, problems)
+    problems.check()
+    budget = Policy.zero()
+    with problems.at("budget"):
+        budget = budget_of(spec.budget, splits)
+    asking = Asking(spec.table, splits, keys, spec.accounting, schema)
+    built = [
+        (entry, asking.query(entry, ("queries", place), problems))
+        for place, entry in enumerate(spec.queries)
+    ]
+    problems.check()
+    named = tuple(
+        NamedQuery(entry.name, entry.title or entry.name, query)
+        for entry, query in built
+        if query is not None
+    )
+    return named, budget
+
+
+def _fields(spec: Spec, schema: Schema, problems: Problems) -> tuple[Field, ...]:
+    found: list[Field] = []
+    for each in schema.dimensions:
+        dimension = spec.dimensions[each.name]
+        with problems.at("dimensions", each.name, "values"):
+            kind, values = _KINDS[each.kind], dimension.values or ()
+            found.append(Field(each.name, kind, label=dimension.label or "", values=values))
+    for name, measure in schema.measures:
+        entry = spec.measures[name]
+        with problems.at("measures", name):
+            found.append(
+                Field(
+                    name,
+                    "measure",
+                    label=entry.label or "",
+                    unit=entry.unit or "",
+                    resolution=measure.resolution,
+                    largest=measure.largest,
+                    outside=measure.outside,
+                )
+            )
+    return tuple(found)
+
+
+def _record(given: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+    """Return an example as the record that a policy sees.
+
+    Measures are rounded, dimensions that follow from what is given are derived, and what is not
+    given is left out: the policy says whether it reads it.
+    """
+    measures = dict(schema.measures)
+    known = [*dict.fromkeys([*schema.fields, *dict(schema.columns)])]
+    for name in given:
+        if name not in known:
+            raise InputError(unknown_field(name, known))
+    record: dict[str, Any] = {
+        name: measure.number(_number(given[name], name))
+        for name, measure in measures.items()
+        if name in given
+    }
+    scope = {**given, **record}
+    for each in schema.dimensions:
+        if each.name in given:
+            record[each.name] = given[each.name]
+        elif columns_of(each.expression) <= scope.keys():
+            record[each.name] = evaluate(each.expression, scope)
+    return record
+
+
+def _number(value: object, name: str) -> Fraction | None:
+    return None if value is None else rational(value, f"the measure {name!r}")

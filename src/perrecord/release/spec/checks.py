@@ -1,0 +1,213 @@
+"""What a spec says against itself: names, references, cycles, grids. No file is opened."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from perrecord.errors import listing, suggestion
+from perrecord.exact import text
+from perrecord.release.spec.models import (
+    BudgetEntry,
+    KeysEntry,
+    SelectEntry,
+    SelectionEntry,
+    Spec,
+    SplitEntry,
+)
+from perrecord.release.spec.names import Found, grid_problem, one_of, refer
+from perrecord.release.spec.problems import Path
+from perrecord.release.spec.query_checks import check_queries
+
+_FORMS = (
+    *("file", "values", "product", "union", "difference"),
+    *("filter", "project", "domain", "select"),
+)
+
+
+def check_spec(spec: Spec) -> Iterator[Found]:
+    """Yield every contradiction of a spec with its path."""
+    for check in (
+        _check_roles,
+        _check_splits,
+        _check_keys,
+        _check_budget,
+        check_queries,
+        _check_post_processing,
+        _check_examples,
+    ):
+        yield from check(spec)
+
+
+def _check_roles(spec: Spec) -> Iterator[Found]:
+    for name in spec.dimensions:
+        if name in spec.measures:
+            message = f"{name!r} is declared as a dimension and as a measure; choose one."
+            yield ("dimensions", name), message
+    for name, measure in spec.measures.items():
+        if measure.largest is not None and measure.largest < measure.resolution:
+            yield (
+                ("measures", name, "largest"),
+                f"{text(measure.largest)} is below the resolution {text(measure.resolution)}; "
+                "every number would be 0 or out of range.",
+            )
+
+
+# -- splits -----------------------------------------------------------------------------------
+
+
+def _check_splits(spec: Spec) -> Iterator[Found]:
+    for name, entry in spec.splits.items():
+        yield from _check_split(entry, ("splits", name), spec)
+    references = {name: list(_splits_in(entry)) for name, entry in spec.splits.items()}
+    for cycle in _cycles(references):
+        yield ("splits", cycle[0]), _circular("a split", cycle)
+
+
+def _check_split(entry: SplitEntry, path: Path, spec: Spec) -> Iterator[Found]:
+    if entry.split is not None:
+        yield from refer(path, "split", entry.split, spec.splits)
+        return
+    if (entry.thresholds is None) == (entry.by is None):
+        yield (
+            path,
+            "expected thresholds by measure, {emp: 50}, or cases: {by: sector, cases: {...}}; "
+            "found both or neither.",
+        )
+        return
+    if entry.thresholds is not None:
+        yield from _check_thresholds(entry, path, spec)
+        return
+    yield from refer((*path, "by"), "dimension", str(entry.by), spec.dimensions)
+    if not entry.cases and entry.default is None:
+        yield path, "there is neither a case nor a default; give at least one."
+    for case, inner in (entry.cases or {}).items():
+        yield from _check_split(inner, (*path, "cases", case), spec)
+    if entry.default is not None:
+        yield from _check_split(entry.default, (*path, "default"), spec)
+
+
+def _check_thresholds(entry: SplitEntry, path: Path, spec: Spec) -> Iterator[Found]:
+    if entry.cases is not None or entry.default is not None:
+        yield path, "cases and default go with by: the dimension that decides between them."
+    if not entry.thresholds:
+        yield path, "the split names no measure; give at least one, such as {emp: 50}."
+    for name, threshold in (entry.thresholds or {}).items():
+        here = (*path, "thresholds", name)
+        yield from refer(here, "measure", name, spec.measures)
+        yield from grid_problem(here, "threshold", threshold, name, spec)
+
+
+def _splits_in(entry: SplitEntry) -> Iterator[str]:
+    """Yield the names of the schemes that a scheme is made of."""
+    if entry.split is not None:
+        yield entry.split
+    for inner in (*(entry.cases or {}).values(), entry.default):
+        if inner is not None:
+            yield from _splits_in(inner)
+
+
+# -- keys -------------------------------------------------------------------------------------
+
+
+def _check_keys(spec: Spec) -> Iterator[Found]:
+    for name, entry in spec.keys.items():
+        yield from _check_key_set(entry, ("keys", name), spec)
+    references = {name: [each for _, each in _sets_in(entry)] for name, entry in spec.keys.items()}
+    for cycle in _cycles(references):
+        yield ("keys", cycle[0]), _circular("a key set", cycle)
+
+
+def _check_key_set(entry: KeysEntry, path: Path, spec: Spec) -> Iterator[Found]:
+    yield from one_of(path, entry, _FORMS)
+    if entry.columns is not None and entry.file is None:
+        yield (*path, "columns"), "columns go with file; here they say nothing. Leave them out."
+    for place, name in _sets_in(entry):
+        here = (*path, *place)
+        yield from refer(here, "key set", name, spec.keys)
+        inner = spec.keys.get(name)
+        if inner is not None and (inner.domain is not None or inner.select is not None):
+            kind = "a domain" if inner.domain is not None else "a selection"
+            yield here, f"{name!r} is {kind}; expected a set of keys that are written out."
+    if entry.select is not None:
+        yield from _check_selection(entry.select, (*path, "select"), spec)
+
+
+def _sets_in(entry: KeysEntry) -> Iterator[tuple[Path, str]]:
+    """Yield the names of the key sets that a key set is made of, with their places."""
+    for form in ("product", "union", "difference", "domain"):
+        for place, name in enumerate(getattr(entry, form) or ()):
+            yield (form, place), name
+    for form in ("filter", "project"):
+        if (inner := getattr(entry, form)) is not None:
+            yield (form, "from"), inner.source
+
+
+def _check_selection(
+    entry: SelectEntry | SelectionEntry, path: Path, spec: Spec
+) -> Iterator[Found]:
+    yield from one_of(path, entry, ("delta", "threshold"))
+    if entry.split is not None:
+        yield from refer((*path, "split"), "split", entry.split, spec.splits)
+
+
+# -- the rest ---------------------------------------------------------------------------------
+
+
+def _check_budget(spec: Spec) -> Iterator[Found]:
+    budget: BudgetEntry = spec.budget
+    yield from one_of(("budget",), budget, ("rho", "epsilon"))
+    for place, name in enumerate(budget.splits):
+        yield from refer(("budget", "splits", place), "split", name, spec.splits)
+    for place, selection in enumerate(budget.selections):
+        path: Path = ("budget", "selections", place)
+        yield from _check_selection(selection, path, spec)
+        if budget.epsilon is not None:
+            yield path, "keys are selected under zCDP; give the budget rho, not epsilon."
+        for number, column in enumerate(selection.keys):
+            known = {**spec.dimensions, **spec.measures}
+            yield from refer((*path, "keys", number), "dimension", column, known)
+
+
+def _check_post_processing(spec: Spec) -> Iterator[Found]:
+    if any(query.sql is not None for query in spec.queries):
+        return  # the names of SQL's answers are known once it is read
+    known = [name for query in spec.queries for name in query.answers or {}]
+    for name in spec.post_processing.round:
+        yield from refer(("post_processing", "round", name), "answer", name, known)
+
+
+def _check_examples(spec: Spec) -> Iterator[Found]:
+    counted = Counter(example.name for example in spec.examples)
+    seen: set[str] = set()
+    for place, example in enumerate(spec.examples):
+        if counted[example.name] > 1 and example.name in seen:
+            message = f"another example is named {example.name!r} already; give each its own name."
+            yield ("examples", place, "name"), message
+        seen.add(example.name)
+
+
+def _circular(what: str, cycle: list[str]) -> str:
+    return f"{what} is made of itself: {' -> '.join(cycle)}; break the circle."
+
+
+def _cycles(references: Mapping[str, Iterable[str]]) -> list[list[str]]:
+    """Return one circle of names for each name that first closes one."""
+    circles: list[list[str]] = []
+    done: set[str] = set()
+
+    def visit(name: str, trail: list[str]) -> None:
+        if name in trail:
+            circles.append([*trail[trail.index(name) :], name])
+        elif name not in done:
+            for other in references.get(name, ()):
+                visit(other, [*trail, name])
+            done.add(name)
+
+    for name in references:
+        visit(name, [])
+    return circles
+
+
+def unknown_field(name: str, known: Iterable[str]) -> str:
+    """Return the message for a field of an example that the table lacks."""
+    every = list(known)
+    return f"no field {name!r}. Fields are {listing(every, limit=20)}.{suggestion(name, every)}"

@@ -1,0 +1,45 @@
+"""Small checks that name what there is: references, exactly one of several, multiples of a grid."""
+
+from collections.abc import Collection, Iterator
+from fractions import Fraction
+from typing import Any
+
+from perrecord.errors import listing, suggestion
+from perrecord.exact import text
+from perrecord.release.spec.models import Spec
+from perrecord.release.spec.problems import Path
+
+Found = tuple[Path, str]
+
+
+def refer(path: Path, what: str, name: str, known: Collection[str]) -> Iterator[Found]:
+    """Yield a problem if the name is not known, with those that are.
+
+    >>> list(refer(("id",), "split", "modrate", ["moderate"]))
+    [(('id',), "no split 'modrate'. Splits are moderate. Did you mean 'moderate'?")]
+    """
+    if name not in known:
+        every = f"{what.capitalize()}s are {listing(known)}" if known else f"There is no {what}"
+        yield path, f"no {what} {name!r}. {every}.{suggestion(name, known)}"
+
+
+def one_of(path: Path, entry: Any, names: Collection[str]) -> Iterator[Found]:
+    """Yield a problem unless exactly one of these fields is given."""
+    given = [name for name in names if getattr(entry, name) is not None]
+    if len(given) != 1:
+        found = f"both {' and '.join(given)}" if given else "none"
+        found = found if len(given) < 3 else ", ".join(given)
+        yield path, f"expected exactly one of {', '.join(names)}, found {found}."
+
+
+def grid_problem(
+    path: Path, word: str, number: Fraction, measure: str, spec: Spec
+) -> Iterator[Found]:
+    """Yield a problem if a threshold or bound is no multiple of the measure's resolution (T3)."""
+    entry = spec.measures.get(measure)
+    if entry is not None and (number / entry.resolution).denominator > 1:
+        yield (
+            path,
+            f"the {word} {text(number)} is no multiple of the resolution {text(entry.resolution)} "
+            f"of {measure!r}; give a multiple, or declare a finer resolution.",
+        )

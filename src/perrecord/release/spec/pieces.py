@@ -1,0 +1,214 @@
+"""The named pieces of a spec as values: splitting schemes, key sets, the budget."""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
+from math import prod
+from operator import add, mul, sub
+from typing import Any
+
+import pyarrow as pa
+
+from perrecord.errors import InputError, QueryError
+from perrecord.policy.policy import Policy
+from perrecord.policy.split import Scheme, Split
+from perrecord.queries.check import check_scheme
+from perrecord.queries.groupings import SelectKeys
+from perrecord.release.spec.load import LoadedSpec
+from perrecord.release.spec.models import (
+    BudgetEntry,
+    KeysEntry,
+    SelectEntry,
+    SelectionEntry,
+    SplitEntry,
+)
+from perrecord.release.spec.problems import Problems
+from perrecord.tables.domains import Domain
+from perrecord.tables.fields import Kind
+from perrecord.tables.keys import Keys
+from perrecord.tables.schema import Schema
+
+Cells = Keys | Domain | SelectKeys
+
+_MOST_KEYS = 50_000_000
+
+
+def case_keys(names: Iterable[str], dimension: str, schema: Schema | None) -> dict[str, Any]:
+    """Return the values that the keys of a spec's cases stand for, in the kind of the dimension.
+
+    Keys of a YAML mapping are text; `11:` and `"11":` mean what the table's column holds. As long
+    as the table is not known they stay text.
+    """
+    kinds = {} if schema is None else {each.name: each.kind for each in schema.dimensions}
+    return {name: _case_key(name, dimension, kinds.get(dimension, Kind.TEXT)) for name in names}
+
+
+def _case_key(written: str, dimension: str, kind: Kind) -> str | int | bool:
+    if kind is Kind.INTEGER:
+        try:
+            return int(written)
+        except ValueError:
+            raise QueryError(
+                f"the case {written!r} is no whole number, and {dimension!r} holds whole numbers."
+            ) from None
+    if kind is Kind.TRUTH:
+        if written.lower() not in ("true", "false"):
+            raise QueryError(
+                f"the case {written!r} is neither true nor false, as {dimension!r} is."
+            )
+        return written.lower() == "true"
+    return written
+
+
+# -- splits -----------------------------------------------------------------------------------
+
+
+def splits_of(
+    loaded: LoadedSpec, schema: Schema | None, problems: Problems
+) -> Mapping[str, Scheme]:
+    """Return every splitting scheme that can be built, by name."""
+    entries, built = loaded.spec.splits, dict[str, Scheme]()
+
+    def named(name: str) -> Scheme:
+        if name not in built:
+            built[name] = scheme(entries[name])
+        return built[name]
+
+    def scheme(entry: SplitEntry) -> Scheme:
+        if entry.split is not None:
+            return named(entry.split)
+        made: Scheme = by(entry) if entry.by is not None else Split(dict(entry.thresholds or {}))
+        return made if entry.cap is None else made.capped(entry.cap)
+
+    def by(entry: SplitEntry) -> Scheme:
+        cases = entry.cases or {}
+        values = case_keys(cases, str(entry.by), schema)
+        inner = {values[key]: scheme(each) for key, each in cases.items()}
+        default = None if entry.default is None else scheme(entry.default)
+        return Split.by(str(entry.by), inner, default)
+
+    for name in entries:
+        with problems.at("splits", name):
+            found = named(name)
+            if schema is not None:
+                check_scheme(found, schema)
+    return built
+
+
+# -- keys -------------------------------------------------------------------------------------
+
+
+def keys_of(
+    loaded: LoadedSpec, splits: Mapping[str, Scheme], problems: Problems
+) -> Mapping[str, Cells]:
+    """Return every key set, domain and selection that can be built, by name."""
+    entries, built = loaded.spec.keys, dict[str, Cells]()
+
+    def named(name: str) -> Keys:
+        if name not in built:
+            with problems.at("keys", name):
+                built[name] = _cells(entries[name], loaded, named, splits)
+        found = built.get(name)
+        if not isinstance(found, Keys):
+            raise _Unbuilt
+        return found
+
+    for name in entries:
+        if name not in built:
+            try:
+                named(name)
+            except _Unbuilt:  # its own problem is noted, or it is a domain or a selection
+                continue
+    return built
+
+
+class _Unbuilt(Exception):  # noqa: N818 - never seen outside this module
+    """A key set that could not be built stands in another; the problem is noted already."""
+
+
+def _cells(
+    entry: KeysEntry,
+    loaded: LoadedSpec,
+    named: Callable[[str], Keys],
+    splits: Mapping[str, Scheme],
+) -> Cells:
+    if entry.file is not None:
+        return Keys.read(existing(loaded, entry.file), entry.columns)
+    if entry.values is not None:
+        return Keys.from_dict(entry.values)
+    if entry.product is not None:
+        return _product([named(name) for name in entry.product])
+    if entry.union is not None:
+        return reduce(add, [named(name) for name in entry.union])
+    if entry.difference is not None:
+        return reduce(sub, [named(name) for name in entry.difference])
+    if entry.filter is not None:
+        return _filtered(named(entry.filter.source), entry.filter.where)
+    if entry.project is not None:
+        return named(entry.project.source).project(entry.project.columns)
+    if entry.domain is not None:
+        return Domain(*(named(name) for name in entry.domain))
+    return _selection(entry.select, splits)
+
+
+def existing(loaded: LoadedSpec, written: str) -> str:
+    """Return the absolute path of a file that is there."""
+    path = loaded.resolve(written)
+    if not path.is_file():
+        raise InputError(
+            f"there is no file {written!r}; a path is relative to the folder of the spec."
+        )
+    return str(path)
+
+
+def _product(sets: list[Keys]) -> Keys:
+    size = prod(len(each) for each in sets)
+    if size > _MOST_KEYS:
+        raise InputError(
+            f"the product has {size:,} keys, at most {_MOST_KEYS:,} are written out; make it a "
+            "domain, of which only the large cells are published."
+        )
+    return reduce(mul, sets)
+
+
+def _filtered(keys: Keys, where: Mapping[str, tuple[Any, ...]]) -> Keys:
+    for column, values in where.items():
+        try:
+            keys = keys.filter(column, values)
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            raise InputError(
+                f"the values of {column!r} are of another kind than its keys; write both as text "
+                "in quotes, or both as whole numbers."
+            ) from None
+    return keys
+
+
+def _selection(entry: SelectEntry | None, splits: Mapping[str, Scheme]) -> SelectKeys:
+    if entry is None:
+        raise InputError("the keys are given in no form; expected file, values or another.")
+    return SelectKeys(
+        rho=entry.rho,
+        delta=entry.delta,
+        threshold=entry.threshold,
+        split=None if entry.split is None else splits[entry.split],
+    )
+
+
+# -- budget -----------------------------------------------------------------------------------
+
+
+def budget_of(entry: BudgetEntry, splits: Mapping[str, Scheme]) -> Policy:
+    """Return the budget: rho times the largest pieces^2 of its splits, with its slots (T4)."""
+    losses = [Policy.split(entry.rho, splits[name], epsilon=entry.epsilon) for name in entry.splits]
+    plain = losses or [Policy.constant(entry.rho, epsilon=entry.epsilon)]
+    total = plain[0] if len(plain) == 1 else Policy.largest(*plain)
+    return Policy.total([total, *(_slot(each, splits) for each in entry.selections)])
+
+
+def _slot(entry: SelectionEntry, splits: Mapping[str, Scheme]) -> Policy:
+    return Policy.slot(
+        entry.rho,
+        entry.keys,
+        split=None if entry.split is None else splits[entry.split],
+        delta=entry.delta,
+        threshold=entry.threshold,
+    )

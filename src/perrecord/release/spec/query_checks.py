@@ -1,0 +1,188 @@
+"""What the queries of a spec say against the rest of it, and against themselves."""
+
+from collections.abc import Iterator, Mapping
+
+from perrecord.errors import listing, suggestion
+from perrecord.release.spec.answer_checks import check_answer, check_candidates
+from perrecord.release.spec.models import Spec
+from perrecord.release.spec.names import Found, one_of, refer
+from perrecord.release.spec.problems import Path
+from perrecord.release.spec.questions import (
+    EVERY,
+    AnswerEntry,
+    CellsEntry,
+    MethodEntry,
+    QueryEntry,
+)
+
+_IN_PARTS = ("where", "group_by", "grouping_sets", "rollup", "answers")
+_WITH_SQL = ("rho", "epsilon", "split", "clamp", "candidates", "accounting")
+_GROUPINGS = ("group_by", "grouping_sets", "rollup")
+
+
+def check_queries(spec: Spec) -> Iterator[Found]:
+    """Yield what is wrong with the queries."""
+    seen: dict[str, int] = {}
+    for place, query in enumerate(spec.queries):
+        path: Path = ("queries", place)
+        folded = query.name.casefold()
+        if folded in seen:
+            yield (
+                (*path, "name"),
+                f"queries[{seen[folded]}] is named {spec.queries[seen[folded]].name!r} already; "
+                "give each query its own name, not only in upper or lower case.",
+            )
+        seen.setdefault(folded, place)
+        yield from _check_currency(query, path, spec)
+        yield from (
+            _check_parts(query, path, spec) if query.sql is None else _check_sql(query, path, spec)
+        )
+
+
+def _check_currency(query: QueryEntry, path: Path, spec: Spec) -> Iterator[Found]:
+    budget = "rho" if spec.budget.rho is not None else "epsilon"
+    other = "epsilon" if budget == "rho" else "rho"
+    if getattr(query, other) is not None:
+        yield (*path, other), _OTHER_CURRENCY.format(other, budget)
+    for name, answer in (query.answers or {}).items():
+        methods: list[tuple[Path, AnswerEntry | MethodEntry]] = [((), answer)]
+        if answer.parts is not None:
+            methods += [(("parts", "cases", k), each) for k, each in answer.parts.cases.items()]
+            if answer.parts.default is not None:
+                methods.append((("parts", "default"), answer.parts.default))
+        for place, method in methods:
+            if getattr(method, other) is not None and getattr(method, budget) is None:
+                here = (*path, "answers", name, *place, other)
+                yield here, _OTHER_CURRENCY.format(other, budget)
+
+
+_OTHER_CURRENCY = "the amount is {0}, the budget is in {1}; they cannot be compared. Give {1}."
+
+
+# -- SQL --------------------------------------------------------------------------------------
+
+
+def _check_sql(query: QueryEntry, path: Path, spec: Spec) -> Iterator[Found]:
+    for name in _IN_PARTS:
+        if getattr(query, name) is not None:
+            yield (*path, name), f"{name} stands beside sql, which says it; leave one of them out."
+    yield from one_of(path, query, ("rho", "epsilon"))
+    for option in ("rho", "epsilon", "split", "clamp", "candidates"):
+        given: Mapping[str, object] = getattr(query, option) or {}
+        if EVERY in given and len(given) > 1:
+            yield (
+                (*path, option),
+                f"{EVERY!r} is for every answer; give it alone, or name the answers.",
+            )
+    for name, split in (query.split or {}).items():
+        yield from refer((*path, "split", name), "split", split, spec.splits)
+    for name, candidates in (query.candidates or {}).items():
+        yield from check_candidates(candidates, (*path, "candidates", name))
+    if query.keys is not None:
+        yield from _check_cells(query.keys, (*path, "keys"), None, spec)
+
+
+# -- in parts ---------------------------------------------------------------------------------
+
+
+def sets_of(query: QueryEntry) -> list[tuple[str, ...]]:
+    """Return the grouping sets of a query that is given in parts."""
+    if query.grouping_sets is not None:
+        return list(query.grouping_sets)
+    if query.rollup is not None:
+        return [query.rollup[:length] for length in range(len(query.rollup), -1, -1)]
+    return [query.group_by or ()]
+
+
+def columns_of_set(written: str) -> tuple[str, ...]:
+    """Return the columns of a grouping set that is written with commas.
+
+    >>> columns_of_set("county, naics2")
+    ('county', 'naics2')
+    """
+    return tuple(name.strip() for name in written.split(",") if name.strip())
+
+
+def _check_parts(query: QueryEntry, path: Path, spec: Spec) -> Iterator[Found]:
+    for name in _WITH_SQL:
+        if getattr(query, name) is not None:
+            yield (*path, name), f"{name} goes into each answer; only with sql it stands here."
+    if not query.answers:
+        yield path, "the query asks for nothing; give answers, or sql."
+    given = [name for name in _GROUPINGS if getattr(query, name) is not None]
+    if len(given) > 1:
+        yield path, f"expected one of {', '.join(_GROUPINGS)}, found {' and '.join(given)}."
+        return
+    yield from _check_grouping(query, path, spec)
+    for name, answer in (query.answers or {}).items():
+        yield from check_answer(answer, (*path, "answers", name), spec)
+
+
+def _check_grouping(query: QueryEntry, path: Path, spec: Spec) -> Iterator[Found]:
+    sets = sets_of(query)
+    known = {**spec.dimensions, **spec.measures}
+    form = next((name for name in _GROUPINGS if getattr(query, name) is not None), "group_by")
+    for number, columns in enumerate(sets if query.grouping_sets is not None else sets[:1]):
+        here = (*path, form, number) if query.grouping_sets is not None else (*path, form)
+        for place, column in enumerate(columns):
+            yield from refer((*here, place), "dimension", column, known)
+    grouped = [columns for columns in sets if columns]
+    if not grouped and query.keys is not None:
+        yield (*path, "keys"), "keys are given, but the query groups by no column; leave them out."
+    elif grouped and query.keys is None:
+        yield (
+            (*path, form),
+            f"the query groups by {listing(grouped[0])} without saying which keys are published; "
+            "keys found in the data would reveal who is in it. Add keys: and the name of one of "
+            f"the spec's keys, {listing(spec.keys) or 'none yet'}: a public list, a domain with "
+            "keep, or a selection.",
+        )
+    elif query.keys is not None:
+        yield from _check_cells(query.keys, (*path, "keys"), query, spec)
+
+
+def _check_cells(
+    cells: CellsEntry, path: Path, query: QueryEntry | None, spec: Spec
+) -> Iterator[Found]:
+    yield from one_of(path, cells, ("keys", "domain", "sets"))
+    if cells.keys is not None:
+        yield from refer((*path, "keys"), "key set", cells.keys, spec.keys)
+        entry = spec.keys.get(cells.keys)
+        if entry is not None and entry.domain is not None:
+            yield (
+                path,
+                f"{cells.keys!r} is a domain; say which of its cells are published: "
+                f"{{domain: {cells.keys}, keep: count, at_least: 20}}.",
+            )
+    if cells.domain is not None:
+        yield from _check_domain(cells, path, query, spec)
+    known = None if query is None else [columns for columns in sets_of(query) if columns]
+    for name, inner in (cells.sets or {}).items():
+        here = (*path, "sets", name)
+        if known is not None and columns_of_set(name) not in known:
+            shown = [", ".join(columns) for columns in known]
+            yield (
+                here,
+                f"no grouping set {name!r}. Grouping sets are {' | '.join(shown)}."
+                f"{suggestion(name, shown)}",
+            )
+        yield from _check_cells(inner, here, query, spec)
+    lacking = [c for c in known or () if c not in map(columns_of_set, cells.sets or ())]
+    if cells.sets is not None and lacking:
+        yield path, f"no keys for the grouping set {', '.join(lacking[0])!r}; give each set keys."
+
+
+def _check_domain(
+    cells: CellsEntry, path: Path, query: QueryEntry | None, spec: Spec
+) -> Iterator[Found]:
+    name = str(cells.domain)
+    domains = [each for each, entry in spec.keys.items() if entry.domain is not None]
+    yield from refer((*path, "domain"), "domain", name, domains)
+    if cells.keep is None or cells.at_least is None:
+        yield (
+            path,
+            "a domain needs keep, the answer that decides, and at_least, the noisy number that a "
+            "cell must reach.",
+        )
+    elif query is not None:
+        yield from refer((*path, "keep"), "answer", cells.keep, query.answers or {})

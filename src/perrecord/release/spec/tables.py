@@ -1,0 +1,149 @@
+"""`open_table`: the source of a spec with its roles; what does not fit is shown at its line."""
+
+import glob
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from perrecord.errors import InputError, InternalError, SourceError
+from perrecord.release.spec.load import LoadedSpec
+from perrecord.release.spec.models import MeasureEntry, Spec
+from perrecord.release.spec.pieces import existing
+from perrecord.release.spec.problems import Problems
+from perrecord.tables.lookups import Lookup
+from perrecord.tables.measures import Measure
+from perrecord.tables.sources import open_source
+from perrecord.tables.table import Table, table
+
+
+def open_table(loaded: LoadedSpec) -> Table:
+    """Return the table of a spec: its source opened, its roles declared, no row read for it."""
+    problems = loaded.problems()
+    lookups = lookups_of(loaded, problems)
+    measures = _measures(loaded.spec, problems)
+    _check_source(loaded, problems)
+    problems.check()
+    spec = loaded.spec
+    try:
+        return table(
+            loaded.source,
+            id=spec.id,
+            unit=spec.unit,
+            dimensions=_dimensions(spec),
+            measures=measures,
+            lookups=lookups,
+            name=spec.table,
+            **_options(loaded),
+        )
+    except SourceError as error:
+        problems.add(("source",), str(error))
+    except InputError as error:
+        _place(loaded, lookups, measures, problems)
+        if not problems.found:
+            problems.add(("source",), str(error))
+    problems.check()
+    raise InternalError("A table was refused for no reason.")
+
+
+def lookups_of(loaded: LoadedSpec, problems: Problems) -> list[Lookup]:
+    """Return the lookups of a spec; their files are public and are read here."""
+    found = []
+    for place, entry in enumerate(loaded.spec.lookups):
+        with problems.at("lookups", place):
+            path = existing(loaded, entry.source)
+            found.append(Lookup(path, on=dict(entry.on), columns=entry.columns))
+    return found
+
+
+def _measures(spec: Spec, problems: Problems) -> dict[str, Measure]:
+    found = {}
+    for name, entry in spec.measures.items():
+        with problems.at("measures", name):
+            found[name] = measure_of(entry)
+    return found
+
+
+def measure_of(entry: MeasureEntry) -> Measure:
+    """Return the measure that an entry declares."""
+    return Measure(
+        entry.resolution, column=entry.column, largest=entry.largest, outside=entry.outside
+    )
+
+
+def _dimensions(spec: Spec) -> dict[str, str]:
+    """Return each dimension's expression; a column alone is quoted, whatever its name."""
+    quoted = {name: '"' + name.replace('"', '""') + '"' for name in spec.dimensions}
+    return {name: each.expression or quoted[name] for name, each in spec.dimensions.items()}
+
+
+def _options(loaded: LoadedSpec) -> dict[str, Any]:
+    source = loaded.spec.source
+    spill = None if source.spill_folder is None else loaded.resolve(source.spill_folder)
+    return {
+        "relation": source.relation,
+        "memory_limit": source.memory_limit,
+        "spill_folder": spill,
+    }
+
+
+def _check_source(loaded: LoadedSpec, problems: Problems) -> None:
+    source = loaded.source
+    if isinstance(source, Path) and not source.exists() and not glob.glob(str(source)):
+        problems.add(
+            ("source", "path"),
+            f"there is no file {loaded.spec.source.path!r}; a path is relative to the folder of "
+            "the spec.",
+        )
+
+
+# -- placing an error -------------------------------------------------------------------------
+
+
+def _place(
+    loaded: LoadedSpec,
+    lookups: list[Lookup],
+    measures: Mapping[str, Measure],
+    problems: Problems,
+) -> None:
+    """Note, for every role that does not fit the source's columns, what is wrong with it.
+
+    A table says the first thing that does not fit. To show all of them, each role is declared by
+    itself on an empty table of the same columns.
+    """
+    spec = loaded.spec
+    with problems.at("source"), open_source(loaded.source, **_options(loaded)) as engine:
+        columns, is_text = dict(engine.columns), engine.is_text
+    for place, lookup in enumerate(lookups):
+        with problems.at("lookups", place):
+            lookup.check(columns)
+            columns.update(lookup.types())
+    for role in ("id", "unit"):
+        with problems.at(role):
+            _declare(columns, **{role: getattr(spec, role)})
+    fitting: dict[str, Measure] = {}
+    for name, measure in measures.items():
+        column = measure.column or name
+        if is_text and column in columns:
+            columns[column] = _as_number(columns[column])
+        with problems.at("measures", name):
+            _declare(columns, measures={name: measure})
+            fitting[name] = measure
+    for name, expression in _dimensions(spec).items():
+        with problems.at("dimensions", name):
+            is_column = spec.dimensions[name].expression is None
+            _declare(
+                columns,
+                dimensions=[name] if is_column else {name: expression},
+                measures={each: fitting[each] for each in fitting if each != name},
+            )
+
+
+def _declare(columns: Mapping[str, pa.DataType], **roles: Any) -> None:
+    table(pa.schema(list(columns.items())).empty_table(), **roles).close()
+
+
+def _as_number(kind: pa.DataType) -> pa.DataType:
+    """Return a number's type for text: a CSV file's measure is text, a table's is not."""
+    return pa.float64() if pa.types.is_string(kind) else kind

@@ -1,0 +1,187 @@
+"""Crashes, full disks and files that are no ledger: nothing acknowledged is lost or half there."""
+
+import os
+import shutil
+import sqlite3
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from perrecord import LedgerError, Policy
+from perrecord.accounting import storage
+from perrecord.accounting.budget import budget
+from perrecord.accounting.ledger import Ledger
+from tests.accounting.conftest import run
+
+KILLS = 150
+
+
+def test_a_hundred_and_fifty_kills_lose_nothing(path):
+    """After each kill -9 the ledger opens whole, with every entry that was acknowledged."""
+    Ledger.create(path, budget(1000))
+    said = run("kills", path, KILLS, 2026)
+    assert said["promised"] > 10  # the processes got somewhere, on a busy machine too
+    assert said["hot"] > 5  # and some were killed in the middle of a transaction
+    # An entry that was committed but not yet acknowledged is there too: at most one for each kill.
+    assert said["promised"] < said["entries"] <= said["promised"] + KILLS + 1
+    ledger = Ledger.open(path)
+    charges = [entry for entry in ledger.entries() if hasattr(entry, "policy")]
+    assert ledger.spent() == Policy.constant("0.001") * len(charges)
+
+
+@pytest.mark.parametrize(
+    ("moment", "there"),
+    [("before the flush", False), ("before the link", False), ("after the link", True)],
+)
+def test_a_crash_while_creating_leaves_no_ledger_or_a_whole_one(path, moment, there):
+    """And the name that it was written under does not stand in the way."""
+    assert run("create", path, moment) is None  # it died
+    assert path.exists() == there
+    ledger = Ledger.open(path) if there else Ledger.create(path, budget(1))
+    assert ledger.verify() == 1
+    assert path.stat().st_nlink == 1
+    ledger.charge(Policy.constant("0.5"), label="a")
+
+
+def test_a_full_disk_charges_nothing_and_loses_nothing(path):
+    """Once there is room again the ledger goes on."""
+    Ledger.create(path, budget(1))
+    said = run("small", path, 20_000)
+    assert "Nothing was written" in said["message"]
+    assert len(said["accepted"]) > 3
+    assert said["accepted"] == said["there"]
+    assert Ledger.open(path).verify() == len(said["there"]) + 2
+
+
+def test_a_database_that_may_not_grow_says_that_the_disk_is_full(path, monkeypatch):
+    """SQLite's own limit gives its own error for it."""
+    ledger = Ledger.create(path, budget(1))
+    pages = path.stat().st_size // 4096
+    limited = (*storage._SETTINGS, ("max_page_count", str(pages), pages))
+    monkeypatch.setattr(storage, "_SETTINGS", limited)
+    with pytest.raises(LedgerError, match=r"disk is full\. Nothing was written"):
+        ledger.charge(Policy.constant("0.1"), label="x" * 10_000)
+    monkeypatch.undo()
+    assert ledger.verify() == 1
+
+
+class FailingAtTheEnd:
+    """A connection whose commit is done, and then fails to flush the folder."""
+
+    in_transaction = False
+
+    def __init__(self, connection):
+        self.connection = connection
+
+    def execute(self, statement, *values):
+        """Pass everything on; fail after the commit."""
+        done = self.connection.execute(statement, *values)
+        if statement == "COMMIT":
+            error = sqlite3.OperationalError("disk I/O error")
+            error.sqlite_errorname = "SQLITE_IOERR_DIR_FSYNC"
+            raise error
+        return done
+
+    def close(self):
+        """Close the connection."""
+        self.connection.close()
+
+
+def test_a_commit_that_may_have_failed_says_so(path, monkeypatch):
+    """Asking again with the same identity is charged once, whichever it was."""
+    ledger = Ledger.create(path, budget(1))
+    connect = storage.connect
+    monkeypatch.setattr(storage, "connect", lambda where: FailingAtTheEnd(connect(where)))
+    with pytest.raises(LedgerError, match="may or may not have been written"):
+        ledger.charge(Policy.constant("0.6"), label="a", identity="a")
+    monkeypatch.undo()
+    assert ledger.charge(Policy.constant("0.6"), label="a", identity="a").number == 1
+    assert ledger.spent() == Policy.constant("0.6")
+
+
+def test_whoever_may_only_read_can_read(path):
+    """A read-only file in a read-only folder: entries are shown, a charge says what is missing."""
+    folder = Path(tempfile.mkdtemp())
+    try:
+        where = folder / "ledger.db"
+        Ledger.create(where, budget(1)).charge(Policy.constant("0.1"), label="a")
+        where.chmod(0o444)
+        folder.chmod(0o555)
+        said = run("reader", where)
+        assert said["entries"] == 2
+        assert "needs to read and write both the file and its folder" in said["messages"][0]
+        assert "may be written" in said["messages"][1]
+    finally:
+        folder.chmod(0o755)
+        shutil.rmtree(folder)
+
+
+def test_what_is_no_ledger_is_refused(path, tmp_path):
+    """Missing, a folder, a link, a second name, another kind of file."""
+    with pytest.raises(LedgerError, match=r"there is no ledger.*backup"):
+        Ledger.open(path)
+    assert not path.exists()
+    with pytest.raises(LedgerError, match="is no file"):
+        Ledger.open(tmp_path)
+    with pytest.raises(LedgerError, match="cannot be reached"):
+        Ledger.open(tmp_path / ("x" * 300))
+    (tmp_path / "notes.txt").write_text("charged 0.1\n" * 100)
+    with pytest.raises(LedgerError, match="is no ledger"):
+        Ledger.open(tmp_path / "notes.txt")
+    (tmp_path / "empty.db").touch()
+    with pytest.raises(LedgerError, match="no ledger of perrecord"):
+        Ledger.open(tmp_path / "empty.db")
+    ledger = Ledger.create(path, budget(1))
+    (tmp_path / "link.db").symlink_to(path)
+    with pytest.raises(LedgerError, match="symbolic link"):
+        Ledger.open(tmp_path / "link.db")
+    os.link(path, tmp_path / "twin.db")
+    with pytest.raises(LedgerError, match="second name"):
+        ledger.charge(Policy.constant("0.1"), label="a")
+    (tmp_path / "twin.db").unlink()
+    path.rename(tmp_path / "moved.db")
+    with pytest.raises(LedgerError, match="there is no ledger"):
+        ledger.spent()
+    assert Ledger.open(tmp_path / "moved.db").verify() == 1
+
+
+def test_a_ledger_is_never_overwritten(path, tmp_path):
+    """Nor made where nothing can be written."""
+    before = Ledger.create(path, budget(1)).secret
+    for taken in (path, tmp_path):
+        with pytest.raises(LedgerError, match="never overwritten"):
+            Ledger.create(taken, budget(1))
+    assert Ledger.open(path).secret == before
+    with pytest.raises(LedgerError, match="folder that exists"):
+        Ledger.create(tmp_path / "missing" / "ledger.db", budget(1))
+    assert [found.name for found in tmp_path.iterdir()] == ["ledger.db"]
+
+
+def test_a_folder_without_hard_links_is_refused(path, monkeypatch):
+    """There a ledger could replace another that appeared meanwhile."""
+
+    def refuse(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    with pytest.raises(LedgerError, match="knows hard links"):
+        Ledger.create(path, budget(1))
+    assert [*path.parent.iterdir()] == []
+
+
+def test_a_ledger_that_is_held_says_so(path, monkeypatch):
+    """After waiting for as long as another process may take."""
+    monkeypatch.setattr(storage, "WAIT_SECONDS", 0.1)
+    ledger = Ledger.create(path, budget(1))
+    with storage.writing(path), pytest.raises(LedgerError, match="another process has held"):
+        ledger.charge(Policy.constant("0.1"), label="a")
+    ledger.charge(Policy.constant("0.1"), label="a")
+
+
+def test_a_name_with_anything_in_it(tmp_path):
+    """Spaces, question marks, percent signs and hashes mean nothing to the path."""
+    path = tmp_path / "a b?mode=memory#%41[x].db"
+    Ledger.create(path, budget(1)).charge(Policy.constant("0.1"), label="a")
+    assert Ledger.open(str(path)).verify() == 2
+    assert [*tmp_path.iterdir()] == [path]

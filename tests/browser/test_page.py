@@ -1,0 +1,296 @@
+"""The page as a document: sealed, inert to hostile names, usable by keyboard, phone and printer."""
+
+import base64
+import re
+from fractions import Fraction
+
+import pytest
+
+from perrecord import Policy, Split
+from perrecord.release.document import Charge, Field, PublishedPolicy
+from perrecord.release.page import policy_page
+from tests.browser import policies
+from tests.browser.typing import element, fill, result, type_record
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = (
+    '</script><script>window.harmed="script"</script>',
+    "<img src=x onerror=window.harmed='image'>",
+    "\"' onfocus=window.harmed=1 autofocus x='",
+    "<!--<script>",
+    "{{ 7 * 7 }}{% raw %}",
+    "\u202etfel ot thgir\u202c \u200f",
+    "__proto__",
+    "constructor",
+    "W" * 600,
+    "\ud800 half a pair",
+)
+
+
+def hostile():
+    """Return a policy whose every name and value tries to break out."""
+    measure, *names = HOSTILE
+    fields = (
+        Field(measure, "measure", measure, "<b>" + measure, resolution=Fraction(1)),
+        Field("__proto__", "measure", resolution=Fraction(1)),
+        *(Field(f"{name}!", "text", name, values=HOSTILE) for name in names[:2]),
+    )
+    scheme = Split({measure: 5, "__proto__": 7})
+    policy = Policy.split("0.1", scheme)
+    for place, field in enumerate(fields[2:], 2):
+        cases = {value: Policy.constant(Fraction(i, place)) for i, value in enumerate(HOSTILE, 1)}
+        policy += Policy.by(field.name, cases, Policy.zero())
+    selection = Policy.selection("0.2", [names[0], measure], split=scheme, threshold=6)
+    charges = (Charge(measure, names[0], policy), Charge(names[0], names[7], selection))
+    total = policy + selection
+    return PublishedPolicy(names[0], measure, fields, charges, total, None, HOSTILE)
+
+
+# -- sealed ------------------------------------------------------------------------------------
+
+LEAK = '<img src="http://127.0.0.1:9/leak.png">'
+
+
+def without_policy(page):
+    """Return the page without its content security policy."""
+    return re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page)
+
+
+def requests(tab):
+    """Return the addresses that the page asked for, and whether it was let."""
+    blocked = {each["requestId"] for each in tab.events("Network.loadingFailed")}
+    return [
+        (each["request"]["url"], each["requestId"] in blocked)
+        for each in tab.events("Network.requestWillBeSent")
+    ]
+
+
+@pytest.mark.parametrize("name", policies.EVERY)
+def test_nothing_is_asked_of_the_network(name, show):
+    """Opening the page, typing and drawing load the file itself and nothing else; no complaint."""
+    published = policies.EVERY[name]()
+    tab = show(published)
+    type_record(tab, published, {field.name: None for field in published.fields} | NUMBERS)
+    tab.settle()
+    assert [url.partition(":")[0] for url, _ in requests(tab)] == ["file"]
+    assert tab.events("Log.entryAdded") == []
+    assert tab.events("Runtime.exceptionThrown") == []
+
+
+NUMBERS = {"employees": "120", "payroll": "7e6", "cattle": "33"}
+
+
+def test_a_page_that_loads_something_is_caught_and_the_policy_stops_it(show):
+    """Broken twin: an image from elsewhere is seen on the network, unless the policy is there."""
+    page = policy_page(policies.plain()).replace("<main>", f"<main>{LEAK}")
+    free, sealed = show(without_policy(page)), show(page)
+    for tab in (free, sealed):
+        tab.settle(300)
+    assert "http://127.0.0.1:9/leak.png" in [url for url, _ in requests(free)]
+    refused = [each.get("blockedReason") for each in sealed.events("Network.loadingFailed")]
+    assert refused == ["csp"]
+    assert any(
+        "Content Security" in each["entry"]["text"] for each in sealed.events("Log.entryAdded")
+    )
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "fetch('http://127.0.0.1:9/').then(() => 'done', () => 'refused')",
+        "(() => { try { return new Function('return 7')(); } catch { return 'refused'; } })()",
+        """(() => { const it = document.createElement("div"); document.body.append(it);
+            it.setAttribute("style", "width: 77px"); return it.style.width || "refused"; })()""",
+        """(() => { const it = document.createElement("script"); it.textContent = "window.ran = 1";
+            document.body.append(it); return window.ran ? "done" : "refused"; })()""",
+    ],
+    ids=["request", "eval", "style", "script"],
+)
+def test_the_content_security_policy_is_strict(attack, show):
+    """No request, no eval, no inline style, no foreign script; without the policy they work."""
+    page = policy_page(policies.plain())
+
+    def tried(text):
+        given = show(text).send(
+            "Runtime.evaluate", expression=attack, awaitPromise=True,
+            allowUnsafeEvalBlockedByCSP=False, returnByValue=True,
+        )  # fmt: skip
+        return given["result"].get("value")
+
+    assert tried(page) == "refused"
+    if "fetch" not in attack:  # nobody listens there
+        assert tried(without_policy(page)) != "refused"
+
+
+# -- hostile names -----------------------------------------------------------------------------
+
+HARM = """[window.harmed ?? null, document.images.length, document.scripts.length,
+    document.querySelectorAll("iframe, object, embed, b, [onerror], [onfocus]").length]"""
+
+
+def test_hostile_names_and_values_stay_text(show):
+    """No script runs, no element appears, and the record is still counted exactly."""
+    published = hostile()
+    tab = show(published)
+    first, second = published.fields[2:]
+    for value in (HOSTILE[0], HOSTILE[6], HOSTILE[9], "<i>another"):
+        typed = {HOSTILE[0]: "12", "__proto__": "99", first.name: value, second.name: HOSTILE[1]}
+        type_record(tab, published, typed)
+        assert result(tab)["loss"] == str(published.loss(typed))
+        assert result(tab)["delta"] == str(published.delta(typed))
+    tab.settle()
+    assert tab.evaluate(HARM) == [None, 0, 2, 0]
+    assert tab.events("Page.javascriptDialogOpening") == []
+    assert tab.events("Runtime.exceptionThrown") == []
+
+
+def test_a_page_that_embeds_names_as_markup_is_caught(show):
+    """Broken twin: the same data with its angle brackets left as they are."""
+    page = policy_page(hostile()).replace("\\u003c", "<").replace("\\u003e", ">")
+    harmed, images, *_ = show(without_policy(page)).evaluate(HARM)
+    assert harmed is not None
+    assert images > 0
+
+
+# -- using it ----------------------------------------------------------------------------------
+
+
+def test_everything_is_reached_by_keyboard_alone(show):
+    """Tab, typing, arrows and the space bar fill the form, open the table and start again."""
+    published = policies.selecting()
+    tab = show(published)
+    start = result(tab)["loss"]
+    tab.press("Tab", 2)  # past the link to the calculator
+    assert tab.evaluate("document.activeElement.dataset.field") == "region"
+    tab.press("ArrowDown")
+    tab.press("Tab")
+    assert tab.evaluate("document.activeElement.labels[0].textContent") == "Employees"
+    tab.write("1050")  # what is tabbed into is selected
+    expected = published.loss({"region": "East", "employees": "1050"})
+    assert result(tab)["loss"] == str(expected)
+    tab.settle(600)
+    spoken = tab.evaluate("document.querySelector('[aria-live=polite]').textContent")
+    assert spoken.startswith("Hardly protected. Privacy loss 154.35.")
+    tab.press("Tab")
+    tab.press(" ")
+    assert tab.evaluate("document.activeElement.textContent") == "Back to the example"
+    assert result(tab)["loss"] == start
+    reached = []
+    for _ in range(6):
+        tab.press("Tab")
+        reached.append(tab.evaluate("document.activeElement.textContent"))
+        tab.press("Enter") if "numbers" in reached[-1] else None
+    assert {"Print", "The same as numbers", "Formulas", "The policy in words"} <= set(reached)
+    assert tab.evaluate("document.querySelector('#curve-section details').open") is True
+
+
+def test_every_control_has_a_name_and_its_notes(show):
+    """Labels and descriptions are tied to their controls, as screen readers need."""
+    tree = show(policies.piecewise()).send("Accessibility.getFullAXTree")["nodes"]
+    roles = ("textbox", "combobox", "button")
+    names = [
+        node["name"]["value"]
+        for node in tree
+        if node.get("role", {}).get("value") in roles and not node["ignored"]
+    ]
+    assert len(names) >= 7
+    assert all(names)
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "said"),
+    [
+        ("employees", "many", "not a number"),
+        ("employees", "1,5", "not a number"),
+        ("employees", "1e999", "too long"),
+        ("class", "1.5", "whole number"),
+    ],
+)
+def test_what_cannot_be_read_is_explained_beside_the_field(name, typed, said, show):
+    """The field is marked, the result steps back, and correcting it brings the result again."""
+    published = policies.piecewise()
+    tab = show(published)
+    type_record(tab, published, {**EXAMPLE, name: typed})
+    assert said in tab.evaluate(f"{element(name, '-problem')}.textContent")
+    assert tab.evaluate(f"{element(name)}.getAttribute('aria-invalid')") == "true"
+    assert result(tab)["state"] == "invalid"
+    assert "loss" not in result(tab)
+    type_record(tab, published, EXAMPLE)
+    assert result(tab)["state"] == "valid"
+    assert tab.evaluate(f"{element(name)}.getAttribute('aria-invalid')") == "false"
+
+
+EXAMPLE = {"industry": "111", "class": 1, "public": True, "employees": "3", "payroll": "4"}
+
+
+def test_a_record_that_no_rule_covers_is_explained(show):
+    """Without a default the page says so at the field, as the library refuses the record."""
+    policy = Policy.by("kind", {"a": Policy.constant(1), "b": Policy.constant(2)})
+    fields = (Field("kind", "text", values=("a", "b")),)
+    published = PublishedPolicy("t", "t", fields, (Charge("c", "c", policy),), policy)
+    tab = show(published)
+    type_record(tab, published, {"kind": "z"})
+    assert "No rule covers" in tab.evaluate(f"{element('kind', '-problem')}.textContent")
+    assert result(tab)["state"] == "invalid"
+
+
+def test_what_a_table_cannot_count_is_explained(show):
+    """Values beyond the largest are treated as the table treats them, and the page says so."""
+    published = policies.published(
+        "t",
+        (policies.employees(largest=100), policies.payroll(largest=10, outside="cut")),
+        {"all": Policy.exact(1, measure="employees", threshold=1)
+         + Policy.exact(1, measure="payroll", threshold=1000)},
+    )  # fmt: skip
+    tab = show(published)
+    for typed, said in (("101", "treated as missing"), ("99.6", "counted as 100")):
+        fill(tab, "employees", typed)
+        fill(tab, "payroll", "-10500")
+        assert said in tab.evaluate(f"{element('employees', '-note')}.textContent")
+        assert "cut to it" in tab.evaluate(f"{element('payroll', '-note')}.textContent")
+        assert result(tab)["loss"] == str(published.loss({"employees": typed, "payroll": "-10500"}))
+
+
+# -- phone, paper, no script -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("published", [*policies.EVERY.values(), hostile])
+def test_a_phone_shows_it_without_scrolling_sideways(published, show):
+    """At 360 pixels nothing is wider than the screen; a page with a wide block is noticed."""
+    width = "document.documentElement.scrollWidth"
+    tab = show(published(), width=360, height=740)
+    tab.evaluate("document.querySelectorAll('details').forEach(it => { it.open = true; })")
+    tab.settle()
+    assert tab.evaluate(width) <= 360
+    tab.evaluate("document.body.append(Object.assign(document.createElement('pre'), "
+                 "{textContent: 'wide '.repeat(99)}))")  # fmt: skip
+    assert tab.evaluate(width) > 360
+
+
+def test_paper_shows_the_record_and_the_result_but_no_controls(show):
+    """The print view lists what was typed; on screen the form is there instead."""
+    published = policies.plain()
+    parts = "['form', 'printed', 'loss', 'curve']"
+    shown = f"{parts}.map(id => document.getElementById(id).offsetHeight > 0)"
+    tab = show(published)
+    type_record(tab, published, {"employees": "150", "payroll": "12,000,000"})
+    tab.settle()
+    assert tab.evaluate(shown) == [True, False, True, True]
+    tab.send("Emulation.setEmulatedMedia", media="print")
+    assert tab.evaluate(shown) == [False, True, True, True]
+    listed = tab.evaluate("document.getElementById('printed').innerText.split(/\\s*\\n\\s*/)")
+    assert listed == ["Employees", "150 people", "Annual payroll", "12,000,000 dollars"]
+    paper = base64.b64decode(tab.send("Page.printToPDF")["data"])
+    assert paper.startswith(b"%PDF")
+
+
+def test_without_script_the_policy_is_there_in_words(show):
+    """The calculator stays away, a notice says why, and the words are open to read."""
+    tab = show(policies.plain(), script=False)
+    tree = tab.send("DOMSnapshot.captureSnapshot", computedStyles=[])
+    boxes = tree["documents"][0]["layout"]["text"]
+    text = " ".join(tree["strings"][place] for place in boxes if place >= 0)
+    assert "needs JavaScript" in text
+    assert "times the record's number of pieces squared" in text
+    assert "Replace it as you like" not in text

@@ -1,0 +1,184 @@
+"""Random records typed into the page: the same exact loss, pieces and delta as in Python."""
+
+import json
+import math
+from fractions import Fraction
+from random import Random
+
+import pytest
+
+from perrecord import Currency, Policy, Split, meaning
+from perrecord.policy.terms import Constant, ExactLoss, Largest, Piecewise, SplitLoss, evaluate
+from perrecord.release.page import policy_page
+from tests.browser import policies
+from tests.browser.typing import result, retouched, type_record
+
+pytestmark = pytest.mark.browser
+
+RECORDS = 100
+
+
+def random_number(source):
+    """Return a number as somebody may type it: round, tied, tiny, huge, negative, grouped."""
+    match source.randrange(9):
+        case 0:
+            return str(source.randrange(200))
+        case 1:
+            return str(10 ** source.randrange(4, 25) + source.randrange(-1, 2))
+        case 2:
+            return f"-{source.randrange(10**7)}.{source.randrange(10**6)}"
+        case 3:
+            return f"{source.randrange(5000)}500"  # ties of a grid of 1000
+        case 4:
+            return f"{source.randrange(400)}.{source.choice(['05', '125', '5', '25', '375'])}"
+        case 5:
+            return f"{source.randrange(1, 10**9):,}"
+        case 6:
+            return f"{source.randrange(1, 99)}e{source.randrange(-3, 8)}"
+        case 7:
+            return str(50 * source.randrange(1, 40) + source.randrange(2))
+        case _:
+            return ""
+
+
+def random_record(published, source):
+    """Return what is typed for each field: text for measures, values for dimensions."""
+    typed = {}
+    for field in published.fields:
+        match field.kind:
+            case "measure":
+                typed[field.name] = random_number(source)
+            case "truth":
+                typed[field.name] = source.choice([True, False, None])
+            case "integer":
+                typed[field.name] = source.choice([*field.values, *field.values, 7, -3, None])
+            case "text" if field.values:
+                typed[field.name] = source.choice([*field.values[:60], "Elsewhere", None])
+    return typed
+
+
+def seen_by(published, typed):
+    """Return the typed record as the library reads it."""
+    measures = {field.name for field in published.fields if field.kind == "measure"}
+    plain = {
+        name: (value.replace(",", "") or None) if name in measures else value
+        for name, value in typed.items()
+    }
+    return published.record(plain)
+
+
+def schemes_of(published):
+    """Return every scheme once, in the order of the charges and their documents."""
+    found = {}
+    for policy in [*(charge.policy for charge in published.charges), published.total]:
+        for split in json.loads(policy.to_json())["splits"]:
+            pieces = {"format": "perrecord-policy", "version": 1, "currency": "epsilon"}
+            pieces |= {"terms": [{"type": "split", "amount": "1", "split": 0}], "slots": []}
+            found[json.dumps(split)] = Policy.from_json(json.dumps({**pieces, "splits": [split]}))
+    return list(found.values())
+
+
+def loss_that_reads(form, name, record):
+    """Return the part of a zCDP loss that one measure enters."""
+    total = Fraction(0)
+    for term in form.terms:
+        match term:
+            case Constant():
+                pass
+            case SplitLoss(amount, split):
+                plain = split.at(record)
+                total += amount * plain.pieces(record) ** 2 if name in plain.measures else 0
+            case ExactLoss(amount, measure, threshold):
+                total += amount * ((record[name] or 0) / threshold) ** 2 if measure == name else 0
+            case Largest(options):
+                best = max(options, key=lambda option: evaluate(option, record, 2))
+                total += loss_that_reads(best, name, record)
+            case Piecewise(cases):
+                total += loss_that_reads(cases.at(record), name, record)
+    return total
+
+
+def check_meaning(shown, published, record):
+    """Compare what the page says a loss means with perrecord.meaning, to one in a million."""
+    loss, delta = published.loss(record), published.delta(record)
+    if published.total.currency is Currency.EPSILON:
+        factor = math.exp(min(loss, 700))
+        figures = {
+            "epsilon": float(loss),
+            "power": min(1, 0.05 * factor, 1 - 0.95 / factor),
+            "odds": math.exp(loss) if loss < 709 else math.inf,
+        }
+        precision = []
+    else:
+        told = meaning(loss, key_delta=delta)
+        figures = {"epsilon": told.epsilon, "power": told.power[0.05], "odds": told.odds}
+        names = [field.name for field in published.fields if field.kind == "measure"]
+        parts = {name: loss_that_reads(published.total.form, name, record) for name in names}
+        precision = [
+            [name, meaning(part).precision] for name, part in parts.items() if part and record[name]
+        ]
+    for name, figure in figures.items():
+        assert float(shown[name]) == pytest.approx(figure, rel=1e-6), name
+    assert [name for name, _ in json.loads(shown["precision"])] == [name for name, _ in precision]
+    for (_, found), (_, expected) in zip(json.loads(shown["precision"]), precision, strict=True):
+        assert found == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", policies.EVERY)
+def test_a_hundred_records_lose_exactly_what_the_library_says(name, show):
+    """Loss, pieces, delta and breakdown are the same rationals; the meaning agrees to 1e-6."""
+    published, source = policies.EVERY[name](), Random(20)
+    tab, schemes = show(published), schemes_of(published)
+    for _ in range(RECORDS):
+        typed = random_record(published, source)
+        type_record(tab, published, typed)
+        record, shown = seen_by(published, typed), result(tab)
+        assert shown["loss"] == str(published.total.loss(record)), typed
+        assert shown["pieces"] == [str(scheme.loss(record)) for scheme in schemes], typed
+        assert shown["delta"] == str(published.delta(record)), typed
+        assert published.total.delta(record) <= Fraction(shown["delta"])
+        assert shown["charges"] == [
+            [share.charge.name, str(share.loss), str(share.delta)]
+            for share in published.breakdown(record)
+        ]
+        check_meaning(shown, published, record)
+    assert tab.events("Runtime.exceptionThrown") == []
+
+
+BIG = 2**53
+CRAFTED = policies.published(
+    "Crafted",
+    (policies.employees(),),
+    {"employment": Policy.split(1, Split(employees=BIG))},
+)
+
+
+@pytest.mark.parametrize(
+    ("typed", "old", "new"),
+    [
+        (
+            str(BIG + 1),
+            "(a.top + a.bottom - 1n) / a.bottom",
+            "BigInt(Math.ceil(toNumber(a)))",
+        ),
+        (
+            f"-{2 * BIG}.5",
+            "const whole = (2n * size(a.top) + a.bottom) / (2n * a.bottom);",
+            "const whole = size(a.top) / a.bottom;",
+        ),
+        (
+            str(2 * BIG + 1),
+            "return { number: exact(joined) };",
+            "return { number: exact(`${BigInt(Number(joined))}`) };",
+        ),
+    ],
+    ids=["ceil", "rounding", "parsing"],
+)
+def test_a_page_that_counts_in_floats_or_cuts_ties_is_caught(typed, old, new, show):
+    """Broken twins: the crafted record tells each apart, and the true page is right."""
+    page = policy_page(CRAFTED)
+    expected = str(CRAFTED.loss({"employees": typed}))
+    for text, is_right in ((page, True), (retouched(page, old, new), False)):
+        tab = show(text)
+        type_record(tab, CRAFTED, {"employees": typed})
+        assert (result(tab)["loss"] == expected) is is_right

@@ -1,0 +1,230 @@
+"""The published policy: round trips, its schema, delta curves, rounding, and what is refused."""
+
+import json
+from fractions import Fraction
+from importlib.resources import files
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from referencing import Registry, Resource
+
+from perrecord import (
+    CurrencyError,
+    DiscreteGaussian,
+    DocumentError,
+    InputError,
+    Policy,
+    SchemaError,
+    Split,
+)
+from perrecord.policy.slots import Slot
+from perrecord.release.curves import MOST_POINTS, curve_of, together
+from perrecord.release.document import Charge, Field, PublishedPolicy
+from tests.browser import policies
+from tests.policy import strategies as some
+
+
+def schema(package, name):
+    """Return a shipped JSON Schema."""
+    return json.loads(files(package).joinpath(name).read_text("utf-8"))
+
+
+PARTS = Resource.from_contents(schema("perrecord.policy", "policy.schema.json"))
+VALIDATOR = jsonschema.Draft202012Validator(
+    schema("perrecord.release", "published.schema.json"),
+    registry=Registry().with_resource("urn:perrecord:policy:1", PARTS),
+)
+
+FIELDS = (
+    Field("region", "text", "Region", values=(*some.REGIONS, "west")),
+    Field("kind", "integer", values=(0, 1, 2, None)),
+    *(Field(name, "measure", unit="t", resolution=Fraction(1, 1000)) for name in some.MEASURES),
+)
+
+
+@settings(max_examples=40)
+@given(some.policies, some.slots, some.records)
+def test_documents_round_trip_and_fit_the_schema(policy, selection, record):
+    """Nothing is lost, and the same record loses the same."""
+    charges = (Charge("a", "A sum", policy), Charge("k", "Keys", selection))
+    total = policy + selection
+    published = PublishedPolicy("T", "t", FIELDS, charges, total, total, ("note",))
+    written = published.to_json()
+    VALIDATOR.validate(json.loads(written))
+    again = PublishedPolicy.from_json(written)
+    assert again == published
+    assert again.to_json() == written
+    shares = again.breakdown(record)
+    assert sum(share.loss for share in shares) == published.loss(record) == again.loss(record)
+    assert together(share.delta for share in shares) == again.delta(record)
+    assert total.delta(again.record(record)) <= again.delta(record)
+
+
+@pytest.mark.parametrize("name", policies.EVERY)
+def test_the_documents_of_the_page_tests_round_trip(name):
+    """Thousands of cases, nested and in both currencies."""
+    published = policies.EVERY[name]()
+    VALIDATOR.validate(json.loads(published.to_json()))
+    assert PublishedPolicy.from_json(published.to_json()).to_json() == published.to_json()
+
+
+# -- curves ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rho", "threshold"), [("0.1", 13), ("2", 1), ("1/1000000", 3363), ("3", 40), ("1", -50)]
+)
+def test_a_curve_is_never_below_the_law_and_hardly_above(rho, threshold):
+    """Every m gets at least its exact tail; the paper's selection gets it to twelve digits."""
+    slot = Slot.of(rho, ["k"], None, threshold, None)
+    law, curve = DiscreteGaussian.for_zcdp(rho), curve_of(slot)
+    assert len(curve.points) <= MOST_POINTS + 2
+    last = curve.points[-1][0]
+    for pieces in {1, 2, 3, last // 3 + 1, last // 2 + 1, last, last + 1, 10 * last}:
+        tail = min(Fraction(1), law.tail(threshold - pieces).upper)
+        assert curve.at(pieces) >= tail
+        if pieces in dict(curve.points):
+            assert curve.at(pieces) <= max(Fraction(1, 10**30), tail * (1 + Fraction(1, 10**11)))
+    assert curve.at(last) > 1 - Fraction(1, 10**9)
+    assert curve.at(last + 1) == 1
+    deltas = [delta for _, delta in curve.points]
+    assert deltas == sorted(deltas)
+
+
+def test_a_curve_that_rounds_down_is_caught():
+    """Broken twin: dropping the last digit falls below the exact tail."""
+    curve, law = curve_of(Slot.of("0.1", ["k"], None, 13, None)), DiscreteGaussian.for_zcdp("0.1")
+    pieces, delta = curve.points[4]
+    assert pieces == 5
+    assert Fraction(delta) - Fraction(1, 10**15) < law.tail(8).lower
+
+
+# -- rounding ----------------------------------------------------------------------------------
+
+
+@given(st.integers(-(10**8), 10**8), st.integers(0, 6))
+def test_a_measure_is_rounded_with_ties_away_from_zero(digits, places):
+    """Decimal text is exact; the nearest multiple is found, the outer one of two."""
+    value = Fraction(digits, 10**places)
+    rounded = Field("x", "measure", resolution=Fraction(1, 4)).number(f"{digits}e-{places}")
+    assert (4 * rounded).denominator == 1
+    assert abs(rounded - value) <= Fraction(1, 8)
+    if abs(rounded - value) == Fraction(1, 8):
+        assert abs(rounded) > abs(value)
+
+
+def test_what_lies_outside_becomes_null_or_is_cut():
+    """As the table does it."""
+    ends = {"null": None, "cut": Fraction(-10)}
+    for outside, expected in ends.items():
+        field = Field("x", "measure", resolution=Fraction(2), largest=5, outside=outside)
+        assert field.number("-11") == expected
+        assert field.number("10.9") == 10
+        assert field.number(None) is None
+
+
+# -- refused -----------------------------------------------------------------------------------
+
+X = Field("x", "measure", resolution=Fraction(1))
+LOSS = Policy.split(1, Split(x=5))
+CHARGE = Charge("a", "A", LOSS)
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"total": Policy.constant(1)}, InputError),
+        ({"budget": Policy.constant(1)}, InputError),
+        ({"total": Policy.constant(epsilon=5)}, CurrencyError),
+        ({"fields": ()}, SchemaError),
+        ({"fields": (X, X)}, InputError),
+        ({"charges": (CHARGE, CHARGE), "total": 2 * LOSS}, InputError),
+        ({"fields": (Field("x", "text"),)}, SchemaError),
+        ({"total": LOSS + Policy.by("x", {"a": LOSS}, LOSS)}, SchemaError),
+        ({"total": LOSS + Policy.by("s", {1: LOSS}, LOSS), "fields": (X, Field("s", "text"))},
+         SchemaError),
+    ],
+)  # fmt: skip
+def test_a_policy_that_would_mislead_is_refused(change, error):
+    """A total below its charges, a missing field, a field of another type, a twin."""
+    given = {"fields": (X,), "charges": (CHARGE,), "total": LOSS}
+    PublishedPolicy("T", "t", **given)
+    with pytest.raises(error):
+        PublishedPolicy("T", "t", **{**given, **change})
+
+
+def test_a_session_may_promise_its_budget():
+    """A total above the charges is honest; what is left shows as a reserve."""
+    published = PublishedPolicy("T", "t", (X,), (CHARGE,), LOSS * 3)
+    assert published.loss({"x": "7"}) - published.breakdown({"x": "7"})[0].loss == 8
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"kind": "colour"},
+        {"name": ""},
+        {"kind": "measure"},
+        {"values": (1,)},
+        {"values": ("a", "a")},
+        {"resolution": Fraction(1)},
+        {"kind": "measure", "resolution": Fraction(1, 3)},
+        {"kind": "measure", "resolution": Fraction(1), "outside": "drop"},
+        {"kind": "measure", "resolution": Fraction(1), "largest": 0},
+        {"kind": "truth", "values": (1,)},
+    ],
+)
+def test_a_field_that_makes_no_sense_is_refused(bad):
+    """Kinds, values and grids are checked when the field is made."""
+    with pytest.raises(SchemaError):
+        Field(**{"name": "f", "kind": "text", **bad})
+
+
+def spoilt(change):
+    """Return the plain document with something changed in it."""
+    document = json.loads(policies.selecting().to_json())
+    change(document)
+    return json.dumps(document)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d.update(version=2),
+        lambda d: d.update(version=True),
+        lambda d: d.update(format="other"),
+        lambda d: d.update(extra=1),
+        lambda d: d.pop("notes"),
+        lambda d: d.update(title=7),
+        lambda d: d.update(fields={}),
+        lambda d: d["fields"][1].update(largest=100),
+        lambda d: d["fields"][1].update(largest="1" * 2000),
+        lambda d: d["fields"][1].update(resolution="0"),
+        lambda d: d["fields"][1].update(outside=None),
+        lambda d: d["fields"][0].update(values=[[]]),
+        lambda d: d["fields"].pop(1),
+        lambda d: d["charges"][0].pop("title"),
+        lambda d: d["charges"][0]["policy"].update(version=9),
+        lambda d: d["total"]["terms"].clear(),
+        lambda d: d["curves"].pop(),
+        lambda d: d["curves"][0]["points"][0].__setitem__(1, "0.1"),
+        lambda d: d.update(notes=[1]),
+        lambda d: d.update(budget="none"),
+    ],
+)
+def test_a_spoilt_document_is_refused_as_such(change):
+    """Whatever is wrong, the error is a DocumentError that says where."""
+    PublishedPolicy.from_json(spoilt(lambda d: None))
+    with pytest.raises(DocumentError):
+        PublishedPolicy.from_json(spoilt(change))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "null", '{"format": 1, "format": 1}', "[" * 10**5, None]
+)
+def test_what_is_no_document_is_refused(text):
+    """Not JSON, twins, nested beyond reading, not even text."""
+    with pytest.raises(DocumentError):
+        PublishedPolicy.from_json(text)
