@@ -135,6 +135,4 @@ def test_a_name_that_spark_would_rewrite_is_refused(spark):
     """Spark puts variables in for ${...}, in quoted names too."""
     frame = spark.createDataFrame(pa.table({"a${b}": [1], "c": ["x"]}))
     with pytest.raises(InputError, match="which Spark replaces"):
-        table(frame, measures=["a${b}"]).select(["a${b}"])
-    with table(frame, dimensions=["c"]) as opened:
-        assert exact(plan(Query().count(rho=1), opened.schema), opened)[0][0]
+        table(frame, dimensions=["c"])

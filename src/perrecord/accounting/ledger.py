@@ -140,25 +140,27 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         check_identity(identity)
         with reading(self._path) as connection:
             self._refreshed(connection)
-            return self._find_charge(connection, identity)
+            return finding.charge_with(self._path, connection, identity)
 
     def seal_of(self, charge: Charge) -> Seal | None:
         """Return the seal of a charge; None if it has none yet."""
+        finding.check_charge(charge)
         with reading(self._path) as connection:
-            self._own(connection, charge)
-            return self._find_seal(connection, charge)
+            self._refreshed(connection)
+            finding.check_own(self._path, connection, charge)
+            return finding.seal_of(self._path, connection, charge)
 
     def state_of(self, identity: str) -> State:
         """Return how far a release has come: unknown, charged, sealed or published."""
         check_identity(identity)
         with reading(self._path) as connection:
             self._refreshed(connection)
-            charge = self._find_charge(connection, identity)
+            charge = finding.charge_with(self._path, connection, identity)
             if charge is None:
                 return "unknown"
-            if self._find_publications(connection, charge):
+            if finding.publications_of(self._path, connection, charge):
                 return "published"
-            return "sealed" if self._find_seal(connection, charge) else "charged"
+            return "sealed" if finding.seal_of(self._path, connection, charge) else "charged"
 
     def verify(self, noted: Iterable[str] = ()) -> int:
         """Return the number of entries, having checked all of the file from the beginning.
@@ -202,7 +204,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         fields = charge_fields(policy, label, identity, {} if details is None else details)
         with writing(self._path) as connection:
             seen = self._refreshed(connection)
-            earlier = None if identity is None else self._find_charge(connection, identity)
+            earlier = None if identity is None else finding.charge_with(self._path, connection, identity)
             if earlier is not None:
                 if earlier.policy != policy:
                     raise LedgerError(
@@ -212,22 +214,24 @@ less rho, for fewer answers, or with a scheme that the budget declares.
                     )
                 return earlier
             check_budget(seen.spent, policy, self._budget)
-            return _only(Charge, self._append(connection, seen, fields))
+            self._append(connection, seen, fields, X)
 
     def seal(self, charge: Charge, digests: Mapping[str, str]) -> Seal:
         """Write down the digests of what was computed for a charge: once, and no others after.
 
         The same digests again return the same seal, so that a retry can publish the sealed bytes.
         """
+        finding.check_charge(charge)
         if not isinstance(digests, Mapping) or not digests or not _all_text(digests):
             raise InputError(
                 "the digests are not a dictionary from names to digests; give such as "
                 '{"answers.csv": "9f86d0..."}.'
             )
-        fields = {"kind": "seal", "charge": _number(charge), "digests": dict(digests)}
+        fields = {"kind": "seal", "charge": charge.number, "digests": dict(digests)}
         with writing(self._path) as connection:
-            seen = self._own(connection, charge)
-            earlier = self._find_seal(connection, charge)
+            seen = self._refreshed(connection)
+            finding.check_own(self._path, connection, charge)
+            earlier = finding.seal_of(self._path, connection, charge)
             if earlier is None:
                 return _only(Seal, self._append(connection, seen, fields))
             if dict(earlier.digests) != fields["digests"]:
@@ -243,17 +247,19 @@ less rho, for fewer answers, or with a scheme that the budget declares.
 
         Call it after the files are in place. The same place again returns the same entry.
         """
+        finding.check_charge(charge)
         if not isinstance(place, str):
             raise InputError(f"the place is a {type(place).__name__}; expected text.")
-        fields = {"kind": "publication", "charge": _number(charge), "place": place}
+        fields = {"kind": "publication", "charge": charge.number, "place": place}
         with writing(self._path) as connection:
-            seen = self._own(connection, charge)
-            if self._find_seal(connection, charge) is None:
+            seen = self._refreshed(connection)
+            finding.check_own(self._path, connection, charge)
+            if finding.seal_of(self._path, connection, charge) is None:
                 raise LedgerError(
                     f"{self._path}: the charge of entry {charge.number} is not sealed yet; call "
                     "ledger.seal(charge, digests) before anything is published."
                 )
-            for earlier in self._find_publications(connection, charge):
+            for earlier in finding.publications_of(self._path, connection, charge):
                 if earlier.place == place:
                     return earlier
             return _only(Publication, self._append(connection, seen, fields))
@@ -282,31 +288,6 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         schema.append(connection, row)
         return checking.checked(self._path, row, seen.last)
 
-    def _own(self, connection: sqlite3.Connection, charge: Charge) -> _Seen:
-        """Refuse a charge that is not one of this ledger."""
-        seen = self._refreshed(connection)
-        row = next(iter(schema.rows(connection, _number(charge))), None)
-        if row is None or row.hash != charge.hash:
-            raise LedgerError(
-                f"{self._path}: the charge is not one of this ledger; give what ledger.charge(...) "
-                "of this ledger returned."
-            )
-        return seen
-
-    def _find_charge(self, connection: sqlite3.Connection, identity: str) -> Charge | None:
-        row = schema.with_identity(connection, identity)
-        return None if row is None else _only(Charge, checking.checked(self._path, row))
-
-    def _find_seal(self, connection: sqlite3.Connection, charge: Charge) -> Seal | None:
-        rows = schema.about(connection, charge.number, "seal")
-        return _only(Seal, checking.checked(self._path, rows[0])) if rows else None
-
-    def _find_publications(
-        self, connection: sqlite3.Connection, charge: Charge
-    ) -> list[Publication]:
-        rows = schema.about(connection, charge.number, "publication")
-        return [_only(Publication, checking.checked(self._path, row)) for row in rows]
-
     # -- showing ----------------------------------------------------------------------------
 
     def __repr__(self) -> str:
@@ -324,21 +305,3 @@ less rho, for fewer answers, or with a scheme that the budget declares.
 
 def _all_text(digests: Mapping[str, str]) -> bool:
     return all(isinstance(part, str) and part for pair in digests.items() for part in pair)
-
-
-def _number(charge: Charge) -> int:
-    if not isinstance(charge, Charge):
-        raise InputError(
-            f"the charge is a {type(charge).__name__}; give what ledger.charge(...) returned."
-        )
-    return charge.number
-
-
-E = TypeVar("E", Charge, Seal, Publication)
-
-
-def _only(kind: type[E], entry: Entry) -> E:
-    """Return an entry of the kind that the ledger's own indices promise."""
-    if not isinstance(entry, kind):
-        raise InternalError(f"Entry {entry.number} of a ledger is no {kind.__name__}.")
-    return entry

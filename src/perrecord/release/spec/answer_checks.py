@@ -130,11 +130,12 @@ def _check_method(
     if method.split is not None:
         yield from refer((*path, "split"), "split", method.split, spec.splits)
         entry = spec.splits.get(method.split)
-        if entry is not None and entry.thresholds and measure not in entry.thresholds:
+        has = (entry.thresholds if entry is not None else None) or {measure: None}
+        if measure in spec.measures and measure not in has:
             yield (
                 (*path, "split"),
                 f"the split {method.split!r} has no threshold for {measure!r}. It has "
-                f"{listing(entry.thresholds)}.",
+                f"{listing(has)}.",
             )
     for bound in method.clamp or ():
         yield from grid_problem((*path, "clamp"), "bound", bound, measure, spec)

@@ -24,6 +24,12 @@ _EXPECTED = {
 }
 
 
+def is_echo(error: ErrorDetails) -> bool:
+    """Tell whether a list is called too short only because items of it are wrong."""
+    least = error.get("ctx", {}).get("min_length")
+    return error["type"] == "too_short" and len(error["input"]) >= (least or 0)
+
+
 def explained(error: ErrorDetails, model: type[BaseModel]) -> tuple[Path, str]:
     """Return the path of an error of pydantic's and our message for it."""
     path, kind, value = error["loc"], error["type"], error["input"]

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from perrecord.errors import SpecError
 from perrecord.release.spec.checks import check_spec
-from perrecord.release.spec.explain import explained
+from perrecord.release.spec.explain import explained, is_echo
 from perrecord.release.spec.models import Spec
 from perrecord.release.spec.problems import Document, Problems, found
 from perrecord.release.spec.read import parse_document, read_document
@@ -100,7 +100,8 @@ def _loaded(document: Document, path: Path) -> LoadedSpec:
         spec = Spec.model_validate(document.value)
     except ValidationError as error:
         for each in error.errors(include_url=False):
-            problems.add(*explained(each, Spec))
+            if not is_echo(each):
+                problems.add(*explained(each, Spec))
         problems.check()
         raise
     for place, message in check_spec(spec):

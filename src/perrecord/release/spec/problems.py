@@ -84,10 +84,11 @@ class Problems:
             for path, message in self.found
         ]
         every.sort(key=lambda each: each[0])
-        raise _error([self.document.located(path, message) for _, path, message in every])
+        raise spec_error([self.document.located(path, message) for _, path, message in every])
 
 
-def _error(messages: list[str]) -> SpecError:
+def spec_error(messages: list[str]) -> SpecError:
+    """Return the error that shows all these messages, or the first twenty."""
     shown = messages[:_MOST_SHOWN]
     if len(messages) > _MOST_SHOWN:
         shown.append(f"and {len(messages) - _MOST_SHOWN} more.")

@@ -196,7 +196,7 @@ class Asking:
             except InputError as error:
                 if str(error) == message:
                     return place
-        return ("group_by",)
+        return ("keys",) if "keys" in message or "cells" in message else ("group_by",)
 
 
 _OPTIONS = ("keys", "rho", "epsilon", "split", "clamp", "candidates")

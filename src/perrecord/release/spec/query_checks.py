@@ -40,6 +40,8 @@ def check_queries(spec: Spec) -> Iterator[Found]:
 
 
 def _check_currency(query: QueryEntry, path: Path, spec: Spec) -> Iterator[Found]:
+    if (spec.budget.rho is None) == (spec.budget.epsilon is None):
+        return
     budget = "rho" if spec.budget.rho is not None else "epsilon"
     other = "epsilon" if budget == "rho" else "rho"
     if getattr(query, other) is not None:
@@ -167,8 +169,9 @@ def _check_cells(
                 f"{suggestion(name, shown)}",
             )
         yield from _check_cells(inner, here, query, spec)
-    lacking = [c for c in known or () if c not in map(columns_of_set, cells.sets or ())]
-    if cells.sets is not None and lacking:
+    given = [columns_of_set(name) for name in cells.sets or ()]
+    lacking = [columns for columns in known or () if columns not in given]
+    if cells.sets is not None and lacking and all(columns in (known or ()) for columns in given):
         yield path, f"no keys for the grouping set {', '.join(lacking[0])!r}; give each set keys."
 
 

@@ -25,7 +25,7 @@ from yaml.events import (
 )
 
 from perrecord.errors import SpecError
-from perrecord.release.spec.problems import Document, Path, Problems
+from perrecord.release.spec.problems import Document, Path, spec_error, written
 
 _MOST_BYTES = 1_000_000
 _DEEPEST = 30
@@ -112,18 +112,15 @@ class _Reader:
         if isinstance(second, DocumentStartEvent):
             self.refuse(second, "a second document begins here (---); expected one.")
         document = Document(self.name, value, self.lines, self.blocks)
-        self.check_keys(document)
-        return document
-
-    def check_keys(self, document: Document) -> None:
-        """Refuse keys that are given twice: which of the two holds would be anybody's guess."""
-        problems = Problems(document)
-        for path, line in self.twice:
-            problems.add(
-                path[:-1],
-                f"the key {path[-1]!r} is given twice, again in line {line}; give it once.",
+        if self.twice:  # which of the two holds would be anybody's guess
+            raise spec_error(
+                [
+                    f"{self.name}:{line}: {written(path)}: given a second time; the first is in "
+                    f"line {self.lines[path]}. Give it once."
+                    for path, line in self.twice
+                ]
             )
-        problems.check()
+        return document
 
     def value(self, event: Event, path: Path) -> Any:
         if isinstance(event, AliasEvent) or getattr(event, "anchor", None) is not None:

@@ -89,13 +89,16 @@ def _options(loaded: LoadedSpec) -> dict[str, Any]:
 
 
 def _check_source(loaded: LoadedSpec, problems: Problems) -> None:
-    source = loaded.source
-    if isinstance(source, Path) and not source.exists() and not glob.glob(str(source)):
-        problems.add(
-            ("source", "path"),
-            f"there is no file {loaded.spec.source.path!r}; a path is relative to the folder of "
-            "the spec.",
-        )
+    source, written = loaded.source, loaded.spec.source.path
+    if not isinstance(source, Path):
+        return
+    if source.is_dir():
+        files = f"{written.rstrip('/')}/*.parquet"
+        message = f"{written!r} is a folder; name its files, such as {files!r}."
+        problems.add(("source", "path"), message)
+    elif not source.exists() and not glob.glob(str(source), recursive=True):
+        message = f"there is no file {written!r}; a path is relative to the folder of the spec."
+        problems.add(("source", "path"), message)
 
 
 # -- placing an error -------------------------------------------------------------------------

@@ -38,6 +38,8 @@ class SparkEngine:
         self._source = f"{RESERVED}_{uuid.uuid4().hex}"
         self.relation = SPARK.identifier(self._source)
         schema = sealed(READ_FAILED, lambda: _schema(frame))
+        for field in schema:
+            SPARK.identifier(field.name)  # refuses what Spark would rewrite
         self.columns = {field.name: field.type for field in schema}
         _silence(self._session)
         sealed(READ_FAILED, lambda: frame.createOrReplaceTempView(self._source))
