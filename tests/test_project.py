@@ -13,6 +13,7 @@ ROOT = Path(__file__).parent.parent
 PUBLIC_NAMES = [
     "AmountError",
     "ApproximationError",
+    "Budget",
     "BudgetExceededError",
     "Currency",
     "CurrencyError",
@@ -25,6 +26,7 @@ PUBLIC_NAMES = [
     "InputError",
     "InternalError",
     "Keys",
+    "Ledger",
     "LedgerError",
     "Lookup",
     "Meaning",
@@ -42,6 +44,7 @@ PUBLIC_NAMES = [
     "SchemaError",
     "SelectCells",
     "SelectKeys",
+    "Session",
     "SourceError",
     "SpecError",
     "Split",

@@ -39,9 +39,12 @@ from perrecord.policy.split import Split
 from perrecord.policy.terms import Currency
 
 if TYPE_CHECKING:
+    from perrecord.accounting.budget import Budget
+    from perrecord.accounting.ledger import Ledger
     from perrecord.queries.groupings import SelectCells, SelectKeys
     from perrecord.queries.query import Parts, Query, clamping, splitting
     from perrecord.queries.sql import from_sql
+    from perrecord.session import Session
     from perrecord.tables.domains import Domain
     from perrecord.tables.keys import Keys
     from perrecord.tables.lookups import Lookup
@@ -51,6 +54,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AmountError",
     "ApproximationError",
+    "Budget",
     "BudgetExceededError",
     "Currency",
     "CurrencyError",
@@ -63,6 +67,7 @@ __all__ = [
     "InputError",
     "InternalError",
     "Keys",
+    "Ledger",
     "LedgerError",
     "Lookup",
     "Meaning",
@@ -80,6 +85,7 @@ __all__ = [
     "SchemaError",
     "SelectCells",
     "SelectKeys",
+    "Session",
     "SourceError",
     "SpecError",
     "Split",
@@ -100,14 +106,17 @@ __all__ = [
 __version__ = "0.1.0"
 
 _LOADED_WHEN_USED = {
+    "Budget": "accounting.budget",
     "Domain": "tables.domains",
     "Keys": "tables.keys",
+    "Ledger": "accounting.ledger",
     "Lookup": "tables.lookups",
     "Measure": "tables.measures",
     "Parts": "queries.query",
     "Query": "queries.query",
     "SelectCells": "queries.groupings",
     "SelectKeys": "queries.groupings",
+    "Session": "session",
     "clamping": "queries.query",
     "from_sql": "queries.sql",
     "splitting": "queries.query",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from perrecord import Policy, Split
-from perrecord.accounting.budget import budget
+from perrecord.accounting.budget import Budget
 from perrecord.accounting.ledger import Ledger
 from perrecord.accounting.schema import SCHEMA
 
@@ -26,7 +26,7 @@ def path(tmp_path):
 @pytest.fixture
 def ledger(path):
     """Return a ledger with a budget of 1 over one scheme."""
-    return Ledger.create(path, budget(1, SCHEME), name="establishments")
+    return Ledger.create(path, Budget(1, SCHEME), name="establishments")
 
 
 @pytest.fixture

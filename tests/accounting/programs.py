@@ -19,7 +19,7 @@ import time
 
 from perrecord import BudgetExceededError, LedgerError, Policy
 from perrecord.accounting import creation
-from perrecord.accounting.budget import budget
+from perrecord.accounting.budget import Budget
 from perrecord.accounting.ledger import Ledger
 
 
@@ -107,7 +107,7 @@ def create(path, moment):
         os.link = die_before
     elif moment == "after the link":
         os.link = die_after(os.link)
-    Ledger.create(path, budget(1))
+    Ledger.create(path, Budget(1))
     return {}
 
 
@@ -136,7 +136,7 @@ def reader(path):
     messages = []
     for attempt in (
         lambda: ledger.charge(Policy.constant("0.1"), label="x"),
-        lambda: Ledger.create(f"{path}.new", budget(1)),
+        lambda: Ledger.create(f"{path}.new", Budget(1)),
     ):
         try:
             attempt()

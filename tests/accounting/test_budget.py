@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perrecord import CurrencyError, InputError, Policy
-from perrecord.accounting.budget import budget
+from perrecord.accounting.budget import Budget
 from tests.policy import strategies as some
 
 
@@ -19,7 +19,7 @@ from tests.policy import strategies as some
 )
 def test_amounts_that_add_up_to_the_total_fit(rho, schemes, shares, record):
     """T4: however the total is spread over the schemes and unsplit answers."""
-    total = budget(rho, schemes)
+    total = Budget(rho, schemes)
     largest = max((scheme.pieces(record) for scheme in schemes), default=1)
     assert total.loss(record) == rho * largest**2 >= rho
     whole = sum(shares) or 1
@@ -34,20 +34,20 @@ def test_a_budget_in_epsilon_grows_with_the_pieces():
     """T16: epsilon times the largest number of pieces."""
     from perrecord import Split
 
-    total = budget(epsilon=2, splits=[Split(x=5), Split(x=2, y=10)])
+    total = Budget(epsilon=2, splits=[Split(x=5), Split(x=2, y=10)])
     assert total.loss({"x": 10, "y": 40}) == 10
-    assert budget(epsilon=2) == Policy.constant(epsilon=2)
+    assert Budget(epsilon=2) == Policy.constant(epsilon=2)
 
 
 def test_slots_are_added_and_nothing_else_is():
     """A selection's loss is paid from the total, so only its slot is listed."""
     slot = Policy.slot("0.1", ["county"], threshold=13)
-    assert budget(1, slots=[slot, slot]) == Policy.constant(1) + slot + slot
+    assert Budget(1, slots=[slot, slot]) == Policy.constant(1) + slot + slot
     with pytest.raises(InputError, match=r"give Policy\.slot"):
-        budget(1, slots=[Policy.selection("0.1", ["county"], threshold=13)])
+        Budget(1, slots=[Policy.selection("0.1", ["county"], threshold=13)])
     with pytest.raises(InputError, match=r"give Policy\.slot"):
-        budget(1, slots=["county"])
+        Budget(1, slots=["county"])
     with pytest.raises(CurrencyError):
-        budget(epsilon=1, slots=slot)
+        Budget(epsilon=1, slots=slot)
     with pytest.raises(InputError):
-        budget()
+        Budget()

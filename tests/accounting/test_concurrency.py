@@ -4,14 +4,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 from perrecord import BudgetExceededError, Policy
 from perrecord.accounting import ledger as module
-from perrecord.accounting.budget import budget
+from perrecord.accounting.budget import Budget
 from perrecord.accounting.ledger import Ledger
 from tests.accounting.conftest import run
 
 
 def test_thirty_two_processes_fill_the_budget_exactly(path):
     """floor(1 / 0.013) = 76 charges are accepted, whoever makes them, and all are there."""
-    Ledger.create(path, budget(1))
+    Ledger.create(path, Budget(1))
     said = run("crowd", path, 32, "0.013")
     assert said["codes"] == [0] * 32
     assert sorted(said["numbers"]) == list(range(1, 77))
@@ -33,7 +33,7 @@ def charge_until_refused(ledger):
 
 def test_threads_share_one_ledger(path):
     """One object, eight threads: exactly twenty charges of a twentieth."""
-    ledger = Ledger.create(path, budget(1))
+    ledger = Ledger.create(path, Budget(1))
     with ThreadPoolExecutor(8) as threads:
         accepted = sum(threads.map(charge_until_refused, [ledger] * 8))
     assert accepted == 20
@@ -43,7 +43,7 @@ def test_threads_share_one_ledger(path):
 
 def test_one_identity_is_charged_once_by_many_threads(path):
     """A retry that overlaps the first try gets the same charge."""
-    ledger = Ledger.create(path, budget(1))
+    ledger = Ledger.create(path, Budget(1))
 
     def work(_):
         return ledger.charge(Policy.constant("0.4"), label="release", identity="2026")
@@ -55,7 +55,7 @@ def test_one_identity_is_charged_once_by_many_threads(path):
 
 def test_a_check_outside_the_transaction_is_caught(path, monkeypatch):
     """A broken twin that checks against what it last saw goes beyond the budget; ours does not."""
-    ledger = Ledger.create(path, budget(1))
+    ledger = Ledger.create(path, Budget(1))
     stale = Ledger.open(path)
     ledger.charge(Policy.constant("0.7"), label="first")
     remembered = stale._seen.spent
@@ -66,7 +66,7 @@ def test_a_check_outside_the_transaction_is_caught(path, monkeypatch):
     stale.charge(Policy.constant("0.7"), label="beyond")
     assert not stale.spent().is_below(stale.budget)
     monkeypatch.undo()
-    fresh = Ledger.create(path.with_name("fresh.db"), budget(1))
+    fresh = Ledger.create(path.with_name("fresh.db"), Budget(1))
     stale = Ledger.open(fresh.path)
     fresh.charge(Policy.constant("0.7"), label="first")
     try:

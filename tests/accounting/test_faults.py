@@ -10,7 +10,7 @@ import pytest
 
 from perrecord import LedgerError, Policy
 from perrecord.accounting import storage
-from perrecord.accounting.budget import budget
+from perrecord.accounting.budget import Budget
 from perrecord.accounting.ledger import Ledger
 from tests.accounting.conftest import run
 
@@ -19,7 +19,7 @@ KILLS = 150
 
 def test_a_hundred_and_fifty_kills_lose_nothing(path):
     """After each kill -9 the ledger opens whole, with every entry that was acknowledged."""
-    Ledger.create(path, budget(1000))
+    Ledger.create(path, Budget(1000))
     said = run("kills", path, KILLS, 2026)
     assert said["promised"] > 10  # the processes got somewhere, on a busy machine too
     assert said["hot"] > 5  # and some were killed in the middle of a transaction
@@ -38,7 +38,7 @@ def test_a_crash_while_creating_leaves_no_ledger_or_a_whole_one(path, moment, th
     """And the name that it was written under does not stand in the way."""
     assert run("create", path, moment) is None  # it died
     assert path.exists() == there
-    ledger = Ledger.open(path) if there else Ledger.create(path, budget(1))
+    ledger = Ledger.open(path) if there else Ledger.create(path, Budget(1))
     assert ledger.verify() == 1
     assert path.stat().st_nlink == 1
     ledger.charge(Policy.constant("0.5"), label="a")
@@ -46,7 +46,7 @@ def test_a_crash_while_creating_leaves_no_ledger_or_a_whole_one(path, moment, th
 
 def test_a_full_disk_charges_nothing_and_loses_nothing(path):
     """Once there is room again the ledger goes on."""
-    Ledger.create(path, budget(1))
+    Ledger.create(path, Budget(1))
     said = run("small", path, 20_000)
     assert "Nothing was written" in said["message"]
     assert len(said["accepted"]) > 3
@@ -56,7 +56,7 @@ def test_a_full_disk_charges_nothing_and_loses_nothing(path):
 
 def test_a_database_that_may_not_grow_says_that_the_disk_is_full(path, monkeypatch):
     """SQLite's own limit gives its own error for it."""
-    ledger = Ledger.create(path, budget(1))
+    ledger = Ledger.create(path, Budget(1))
     pages = path.stat().st_size // 4096
     limited = (*storage._SETTINGS, ("max_page_count", str(pages), pages))
     monkeypatch.setattr(storage, "_SETTINGS", limited)
@@ -90,7 +90,7 @@ class FailingAtTheEnd:
 
 def test_a_commit_that_may_have_failed_says_so(path, monkeypatch):
     """Asking again with the same identity is charged once, whichever it was."""
-    ledger = Ledger.create(path, budget(1))
+    ledger = Ledger.create(path, Budget(1))
     connect = storage.connect
     monkeypatch.setattr(storage, "connect", lambda where: FailingAtTheEnd(connect(where)))
     with pytest.raises(LedgerError, match="may or may not have been written"):
@@ -105,7 +105,7 @@ def test_whoever_may_only_read_can_read(path):
     folder = Path(tempfile.mkdtemp())
     try:
         where = folder / "ledger.db"
-        Ledger.create(where, budget(1)).charge(Policy.constant("0.1"), label="a")
+        Ledger.create(where, Budget(1)).charge(Policy.constant("0.1"), label="a")
         where.chmod(0o444)
         folder.chmod(0o555)
         said = run("reader", where)
@@ -132,7 +132,7 @@ def test_what_is_no_ledger_is_refused(path, tmp_path):
     (tmp_path / "empty.db").touch()
     with pytest.raises(LedgerError, match="no ledger of perrecord"):
         Ledger.open(tmp_path / "empty.db")
-    ledger = Ledger.create(path, budget(1))
+    ledger = Ledger.create(path, Budget(1))
     (tmp_path / "link.db").symlink_to(path)
     with pytest.raises(LedgerError, match="symbolic link"):
         Ledger.open(tmp_path / "link.db")
@@ -148,13 +148,13 @@ def test_what_is_no_ledger_is_refused(path, tmp_path):
 
 def test_a_ledger_is_never_overwritten(path, tmp_path):
     """Nor made where nothing can be written."""
-    before = Ledger.create(path, budget(1)).secret
+    before = Ledger.create(path, Budget(1)).secret
     for taken in (path, tmp_path):
         with pytest.raises(LedgerError, match="never overwritten"):
-            Ledger.create(taken, budget(1))
+            Ledger.create(taken, Budget(1))
     assert Ledger.open(path).secret == before
     with pytest.raises(LedgerError, match="folder that exists"):
-        Ledger.create(tmp_path / "missing" / "ledger.db", budget(1))
+        Ledger.create(tmp_path / "missing" / "ledger.db", Budget(1))
     assert [found.name for found in tmp_path.iterdir()] == ["ledger.db"]
 
 
@@ -166,14 +166,14 @@ def test_a_folder_without_hard_links_is_refused(path, monkeypatch):
 
     monkeypatch.setattr(os, "link", refuse)
     with pytest.raises(LedgerError, match="knows hard links"):
-        Ledger.create(path, budget(1))
+        Ledger.create(path, Budget(1))
     assert [*path.parent.iterdir()] == []
 
 
 def test_a_ledger_that_is_held_says_so(path, monkeypatch):
     """After waiting for as long as another process may take."""
     monkeypatch.setattr(storage, "WAIT_SECONDS", 0.1)
-    ledger = Ledger.create(path, budget(1))
+    ledger = Ledger.create(path, Budget(1))
     with storage.writing(path), pytest.raises(LedgerError, match="another process has held"):
         ledger.charge(Policy.constant("0.1"), label="a")
     ledger.charge(Policy.constant("0.1"), label="a")
@@ -182,6 +182,6 @@ def test_a_ledger_that_is_held_says_so(path, monkeypatch):
 def test_a_name_with_anything_in_it(tmp_path):
     """Spaces, question marks, percent signs and hashes mean nothing to the path."""
     path = tmp_path / "a b?mode=memory#%41[x].db"
-    Ledger.create(path, budget(1)).charge(Policy.constant("0.1"), label="a")
+    Ledger.create(path, Budget(1)).charge(Policy.constant("0.1"), label="a")
     assert Ledger.open(str(path)).verify() == 2
     assert [*tmp_path.iterdir()] == [path]

@@ -8,7 +8,7 @@ import pytest
 
 from perrecord import LedgerError, Policy
 from perrecord.accounting import chain, checking, entries
-from perrecord.accounting.budget import budget
+from perrecord.accounting.budget import Budget
 from perrecord.accounting.ledger import Ledger
 from tests.accounting.conftest import by_hand
 
@@ -194,7 +194,7 @@ def test_a_chain_that_leaves_out_the_amount_is_caught(path, monkeypatch):
         monkeypatch.setattr(chain, "digest", digest)
         monkeypatch.setattr(entries, "digest", digest)
         where = path.with_name(f"{found}.db")
-        ledger = Ledger.create(where, budget(1))
+        ledger = Ledger.create(where, Budget(1))
         ledger.charge(Policy.constant("0.9"), label="a")
         line = changed(where, 1, '"amount":"0.9"', '"amount":"0.1"')
         by_hand(where, ("UPDATE entry SET written = ? WHERE number = 1", line))

@@ -281,6 +281,7 @@ def test_paper_shows_the_record_and_the_result_but_no_controls(show):
     assert tab.evaluate(shown) == [False, True, True, True]
     listed = tab.evaluate("document.getElementById('printed').innerText.split(/\\s*\\n\\s*/)")
     assert listed == ["Employees", "150 people", "Annual payroll", "12,000,000 dollars"]
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
     paper = base64.b64decode(tab.send("Page.printToPDF")["data"])
     assert paper.startswith(b"%PDF")
 

@@ -98,6 +98,15 @@ def loss_that_reads(form, name, record):
     return total
 
 
+DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789", ",")
+
+
+def printed(text):
+    """Return the number that people read: 1,235 or 1.2 × 10¹⁸."""
+    mantissa, _, power = text.translate(DIGITS).partition(" × 10")
+    return Fraction(mantissa) * 10 ** int(power or 0)
+
+
 def check_meaning(shown, published, record):
     """Compare what the page says a loss means with perrecord.meaning, to one in a million."""
     loss, delta = published.loss(record), published.delta(record)
@@ -134,6 +143,8 @@ def test_a_hundred_records_lose_exactly_what_the_library_says(name, show):
         type_record(tab, published, typed)
         record, shown = seen_by(published, typed), result(tab)
         assert shown["loss"] == str(published.total.loss(record)), typed
+        loss = Fraction(shown["loss"])  # printed rounded up, but for the last digits of a float
+        assert loss * (1 - Fraction(1, 10**11)) <= printed(shown["printed"]) <= loss * 102 / 100
         assert shown["pieces"] == [str(scheme.loss(record)) for scheme in schemes], typed
         assert shown["delta"] == str(published.delta(record)), typed
         assert published.total.delta(record) <= Fraction(shown["delta"])

@@ -63,6 +63,7 @@ def result(tab):
     """Return what the page shows now, as its data attributes have it."""
     return tab.evaluate(
         """({...document.getElementById("result").dataset,
+            printed: document.getElementById("loss").textContent,
             pieces: [...document.querySelectorAll("#pieces li")].map(it => it.dataset.pieces),
             charges: [...document.querySelectorAll("#breakdown tr[data-charge]")]
               .map(it => [it.dataset.charge, it.dataset.loss, it.dataset.delta])})"""

@@ -8,7 +8,7 @@ from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme, Split, SplitBy
 
 
-def budget(
+def Budget(  # noqa: N802 - it reads as the value that it makes
     rho: Exact | None = None,
     splits: Iterable[Scheme] | Scheme = (),
     *,
@@ -23,7 +23,7 @@ def budget(
 
     >>> from perrecord import Policy, Split
     >>> fine, coarse = Split(employees=50), Split(employees=200, payroll=5_000_000)
-    >>> total = budget(1, [fine, coarse])
+    >>> total = Budget(1, [fine, coarse])
     >>> total.loss({"employees": 120, "payroll": 20_000_000})    # 1 * 4^2
     Fraction(16, 1)
     >>> charges = Policy.split("0.5", fine) + Policy.split("0.3", coarse) + Policy.constant("0.2")
@@ -33,7 +33,7 @@ def budget(
     Key selections each need a slot of their own; the loss of a selection is paid from rho:
 
     >>> slot = Policy.slot("0.1", ["industry"], split=fine, delta="1e-6")
-    >>> budget(1, fine, slots=slot)
+    >>> Budget(1, fine, slots=slot)
     Policy(1·pieces² of Split(employees=50) + selection of industry at 13)
     """
     schemes = (splits,) if isinstance(splits, Split | SplitBy) else tuple(splits)

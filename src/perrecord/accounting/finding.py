@@ -1,4 +1,4 @@
-"""Finding the entries that belong to a release, inside a transaction; each is checked as it is read."""
+"""Finding the entries of a release inside a transaction; each is checked as it is read."""
 
 import sqlite3
 from pathlib import Path
@@ -11,16 +11,16 @@ from perrecord.errors import InputError, InternalError, LedgerError
 E = TypeVar("E", Charge, Seal, Publication)
 
 
-def charge_with(path: Path, connection: sqlite3.Connection, identity: str) -> Charge | None:
-    """Return the charge that was made under an identity."""
-    row = schema.with_identity(connection, identity)
-    return None if row is None else _only(Charge, checking.checked(path, row))
+def charge_with(path: Path, connection: sqlite3.Connection, identity: str | None) -> Charge | None:
+    """Return the charge that was made under an identity; nothing was made under None."""
+    row = None if identity is None else schema.with_identity(connection, identity)
+    return None if row is None else only(Charge, checking.checked(path, row))
 
 
 def seal_of(path: Path, connection: sqlite3.Connection, charge: Charge) -> Seal | None:
     """Return the seal of a charge."""
     rows = schema.about(connection, charge.number, "seal")
-    return _only(Seal, checking.checked(path, rows[0])) if rows else None
+    return only(Seal, checking.checked(path, rows[0])) if rows else None
 
 
 def publications_of(
@@ -28,7 +28,7 @@ def publications_of(
 ) -> list[Publication]:
     """Return every publication of a charge."""
     rows = schema.about(connection, charge.number, "publication")
-    return [_only(Publication, checking.checked(path, row)) for row in rows]
+    return [only(Publication, checking.checked(path, row)) for row in rows]
 
 
 def check_own(path: Path, connection: sqlite3.Connection, charge: Charge) -> None:
@@ -49,7 +49,7 @@ def check_charge(charge: object) -> None:
         )
 
 
-def _only(kind: type[E], entry: Entry) -> E:
+def only(kind: type[E], entry: Entry) -> E:
     """Return an entry of the kind that the ledger's own indices promise."""
     if not isinstance(entry, kind):
         raise InternalError(f"Entry {entry.number} of a ledger is no {kind.__name__}.")

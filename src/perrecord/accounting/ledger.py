@@ -7,9 +7,9 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
-from perrecord.accounting import chain, checking, creation, schema
+from perrecord.accounting import chain, checking, creation, finding, schema
 from perrecord.accounting.entries import (
     Charge,
     Creation,
@@ -49,10 +49,10 @@ class Ledger:
 
     >>> import tempfile
     >>> from perrecord import Policy, Split
-    >>> from perrecord.accounting.budget import budget
+    >>> from perrecord.accounting.budget import Budget
     >>> scheme = Split(employees=50)
     >>> path = tempfile.mkdtemp() + "/ledger.db"
-    >>> ledger = Ledger.create(path, budget(1, scheme), name="establishments")
+    >>> ledger = Ledger.create(path, Budget(1, scheme), name="establishments")
     >>> charge = ledger.charge(Policy.split("0.9", scheme), label="employees by county")
     >>> ledger.spent()
     Policy(0.9·pieces² of Split(employees=50))
@@ -204,7 +204,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         fields = charge_fields(policy, label, identity, {} if details is None else details)
         with writing(self._path) as connection:
             seen = self._refreshed(connection)
-            earlier = None if identity is None else finding.charge_with(self._path, connection, identity)
+            earlier = finding.charge_with(self._path, connection, identity)
             if earlier is not None:
                 if earlier.policy != policy:
                     raise LedgerError(
@@ -214,7 +214,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
                     )
                 return earlier
             check_budget(seen.spent, policy, self._budget)
-            self._append(connection, seen, fields, X)
+            return finding.only(Charge, self._append(connection, seen, fields))
 
     def seal(self, charge: Charge, digests: Mapping[str, str]) -> Seal:
         """Write down the digests of what was computed for a charge: once, and no others after.
@@ -233,7 +233,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
             finding.check_own(self._path, connection, charge)
             earlier = finding.seal_of(self._path, connection, charge)
             if earlier is None:
-                return _only(Seal, self._append(connection, seen, fields))
+                return finding.only(Seal, self._append(connection, seen, fields))
             if dict(earlier.digests) != fields["digests"]:
                 raise LedgerError(
                     f"{self._path}: the charge of entry {charge.number} was sealed with other "
@@ -262,7 +262,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
             for earlier in finding.publications_of(self._path, connection, charge):
                 if earlier.place == place:
                     return earlier
-            return _only(Publication, self._append(connection, seen, fields))
+            return finding.only(Publication, self._append(connection, seen, fields))
 
     # -- inside a transaction ---------------------------------------------------------------
 

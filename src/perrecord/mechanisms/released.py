@@ -35,7 +35,7 @@ class Estimate:
 
     def standard_errors(self) -> Floats:
         """Return the standard deviation of each cell's noise, in units."""
-        each = np.array([float(self.step) * _deviation(law) for law in self.laws])
+        each = np.array([float(self.step) * deviation(law) for law in self.laws])
         return np.asarray(each[self.which])
 
     def interval(self, confidence: Exact = "0.95") -> tuple[pa.Array, pa.Array]:
@@ -114,7 +114,8 @@ def _checked(confidence: Exact) -> Fraction:
 
 
 @lru_cache(maxsize=1024)
-def _deviation(law: Law) -> float:
+def deviation(law: Law) -> float:
+    """Return the standard deviation of a noise law."""
     return math.sqrt(law.variance().upper)
 
 

@@ -44,13 +44,18 @@ def answer(
 
 def run(planned: Plan, table: Table, *, _bits: BitSource | None = None) -> list[Answers]:
     """Return the answers of a plan."""
-    for grouping in planned.groupings:  # whatever can be refused is, before a row is read
-        _Run(planned, grouping, _bits).check()
+    check_plan(planned)
     with scanned(planned, table) as cells:
         return [
             _Run(planned, grouping, _bits).answers(cells[grouping.scan])
             for grouping in planned.groupings
         ]
+
+
+def check_plan(planned: Plan) -> None:
+    """Refuse whatever can be refused before a row is read, and before anything is charged."""
+    for grouping in planned.groupings:
+        _Run(planned, grouping, None).check()
 
 
 @dataclass(frozen=True, slots=True)

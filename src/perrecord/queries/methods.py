@@ -155,6 +155,12 @@ class Spreads:
             return self.value
         return self.cases.at(key).at(key)
 
+    def every(self) -> frozenset[Spread]:
+        """Return all spreads that a cell can have."""
+        if self.cases is None:
+            return frozenset() if self.value is None else frozenset({self.value})
+        return frozenset().union(*(each.every() for each in self.cases.values()))
+
     @property
     def dimensions(self) -> frozenset[str]:
         """The dimensions that the spread hangs on."""

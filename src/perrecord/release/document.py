@@ -235,5 +235,9 @@ def _read_charge(value: object, where: str) -> Charge:
 
 
 def _read_policy(value: object, where: str) -> Policy:
+    try:
+        written = json.dumps(value)
+    except RecursionError:
+        raise DocumentError(f"{where} is nested too deeply to be read.") from None
     with located(where):
-        return Policy.from_json(json.dumps(value))
+        return Policy.from_json(written)

@@ -13,17 +13,18 @@ const readable = (text) => {
 const powerOfTen = (exponent) =>
   "10" + (exponent < 0 ? "⁻" : "") + [...`${Math.abs(exponent)}`].map((d) => SUPERSCRIPTS[d]).join("");
 
-// A float to a few digits: 0.0123, 1.9, 1,235, 1.2 × 10¹⁸.
-const figure = (value, digits = 4) => {
+// A float to a few digits: 0.0123, 1.9, 1,235, 1.2 × 10¹⁸. Rounded up, since most figures here are
+// bounds that must hold as they are printed; the margin forgives the float's own last digits.
+const figure = (value, digits = 4, round = Math.ceil) => {
   if (value === 0) return "0";
   if (!Number.isFinite(value)) return "beyond all bounds";
-  const exponent = Math.floor(Math.log10(Math.abs(value)));
+  const margin = round === Math.ceil ? 1 - 1e-12 : 1 + 1e-12;
+  const rounded = (x, places) => (round(x * margin * 10 ** places) / 10 ** places).toFixed(places);
+  const exponent = Math.floor(Math.log10(value));
   if (exponent >= 15 || exponent < -6) {
-    const [mantissa, power] = value.toExponential(Math.min(digits - 1, 2)).split("e");
-    return `${Number(mantissa)} × ${powerOfTen(Number(power))}`;
+    return `${Number(rounded(value / 10 ** exponent, Math.min(digits - 1, 2)))} × ${powerOfTen(exponent)}`;
   }
-  const places = Math.max(0, digits - 1 - exponent);
-  const [whole, rest = ""] = value.toFixed(places).split(".");
+  const [whole, rest = ""] = rounded(value, Math.max(0, digits - 1 - exponent)).split(".");
   const kept = rest.replace(/0+$/, "");
   return grouped(whole) + (kept ? `.${kept}` : "");
 };
@@ -38,16 +39,23 @@ const shown = (a) => {
       return (a.top < 0n ? "−" : "") + grouped(digits.slice(0, -places)) + "." + digits.slice(-places);
     }
   }
-  return figure(toNumber(a));
+  return (a.top < 0n ? "−" : "") + figure(toNumber(absolute(a)));
 };
 
-// A probability: 13 %, 0.04 %, 1 in 9,100,000.
+// A loss: exactly where that is brief, else to four digits.
+const brief = (a) => {
+  const text = shown(a);
+  return text.replace(/\D/g, "").length <= 6 ? text : figure(toNumber(a));
+};
+
+// A probability that is a bound: 13 %, 0.04 %, 1 in 9,100,000.
 const chance = (probability) => {
   if (probability <= 0) return "0 %";
-  if (probability >= 1) return "100 %";
-  if (probability > 0.9999) return "over 99.99 %";
+  if (probability > 0.9999) return probability >= 1 ? "100 %" : "over 99.99 %";
   if (probability >= 0.001) return `${figure(100 * probability, probability > 0.99 ? 4 : 2)} %`;
-  return probability < 1e-15 ? `1 in ${figure(1 / probability, 2)}` : `1 in ${grouped(`${Number((1 / probability).toPrecision(2))}`)}`;
+  const one = 1 / probability;
+  const step = 10 ** (Math.floor(Math.log10(one)) - 1);
+  return `1 in ${one < 1e15 ? grouped(`${Math.floor(one / step) * step}`) : figure(one, 2, Math.floor)}`;
 };
 
 // How many times: 6.3 times, 1,200 times, over a million times.

@@ -87,10 +87,10 @@ const verdictOf = (power) => VERDICTS.find(([most]) => power <= most)[1];
 const comparison = (loss) => {
   if (least.top === 0n) return loss.top === 0n ? "Nothing at all; no record can lose less." : "Some records lose nothing at all.";
   if (loss.top * least.bottom === least.top * loss.bottom) return `The least that any record can lose.`;
-  return `${times(toNumber(divide(loss, least)))} the least that any record can lose, which is ${shown(least)}.`;
+  return `${times(toNumber(divide(loss, least)))} the least that any record can lose, which is ${brief(least)}.`;
 };
 
-const inHundred = (probability) => (probability >= 1 ? "100" : figure(100 * probability, probability >= 0.1 ? 2 : 1));
+const inHundred = (probability) => (probability >= 1 ? "100" : figure(100 * probability, probability > 0.99 ? 4 : 2));
 
 const meaningItems = ({ meaning, precision, delta, slots }) => {
   const items = [
@@ -106,7 +106,7 @@ const meaningItems = ({ meaning, precision, delta, slots }) => {
     ],
   ];
   for (const { field, ratio } of precision) {
-    const percent = `±${figure(100 * ratio, 2)} %`;
+    const percent = `±${figure(100 * ratio, 2, Math.floor)} %`;
     items.push([
       [isolated(labelOf(field)), ": how closely could someone estimate it?"],
       ratio > 1
@@ -165,7 +165,7 @@ const showBreakdown = ({ shares, reserve, loss, delta: whole, limit, slots }) =>
   const row = (title, amount, delta, kind) => {
     const bar = make("span", { class: "bar" });
     bar.style.setProperty("--share", `${(100 * Math.min(toNumber(amount), largest)) / largest}%`);
-    const cells = [make("th", { scope: "row", dir: "auto" }, title), make("td", {}, kind ? "" : bar, make("span", { class: "amount", text: shown(amount) }))];
+    const cells = [make("th", { scope: "row", dir: "auto" }, title), make("td", {}, kind ? "" : bar, make("span", { class: "amount", text: brief(amount) }))];
     if (withDelta) cells.push(make("td", { text: delta && delta.top > 0n ? chance(toNumber(delta)) : "–" }));
     return make("tr", { class: kind }, ...cells);
   };
@@ -229,7 +229,7 @@ const drawCurve = ({ record, loss }) => {
   at("curve-table").replaceChildren(
     ...["0", "1", "2", "5", "10", "100", "1000"].map((factor) => {
       const value = factor === "0" ? ZERO : onGrid(field, multiply(exact(factor), unit));
-      return make("tr", {}, make("th", { scope: "row", text: shown(value) }), make("td", { text: shown(lossOf(policy, withValue(value), POWER)) }));
+      return make("tr", {}, make("th", { scope: "row", text: shown(value) }), make("td", { text: brief(lossOf(policy, withValue(value), POWER)) }));
     }),
   );
 };
@@ -299,7 +299,7 @@ const update = () => {
     odds: meaning.odds,
     precision: JSON.stringify(precision.map(({ field, ratio }) => [field.name, ratio])),
   });
-  at("loss").textContent = shown(loss);
+  at("loss").textContent = brief(loss);
   at("verdict").textContent = verdictOf(meaning.power);
   at("comparison").textContent = comparison(loss);
   at("epsilon").textContent = figure(meaning.epsilon);
@@ -307,7 +307,7 @@ const update = () => {
   at("exact").textContent = written(loss);
   [showMeaning, showPieces, showBreakdown, showRecord].forEach((show) => show(latest));
   drawSoon();
-  speak(`${verdictOf(meaning.power)}. Privacy loss ${shown(loss)}. ${comparison(loss)}`);
+  speak(`${verdictOf(meaning.power)}. Privacy loss ${brief(loss)}. ${comparison(loss)}`);
   return undefined;
 };
 

@@ -130,7 +130,7 @@ def _check_method(
     if method.split is not None:
         yield from refer((*path, "split"), "split", method.split, spec.splits)
         entry = spec.splits.get(method.split)
-        has = (entry.thresholds if entry is not None else None) or {measure: None}
+        has = [measure] if entry is None or not entry.thresholds else list(entry.thresholds)
         if measure in spec.measures and measure not in has:
             yield (
                 (*path, "split"),

@@ -11,6 +11,8 @@ from perrecord.tables.kinds import kind_of_column
 from perrecord.tables.sources import open_source
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_ ]*(?<! )")
+_ID = re.compile(r"(^|_)id$")
+_NAME = re.compile(r"(^|_)(id|code|year)$")
 _WORDS = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 
 
@@ -24,29 +26,28 @@ def template(source: str | Path, *, relation: str | None = None, title: str | No
         columns, is_text = dict(engine.columns), engine.is_text
     given = str(source)
     name = title or f"Statistics of {Path(given).stem.strip('*') or 'the records'}"
+    identifier = next((column for column in columns if _ID.search(column.lower())), None)
     measures = {} if is_text else _measures(columns)
     dimensions = [
-        column for column, kind in columns.items() if column not in measures and _fits(kind)
+        column
+        for column, kind in columns.items()
+        if column not in (identifier, *measures) and kind_of_column(kind) is not None
     ]
     blocks = [
         _heading(name, given, relation),
+        _roles(identifier, next(iter(columns))),
         _dimensions(dimensions),
-        _roles(columns),
         _measured(measures, is_text=is_text, columns=list(columns)),
         _rest(next(iter(measures), "emp"), dimensions),
     ]
     return "\n".join(blocks)
 
 
-def _fits(kind: pa.DataType) -> bool:
-    return kind_of_column(kind) is not None
-
-
 def _measures(columns: Mapping[str, pa.DataType]) -> dict[str, str]:
     """Return the columns of numbers that are no names, with a resolution for each."""
     found: dict[str, str] = {}
     for name, kind in columns.items():
-        if pa.types.is_integer(kind) and not re.search(r"(^|_)(id|code|year)$", name.lower()):
+        if pa.types.is_integer(kind) and not _NAME.search(name.lower()):
             found[name] = "1"
         elif pa.types.is_decimal(kind):
             found[name] = "1" if kind.scale <= 0 else f"0.{'0' * (min(kind.scale, 12) - 1)}1"
@@ -104,11 +105,11 @@ def _dimensions(names: list[str]) -> str:
     )
 
 
-def _roles(columns: Mapping[str, pa.DataType]) -> str:
-    first = scalar(next(iter(columns)))
+def _roles(identifier: str | None, first: str) -> str:
+    named = f"# id: {scalar(first)}" if identifier is None else f"id: {scalar(identifier)}"
     return f"""\
-# id: {first}      # the column that names a record
-# unit: {first}    # the column that names whom several records belong to, such as a firm
+{named}      # the column that names a record
+# unit: firm    # the column that names whom several records belong to
 """
 
 

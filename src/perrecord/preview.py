@@ -1,0 +1,105 @@
+"""What a workload would cost and how noisy it would be, from public facts alone."""
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from perrecord.exact import float_up, text
+from perrecord.laws import Law
+from perrecord.mechanisms.additive import noise_plan
+from perrecord.mechanisms.released import deviation
+from perrecord.policy.policy import Policy
+from perrecord.policy.terms import Currency
+from perrecord.queries.answers import Answer, Quantile
+from perrecord.queries.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """One answer in one grouping: its price and the standard deviations of its noise."""
+
+    query: int
+    grouping: tuple[str, ...]
+    name: str
+    policy: Policy
+    deviations: tuple[float, ...]
+
+    def shown(self) -> str:
+        """Return the noise for people: one figure, or from the least to the most."""
+        if not self.deviations:
+            return "-"
+        least, most = min(self.deviations), max(self.deviations)
+        return f"{least:,.4g}" if least == most else f"{least:,.4g} to {most:,.4g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The price of a workload, the noise of each answer, and what example records would lose."""
+
+    policy: Policy
+    answers: tuple[Expected, ...]
+    losses: tuple[tuple[str, Fraction], ...]
+    refusal: str | None = None
+
+    @property
+    def is_affordable(self) -> bool:
+        """Whether the budget would pay for it now."""
+        return self.refusal is None
+
+    def __str__(self) -> str:
+        lines = [f"Charge: {self.policy}"]
+        lines += [f"  {each}: loses {_number(loss)}" for each, loss in self.losses]
+        lines += [
+            f"  {each.name} by {', '.join(each.grouping) or 'total'}: noise of standard deviation "
+            f"{each.shown()}"
+            for each in self.answers
+        ]
+        lines.append(self.refusal or "The budget allows it.")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def expected(plan: Plan) -> tuple[Expected, ...]:
+    """Return what each answer of a plan costs, and how much noise it gets."""
+    found = []
+    for grouping in plan.groupings:
+        query, columns = plan.queries[grouping.query], grouping.grouping.columns
+        for charged in grouping.answers:
+            laws = _laws(charged.answer, plan, columns, query.currency or Currency.RHO)
+            deviations = tuple(sorted({float(step) * deviation(law) for step, law in laws}))
+            found.append(
+                Expected(grouping.query, columns, charged.answer.name, charged.policy, deviations)
+            )
+    return tuple(found)
+
+
+def losses_of(
+    policy: Policy, examples: Mapping[str, Mapping[str, Any]] | Sequence[Mapping[str, Any]]
+) -> tuple[tuple[str, Fraction], ...]:
+    """Return what hypothetical records would lose, each under its name."""
+    if isinstance(examples, Mapping):
+        return tuple((name, policy.loss(record)) for name, record in examples.items())
+    return tuple((_shown(record), policy.loss(record)) for record in examples)
+
+
+def _laws(
+    answer: Answer, plan: Plan, columns: tuple[str, ...], currency: Currency
+) -> list[tuple[Fraction, Law]]:
+    """Return the laws that an answer's cells can have; those of an average are of its total."""
+    if isinstance(answer, Quantile):
+        return []
+    noise = noise_plan(answer, plan.schema, columns, currency)
+    return [(noise.step, noise.law(each)) for each in noise.spreads.every()]
+
+
+def _shown(record: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in record.items())
+
+
+def _number(loss: Fraction) -> str:
+    written = text(loss)
+    return written if len(written) <= 12 else f"{float_up(loss):.6g}"

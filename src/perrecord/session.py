@@ -1,0 +1,183 @@
+"""The session: ask, be charged, get an answer. One of the two doors to the data."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from perrecord.accounting.ledger import Ledger
+from perrecord.errors import BudgetExceededError, InputError, LedgerError
+from perrecord.exact import Exact
+from perrecord.mechanisms.answers import Answers
+from perrecord.mechanisms.rows import RowsAnswer, RowsPlan, plan_rows, run_rows
+from perrecord.mechanisms.run import check_plan, run
+from perrecord.policy.policy import Policy
+from perrecord.policy.split import Scheme
+from perrecord.preview import Preview, expected, losses_of
+from perrecord.queries.plan import Plan, plan
+from perrecord.queries.query import Query
+from perrecord.queries.sql import from_sql
+from perrecord.tables.table import Table
+
+Asked = Query | str | Sequence[Query]
+
+
+class Session:
+    """A table, a ledger, and one way to get from one to the other: every answer is charged first.
+
+    Later questions may depend on earlier answers. The guarantee of the whole session is its budget
+    policy P_B, for every possible record, and never the sum of what was spent (T4).
+
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> from perrecord import Budget, Split, table
+    >>> farms = table(pa.table({"cattle": [12, 40, 9000]}), name="farms", measures=["cattle"])
+    >>> scheme, path = Split(cattle=50), tempfile.mkdtemp() + "/farms.ledger"
+    >>> session = Session(farms, ledger=path, budget=Budget(1, scheme), new=True)
+    >>> answers = session.ask(Query("farms").sum("cattle", split=scheme, rho="0.4"))
+    >>> session.ask("SELECT COUNT(*) FROM farms", rho="0.7")
+    Traceback (most recent call last):
+    perrecord.errors.BudgetExceededError: a record with cattle = 0 would lose 1.1 rho in all, and \
+its budget is 1. This charge takes 0.7 of it, and 0.6 is left. Nothing was charged. Ask for less \
+rho, for fewer answers, or with a scheme that the budget declares.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        *,
+        ledger: Ledger | str | Path,
+        budget: Policy | None = None,
+        new: bool = False,
+    ) -> None:
+        self._table = table
+        self._ledger = _ledger(ledger, budget, table.schema.name, new=new)
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger that every answer is charged to."""
+        return self._ledger
+
+    @property
+    def policy(self) -> Policy:
+        """The guarantee of everything that this ledger ever pays for: its budget (T4)."""
+        return self._ledger.budget
+
+    def preview(
+        self,
+        asked: Asked,
+        *,
+        examples: Mapping[str, Mapping[str, Any]] | Sequence[Mapping[str, Any]] = (),
+        **options: Any,
+    ) -> Preview:
+        """Return what asking would cost and how noisy it would be; no data is read."""
+        planned = self._plan(asked, options)
+        refusal = None
+        try:
+            self._ledger.preview(planned.policy)
+        except BudgetExceededError as error:
+            refusal = str(error)
+        losses = losses_of(planned.policy, examples)
+        return Preview(planned.policy, expected(planned), losses, refusal)
+
+    def ask(self, asked: Asked, **options: Any) -> Any:
+        """Charge for a query, or for several at once, then answer.
+
+        Text is SQL, with the options of `from_sql`: rho, split, keys, ... One grouping gives an
+        `Answers`, several give a list of them.
+        """
+        planned = self._plan(asked, options)
+        self._ledger.charge(planned.policy, label=_label(planned))
+        answers: list[Answers] = run(planned, self._table)
+        return answers[0] if len(answers) == 1 else answers
+
+    def run(
+        self,
+        mechanism: Callable[[Any], Any],
+        *,
+        columns: Sequence[str],
+        rho: Exact | None = None,
+        where: str | None = None,
+        native: bool = False,
+    ) -> RowsAnswer:
+        """Charge for any zCDP mechanism, then run it on the records as they are: rho (T8)."""
+        planned = plan_rows(
+            self._table, mechanism, columns=columns, rho=rho, where=where, native=native
+        )
+        return self._run_rows(planned)
+
+    def run_on_split_rows(
+        self,
+        mechanism: Callable[[Any], Any],
+        split: Scheme,
+        *,
+        columns: Sequence[str],
+        rho: Exact | None = None,
+        where: str | None = None,
+        native: bool = False,
+    ) -> RowsAnswer:
+        """Charge for any zCDP mechanism, then run it on split records: rho pieces^2 (T8).
+
+        The split needs a public cap on the pieces of one record: `scheme.capped(1000)`.
+        """
+        planned = plan_rows(
+            self._table,
+            mechanism,
+            columns=columns,
+            rho=rho,
+            split=split,
+            where=where,
+            native=native,
+        )
+        return self._run_rows(planned)
+
+    def _run_rows(self, planned: RowsPlan) -> RowsAnswer:
+        shown = ", ".join(planned.query.columns)
+        self._ledger.charge(planned.policy, label=f"a mechanism on {shown}")
+        return run_rows(planned, self._table)
+
+    def _plan(self, asked: Asked, options: Mapping[str, Any]) -> Plan:
+        schema = self._table.schema
+        if isinstance(asked, str):
+            asked = from_sql(asked, schema=schema, **options)
+        elif options:
+            raise InputError(
+                f"the options {', '.join(options)} go with SQL text; a Query carries its own."
+            )
+        planned = plan(asked, schema)
+        check_plan(planned)
+        return planned
+
+    def __repr__(self) -> str:
+        return f"Session({self._table!r}, {self._ledger!r})"
+
+
+def _ledger(ledger: Ledger | str | Path, budget: Policy | None, name: str, *, new: bool) -> Ledger:
+    if isinstance(ledger, Ledger):
+        found = ledger
+    elif new:
+        if budget is None:
+            raise InputError("a new ledger needs a budget, such as budget=Budget(1, [scheme]).")
+        return Ledger.create(ledger, budget, name=name)
+    elif not Path(ledger).exists():
+        raise LedgerError(
+            f"there is no ledger {str(ledger)!r}. If it was lost, restore it from a backup: a new "
+            "one would forget what was spent. If this is the first use, make it with new=True."
+        )
+    else:
+        found = Ledger.open(ledger)
+    if budget is not None and budget != found.budget:
+        raise LedgerError(
+            "the ledger was made with another budget, which cannot be changed. Leave budget= out, "
+            f"or give the same. Its own is: {found.budget}"
+        )
+    return found
+
+
+def _label(planned: Plan) -> str:
+    """Return what a charge is for, from the query alone."""
+    parts = []
+    for grouping in planned.groupings:
+        names = ", ".join(charged.answer.name for charged in grouping.answers)
+        columns = ", ".join(grouping.grouping.columns)
+        parts.append(f"{names} by {columns}" if columns else names)
+    return "; ".join(parts)

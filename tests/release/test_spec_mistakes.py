@@ -1,0 +1,97 @@
+"""Mistakes in specs: each file of specs/mistakes has its message in the .txt beside it.
+
+To add one, write NN-name.yaml and the message that it ought to give. Files are loaded from their
+own folder, then checked, opened on ../est.csv and built, until one of these steps refuses.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from perrecord import SpecError
+from perrecord.release.spec import build, check_without_data, load_spec, open_table
+
+MISTAKES = Path(__file__).parent / "specs" / "mistakes"
+NAMES = sorted(path.stem for path in MISTAKES.glob("*.yaml"))
+
+
+def refused(path: str) -> SpecError:
+    """Return the error of a spec that has one."""
+    with pytest.raises(SpecError) as caught:
+        run(path)
+    return caught.value
+
+
+def run(path: str) -> None:
+    """Take a spec all the way to a workload."""
+    loaded = load_spec(path)
+    check_without_data(loaded)
+    with open_table(loaded) as table:
+        build(loaded, table.schema)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_mistake_is_shown_at_its_place(name, monkeypatch):
+    """File, line, path; what was found, what was expected, what is close."""
+    monkeypatch.chdir(MISTAKES)
+    expected = (MISTAKES / f"{name}.txt").read_text(encoding="utf-8")
+    error = refused(f"{name}.yaml")
+    assert f"{error}\n" == expected
+    assert error.__cause__ is None
+
+
+def test_there_are_many_mistakes_and_every_one_has_its_message():
+    """A message without its file would check nothing."""
+    assert len(NAMES) >= 100
+    assert sorted(path.stem for path in MISTAKES.glob("*.txt")) == NAMES
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    """Or may not be read."""
+    assert "there is no such file" in str(refused(str(tmp_path / "release.yaml")))
+
+
+def test_a_huge_file_is_not_read(tmp_path):
+    """Long lists belong into files of keys."""
+    path = tmp_path / "release.yaml"
+    path.write_text("title: x\n" + "# padding\n" * 200_000, encoding="utf-8")
+    assert "longer than 1,000,000 bytes" in str(refused(str(path)))
+
+
+def test_a_long_number_is_not_read(tmp_path):
+    """It would slow everything that touches it."""
+    path = tmp_path / "release.yaml"
+    path.write_text(f"title: x\nbudget: {{rho: {'9' * 2000}}}\n", encoding="utf-8")
+    assert str(refused(str(path))).endswith(
+        "release.yaml:2: a number of more than 1000 digits; expected fewer."
+    )
+
+
+def test_an_unreadable_source_is_shown_at_the_source(tmp_path):
+    """The engine's own words stay inside."""
+    (tmp_path / "est.parquet").write_bytes(b"PAR1 no parquet")
+    path = tmp_path / "release.yaml"
+    path.write_text(
+        "title: x\nsource: est.parquet\nbudget: {rho: 1}\n"
+        "queries: [{name: q, answers: {n: {count: records, rho: 0.1}}}]\n",
+        encoding="utf-8",
+    )
+    error = refused(str(path))
+    assert "release.yaml:2: source: the file" in str(error)
+    assert "could not be read as Parquet" in str(error)
+
+
+def test_a_large_product_of_keys_is_refused_before_it_is_made(tmp_path):
+    """It would exhaust memory; a domain does not."""
+    rows = "".join(f"{number:06}\n" for number in range(20_000))
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.csv").write_text(f"{name}\n{rows}", encoding="utf-8")
+    path = tmp_path / "release.yaml"
+    path.write_text(
+        "title: x\nsource: est.csv\ndimensions: [a, b]\nbudget: {rho: 1}\n"
+        "keys: {a: {file: a.csv}, b: {file: b.csv}, both: {product: [a, b]}}\n"
+        "queries: [{name: q, answers: {n: {count: records, rho: 0.1}}}]\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(SpecError, match="the product has 400,000,000 keys"):
+        check_without_data(load_spec(path))

@@ -1,0 +1,89 @@
+"""Templates: a spec to start from, of columns and types alone."""
+
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from perrecord.release.spec import build, load_spec, open_table, template
+from perrecord.release.spec.read import parse_document
+
+ROWS = pa.table(
+    {
+        "estab_id": [90001, 90002],
+        "county": ["secret-county", "other"],
+        "no": ["quoted", "quoted"],
+        "a: b": ["odd", "odd"],
+        "2020": [True, False],
+        "emp": [77777, 88888],
+        "rent": [1234.5, 2.0],
+        "pay": [Decimal("12.345"), Decimal("1.000")],
+        "when": pa.array([0, 1], pa.date32()),
+        "parts": [[1], [2]],
+    }
+)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with the same rows as Parquet and as CSV."""
+    pq.write_table(ROWS, tmp_path / "est.parquet")
+    lines = [
+        "estab_id,county,no,emp",
+        "90001,secret-county,quoted,77777",
+        "90002,other,quoted,88888",
+    ]
+    (tmp_path / "est.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("source", ["est.parquet", "est.csv", "*.csv"])
+def test_a_template_loads_and_builds_as_it_is(folder, source):
+    """One count of all records; no hint is called for."""
+    (folder / "release.yaml").write_text(template(source), encoding="utf-8")
+    loaded = load_spec("release.yaml")
+    with open_table(loaded) as table:
+        workload = build(loaded, table.schema)
+    assert [each.name for each in workload.queries] == ["all_records"]
+
+
+def test_a_template_declares_columns_by_their_types(folder):
+    """Numbers are measures with a resolution, the rest dimensions; names are quoted as needed."""
+    written = parse_document(template("est.parquet", title="Rent: 2026"), "release.yaml").value
+    assert written["title"] == "Rent: 2026"
+    assert written["id"] == "estab_id"
+    assert list(written["dimensions"]) == ["county", "no", "a: b", "2020", "when"]
+    assert written["measures"] == {"emp": 1, "rent": "0.01", "pay": "0.001"}
+
+
+def test_a_csv_template_leaves_the_roles_to_its_author(folder):
+    """Every column of a CSV file is text."""
+    written = parse_document(template("est.csv"), "release.yaml").value
+    assert list(written["dimensions"]) == ["county", "no", "emp"]
+    assert "measures" not in written
+
+
+@pytest.mark.parametrize("source", ["est.parquet", "est.csv"])
+def test_a_template_holds_no_value_of_the_data(folder, source):
+    """Neither text nor numbers."""
+    text = template(source)
+    assert not any(value in text for value in ("secret", "quoted", "77777", "9000", "1234"))
+
+
+def test_what_a_template_leaves_in_comments_is_right(folder):
+    """Taking the comment signs away gives a spec that builds, once the keys are filled in."""
+    lines = template("est.parquet").splitlines()
+    code = [
+        line.replace("# ", "", 1)
+        for line in lines
+        if not line.startswith("# ") or line[2:].startswith((" ", "splits:", "keys:"))
+    ]
+    text = "\n".join(code).replace("  state: substr(county, 1, 2)\n", "")
+    text = text.replace("  from_file: {file: keys.csv, columns: [county]}\n", "")
+    (folder / "release.yaml").write_text(text, encoding="utf-8")
+    loaded = load_spec("release.yaml")
+    with open_table(loaded) as table:
+        names = [each.name for each in build(loaded, table.schema).queries]
+    assert names == ["all_records", "by_key"]
