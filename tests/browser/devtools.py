@@ -49,17 +49,22 @@ class Chromium:
         self.buffer, self.number = b"", 0
         self.events = []
 
-    def send(self, method, session=None, **parameters):
-        """Return the result of one command; events that arrive meanwhile are kept."""
+    def post(self, method, session=None, **parameters):
+        """Send a command and return its number, without waiting for its answer."""
         self.number += 1
         message = {"id": self.number, "method": method, "params": parameters}
         if session:
             message["sessionId"] = session
         os.write(self.write_end, json.dumps(message).encode() + b"\0")
+        return self.number
+
+    def send(self, method, session=None, **parameters):
+        """Return the result of one command; events that arrive meanwhile are kept."""
+        number = self.post(method, session, **parameters)
         while True:
             answer = self._next()
-            if answer.get("id") == self.number:
-                assert "error" not in answer, f"{method}: {answer['error']}"
+            assert "error" not in answer, f"at {method}: {answer['error']}"
+            if answer.get("id") == number:
                 return answer["result"]
             if "method" in answer:
                 self.events.append(answer)
@@ -159,11 +164,16 @@ class Tab:
 
     def press(self, key, times=1):
         """Press and release a key."""
+        if not times:
+            return
         code, text = KEYS[key]
-        for _ in range(times):
-            same = {"key": key, "code": key, "windowsVirtualKeyCode": code}
-            self.send("Input.dispatchKeyEvent", type="keyDown", text=text, **same)
-            self.send("Input.dispatchKeyEvent", type="keyUp", **same)
+        strokes = [
+            {"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code, "text": given}
+            for kind, given in (("keyDown", text), ("keyUp", ""))
+        ] * times
+        for stroke in strokes[:-1]:  # they arrive in order; the last answer is that of all
+            self.browser.post("Input.dispatchKeyEvent", self.session, **stroke)
+        self.send("Input.dispatchKeyEvent", **strokes[-1])
 
     def write(self, text):
         """Type text where the focus is, over what is selected."""

@@ -1,6 +1,7 @@
 """The published policies that the page is tested on: plain, piecewise, with keys, pure epsilon."""
 
 from fractions import Fraction
+from functools import cache
 
 from perrecord import Policy, Split
 from perrecord.release.document import Charge, Field, PublishedPolicy
@@ -31,6 +32,7 @@ def published(title, fields, charges, **more):
     return PublishedPolicy(title, "establishments", fields, every, total, **more)
 
 
+@cache  # values: each is made once
 def plain():
     """Return constants, two schemes, one of them capped, and exact terms on odd thresholds."""
     scheme = Split(employees=50, payroll="5000000")
@@ -51,6 +53,7 @@ def plain():
     )
 
 
+@cache
 def piecewise():
     """Return thresholds by industry and region, nested cases and the largest of several."""
     by_industry = {
@@ -89,6 +92,7 @@ def piecewise():
     )
 
 
+@cache
 def selecting():
     """Return key selections: one for all, and one in some regions alone."""
     scheme = Split(employees=50)
@@ -115,6 +119,7 @@ def selecting():
     )
 
 
+@cache
 def pure_epsilon():
     """Return a release in pure epsilon."""
     return published(

@@ -4,14 +4,20 @@ To add one, write NN-name.yaml and the message that it ought to give. Files are 
 own folder, then checked, opened on ../est.csv and built, until one of these steps refuses.
 """
 
+import functools
+import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from perrecord import SpecError
-from perrecord.release.spec import build, check_without_data, load_spec, open_table
+from perrecord.release.spec import build, check_without_data, load_spec, open_table, parse_spec
+from perrecord.release.spec.read import parse_document
 
-MISTAKES = Path(__file__).parent / "specs" / "mistakes"
+SPECS = Path(__file__).parent / "specs"
+MISTAKES = SPECS / "mistakes"
 NAMES = sorted(path.stem for path in MISTAKES.glob("*.yaml"))
 
 
@@ -95,3 +101,47 @@ def test_a_large_product_of_keys_is_refused_before_it_is_made(tmp_path):
     )
     with pytest.raises(SpecError, match="the product has 400,000,000 keys"):
         check_without_data(load_spec(path))
+
+
+EVERYTHING = parse_document((SPECS / "good" / "everything.yaml").read_text("utf-8"), "x")
+JUNK = st.sampled_from(
+    [None, True, -1, 0, 7, 10**30, "", "x", "0.1", "county", "moderate", "1/0", "*", [], [[]],
+     ["county", "county"], [1, 2], [None], {}, {"": 1}, {"by": 1}, {"from": "cells"}, {"x": {}},
+     {"split": "moderate"}, {"thresholds": {}}, {"sets": {}}, {"keys": "cells"}, {"domain": "wide"}]
+)  # fmt: skip
+
+
+def replaced(value, path, junk):
+    """Return the value with one place of it changed."""
+    if not path:
+        return junk
+    first, rest = path[0], path[1:]
+    if isinstance(value, dict):
+        return {**value, first: replaced(value[first], rest, junk)}
+    return [replaced(each, rest, junk) if n == first else each for n, each in enumerate(value)]
+
+
+@settings(max_examples=300)
+@given(st.sampled_from(sorted(EVERYTHING.lines, key=str)), JUNK)
+def test_whatever_stands_anywhere_is_read_or_refused(path, junk):
+    """No value at any place of a spec gives another error than a SpecError."""
+    text = json.dumps(replaced(EVERYTHING.value, path, junk))
+    schema = _schema()
+    try:
+        loaded = parse_spec(text, SPECS / "good" / "changed.yaml")
+        check_without_data(loaded)
+        if all(getattr(loaded.spec, each) == getattr(ORIGINAL, each) for each in DECLARED):
+            build(loaded, schema)
+    except SpecError as error:
+        assert str(error).startswith(str(SPECS / "good" / "changed.yaml"))
+
+
+DECLARED = ("source", "table", "id", "unit", "dimensions", "measures", "lookups")
+ORIGINAL = load_spec(SPECS / "good" / "everything.yaml").spec
+
+
+@functools.cache
+def _schema():
+    """Return the schema that the unchanged declarations give."""
+    with open_table(load_spec(SPECS / "good" / "everything.yaml")) as table:
+        return table.schema

@@ -1,5 +1,6 @@
 """Templates: a spec to start from, of columns and types alone."""
 
+import re
 from decimal import Decimal
 
 import pyarrow as pa
@@ -76,7 +77,7 @@ def test_what_a_template_leaves_in_comments_is_right(folder):
     """Taking the comment signs away gives a spec that builds, once the keys are filled in."""
     lines = template("est.parquet").splitlines()
     code = [
-        line.replace("# ", "", 1)
+        re.sub(r"^( *)# ", r"\1", line)
         for line in lines
         if not line.startswith("# ") or line[2:].startswith((" ", "splits:", "keys:"))
     ]

@@ -1,0 +1,152 @@
+"""The session: charged first, answered then, and nothing otherwise."""
+
+import pyarrow as pa
+import pytest
+
+from perrecord import (
+    Budget,
+    BudgetExceededError,
+    InputError,
+    Keys,
+    Ledger,
+    LedgerError,
+    Policy,
+    Query,
+    SelectKeys,
+    Session,
+    SourceError,
+    Split,
+    table,
+)
+from perrecord import session as door
+
+SCHEME = Split(emp=50)
+HUGE = 10**9
+SOURCE = pa.table({"state": ["NC", "NC", "TX"], "emp": [120, 20, 7]})
+KEYS = Keys.from_dict({"state": ["NC", "TX", "VA"]})
+
+
+@pytest.fixture
+def opened():
+    """Three establishments."""
+    with table(SOURCE, name="est", dimensions=["state"], measures=["emp"]) as found:
+        yield found
+
+
+def started(opened, tmp_path, rho=3 * HUGE, **options):
+    """Return a session with a new ledger."""
+    budget = Budget(rho=rho, splits=[SCHEME], **options)
+    return Session(opened, ledger=tmp_path / "est.ledger", budget=budget, new=True)
+
+
+def test_a_query_is_charged_and_answered(opened, tmp_path):
+    """From Python or from SQL, with the policy of what was asked."""
+    session = started(opened, tmp_path)
+    query = Query("est").group_by("state", keys=KEYS).sum("emp", split=SCHEME, rho=HUGE)
+    found = session.ask(query)
+    text = "SELECT state, SUM(emp) AS sum_emp FROM est GROUP BY state"
+    same = session.ask(text, keys=KEYS, split=SCHEME, rho=HUGE)
+    assert found.table.equals(same.table)
+    assert found.table["sum_emp"].to_pylist() == [140, 7, 0]
+    assert session.ledger.spent() == Policy.split(2 * HUGE, SCHEME)
+    labels = [entry.label for entry in session.ledger.entries()[1:]]
+    assert labels == ["sum_emp by state"] * 2
+    assert session.policy == session.ledger.budget
+
+
+def test_several_groupings_give_several_answers_for_one_charge(opened, tmp_path):
+    """A rollup is one question with one charge."""
+    session = started(opened, tmp_path)
+    answers = session.ask(Query("est").rollup("state", keys=KEYS).count(rho=HUGE))
+    assert [len(each) for each in answers] == [3, 1]
+    assert len(session.ledger.entries()) == 2
+
+
+def test_what_the_budget_does_not_allow_reads_no_data(opened, tmp_path, monkeypatch):
+    """The refusal comes before the engine; what is allowed does reach it."""
+    session = started(opened, tmp_path, rho=1)
+    ran = []
+    monkeypatch.setattr(door, "run", lambda *_: ran.append("run") or [None])
+    with pytest.raises(BudgetExceededError, match="Nothing was charged"):
+        session.ask(Query("est").count(rho=2))
+    assert ran == []
+    assert len(session.ledger.entries()) == 1
+    session.ask(Query("est").count(rho=1))
+    assert ran == ["run"]
+
+
+def test_a_charge_is_never_given_back(opened, tmp_path, monkeypatch):
+    """If the computation fails, what was charged stays charged."""
+    session = started(opened, tmp_path)
+
+    def failing(*_):
+        raise SourceError("the source could not be read.")
+
+    monkeypatch.setattr(door, "run", failing)
+    with pytest.raises(SourceError):
+        session.ask(Query("est").count(rho=1))
+    assert session.ledger.spent() == Policy.constant(1)
+
+
+def test_a_preview_costs_nothing_and_reads_nothing(opened, tmp_path, monkeypatch):
+    """The charge, the noise, the loss of example records, and whether the budget allows it."""
+    session = started(opened, tmp_path, rho=1)
+    monkeypatch.setattr(type(opened.engine), "keep", None)
+    query = Query("est").count(rho="0.5").sum("emp", split=SCHEME, rho="0.5")
+    preview = session.preview(query, examples={"a giant": {"emp": 5000}, "a shop": {"emp": 3}})
+    assert preview.is_affordable
+    assert dict(preview.losses) == {"a giant": 5000 + Policy.constant("0.5").minimum(), "a shop": 1}
+    assert [round(each.deviations[0], 3) for each in preview.answers] == [1.0, 50.0]
+    assert "noise of standard deviation 50" in str(preview)
+    dear = session.preview("SELECT COUNT(*) FROM est", rho=2)
+    assert not dear.is_affordable
+    assert "would lose 2 rho" in str(dear)
+    assert len(session.ledger.entries()) == 1
+
+
+def test_selected_keys_need_a_slot(opened, tmp_path):
+    """A delta budget lists its selections; each is filled once (T4)."""
+    slot = Policy.slot("0.1", ["state"], split=SCHEME, delta="1e-6")
+    session = started(opened, tmp_path, rho=1, slots=[slot])
+    chosen = SelectKeys(rho="0.1", delta="1e-6", split=SCHEME)
+    query = Query("est").group_by("state", keys=chosen).count(rho="0.1")
+    session.ask(query)
+    with pytest.raises(BudgetExceededError, match="no free slot"):
+        session.ask(query)
+
+
+def test_any_mechanism_goes_through_the_same_door(opened, tmp_path):
+    """On split rows at rho pieces^2, on unsplit ones at rho (T8)."""
+    session = started(opened, tmp_path, rho=2)
+    split = session.run_on_split_rows(
+        lambda rows: rows.num_rows, SCHEME.capped(10), columns=["emp"], rho="0.5"
+    )
+    assert split.result == 3 + 1 + 1
+    assert split.policy.loss({"emp": 120}) == 9 * Policy.constant("0.5").minimum()
+    whole = session.run(lambda rows: rows.num_rows, columns=["emp"], rho="0.5", where="emp > 10")
+    assert whole.result == 2
+    with pytest.raises(BudgetExceededError):
+        session.run(lambda rows: rows.num_rows, columns=["emp"], rho="1.1")
+    assert len(session.ledger.entries()) == 3
+
+
+def test_a_lost_ledger_is_not_made_again(opened, tmp_path):
+    """A new one would forget what was spent; it takes new=True to start one, once."""
+    path = tmp_path / "est.ledger"
+    with pytest.raises(LedgerError, match="restore it from a backup"):
+        Session(opened, ledger=path, budget=Budget(1))
+    with pytest.raises(InputError, match="needs a budget"):
+        Session(opened, ledger=path, new=True)
+    Session(opened, ledger=path, budget=Budget(1), new=True)
+    with pytest.raises(LedgerError):
+        Session(opened, ledger=path, budget=Budget(1), new=True)
+    with pytest.raises(LedgerError, match="another budget"):
+        Session(opened, ledger=path, budget=Budget(2))
+    assert Session(opened, ledger=Ledger.open(path)).policy == Policy.constant(1)
+    assert "est" in repr(Session(opened, ledger=path))
+
+
+def test_options_go_with_sql_text(opened, tmp_path):
+    """A query value carries its own."""
+    with pytest.raises(InputError, match="go with SQL text"):
+        started(opened, tmp_path).ask(Query("est").count(rho=1), rho=1)
