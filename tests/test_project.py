@@ -40,6 +40,7 @@ PUBLIC_NAMES = [
     "Query",
     "QueryError",
     "RecordError",
+    "ReleaseError",
     "SQLTextError",
     "SchemaError",
     "SelectCells",

@@ -19,6 +19,7 @@
     │       └── SQLTextError           SQL that is not understood or not supported, with its place
     ├── BudgetExceededError        a charge that would take some record beyond its budget
     ├── LedgerError                a ledger that cannot be read, written or trusted
+    ├── ReleaseError               a release that cannot be made or published as it stands
     └── InternalError              our own fault: please report it
 
 A message says what was found, what was expected and what to type next. Messages about records
@@ -107,6 +108,10 @@ class BudgetExceededError(PerrecordError):
 
 class LedgerError(PerrecordError):
     """A ledger cannot be read, written or trusted; the message says what to do about it."""
+
+
+class ReleaseError(PerrecordError):
+    """A release that cannot be made or published as it stands; the message says what to do."""
 
 
 class InternalError(PerrecordError):

@@ -146,3 +146,35 @@ EVERY = {
     "selecting": selecting,
     "pure epsilon": pure_epsilon,
 }
+
+HOSTILE = (
+    '</script><script>window.harmed="script"</script>',
+    "<img src=x onerror=window.harmed='image'>",
+    "\"' onfocus=window.harmed=1 autofocus x='",
+    "<!--<script>",
+    "{{ 7 * 7 }}{% raw %}",
+    "\u202etfel ot thgir\u202c \u200f",
+    "__proto__",
+    "constructor",
+    "W" * 600,
+    "\ud800 half a pair",
+)
+
+
+def hostile():
+    """Return a policy whose every name and value tries to break out."""
+    measure, *names = HOSTILE
+    fields = (
+        Field(measure, "measure", measure, "<b>" + measure, resolution=Fraction(1)),
+        Field("__proto__", "measure", resolution=Fraction(1)),
+        *(Field(f"{name}!", "text", name, values=HOSTILE) for name in names[:2]),
+    )
+    scheme = Split({measure: 5, "__proto__": 7})
+    policy = Policy.split("0.1", scheme)
+    for place, field in enumerate(fields[2:], 2):
+        cases = {value: Policy.constant(Fraction(i, place)) for i, value in enumerate(HOSTILE, 1)}
+        policy += Policy.by(field.name, cases, Policy.zero())
+    selection = Policy.selection("0.2", [names[0], measure], split=scheme, threshold=6)
+    charges = (Charge(measure, names[0], policy), Charge(names[0], names[7], selection))
+    total = policy + selection
+    return PublishedPolicy(names[0], measure, fields, charges, total, None, HOSTILE)

@@ -2,7 +2,6 @@
 
 import base64
 import re
-from fractions import Fraction
 
 import pytest
 
@@ -10,42 +9,10 @@ from perrecord import Policy, Split
 from perrecord.release.document import Charge, Field, PublishedPolicy
 from perrecord.release.page import policy_page
 from tests.browser import policies
+from tests.browser.policies import HOSTILE
 from tests.browser.typing import element, fill, result, type_record
 
 pytestmark = pytest.mark.browser
-
-HOSTILE = (
-    '</script><script>window.harmed="script"</script>',
-    "<img src=x onerror=window.harmed='image'>",
-    "\"' onfocus=window.harmed=1 autofocus x='",
-    "<!--<script>",
-    "{{ 7 * 7 }}{% raw %}",
-    "\u202etfel ot thgir\u202c \u200f",
-    "__proto__",
-    "constructor",
-    "W" * 600,
-    "\ud800 half a pair",
-)
-
-
-def hostile():
-    """Return a policy whose every name and value tries to break out."""
-    measure, *names = HOSTILE
-    fields = (
-        Field(measure, "measure", measure, "<b>" + measure, resolution=Fraction(1)),
-        Field("__proto__", "measure", resolution=Fraction(1)),
-        *(Field(f"{name}!", "text", name, values=HOSTILE) for name in names[:2]),
-    )
-    scheme = Split({measure: 5, "__proto__": 7})
-    policy = Policy.split("0.1", scheme)
-    for place, field in enumerate(fields[2:], 2):
-        cases = {value: Policy.constant(Fraction(i, place)) for i, value in enumerate(HOSTILE, 1)}
-        policy += Policy.by(field.name, cases, Policy.zero())
-    selection = Policy.selection("0.2", [names[0], measure], split=scheme, threshold=6)
-    charges = (Charge(measure, names[0], policy), Charge(names[0], names[7], selection))
-    total = policy + selection
-    return PublishedPolicy(names[0], measure, fields, charges, total, None, HOSTILE)
-
 
 # -- sealed ------------------------------------------------------------------------------------
 
@@ -131,7 +98,7 @@ HARM = """[window.harmed ?? null, document.images.length, document.scripts.lengt
 
 def test_hostile_names_and_values_stay_text(show):
     """No script runs, no element appears, and the record is still counted exactly."""
-    published = hostile()
+    published = policies.hostile()
     tab = show(published)
     first, second = published.fields[2:]
     for value in (HOSTILE[0], HOSTILE[6], HOSTILE[9], "<i>another"):
@@ -147,7 +114,7 @@ def test_hostile_names_and_values_stay_text(show):
 
 def test_a_page_that_embeds_names_as_markup_is_caught(show):
     """Broken twin: the same data with its angle brackets left as they are."""
-    page = policy_page(hostile()).replace("\\u003c", "<").replace("\\u003e", ">")
+    page = policy_page(policies.hostile()).replace("\\u003c", "<").replace("\\u003e", ">")
     harmed, images, *_ = show(without_policy(page)).evaluate(HARM)
     assert harmed is not None
     assert images > 0
@@ -235,6 +202,20 @@ def test_a_record_that_no_rule_covers_is_explained(show):
     assert result(tab)["state"] == "invalid"
 
 
+def test_a_scheme_that_does_not_know_the_record_is_left_out(show):
+    """A scheme of one part of the records may lack a case for others, whose loss is defined."""
+    scheme = Split.by("kind", {"a": Split(employees=5)})
+    policy = Policy.by("public", {True: Policy.split(1, scheme)}, Policy.constant(2))
+    kinds, public = Field("kind", "text", values=("a", "b")), Field("public", "truth")
+    published = policies.published("t", (kinds, public, policies.employees()), {"all": policy})
+    tab = show(published)
+    for kind, is_public, pieces in (("a", True, ["3"]), ("a", False, ["3"]), ("b", False, [])):
+        typed = {"kind": kind, "public": is_public, "employees": "11"}
+        type_record(tab, published, typed)
+        assert result(tab)["loss"] == str(published.loss(typed))
+        assert result(tab)["pieces"] == pieces
+
+
 def test_what_a_table_cannot_count_is_explained(show):
     """Values beyond the largest are treated as the table treats them, and the page says so."""
     published = policies.published(
@@ -255,7 +236,7 @@ def test_what_a_table_cannot_count_is_explained(show):
 # -- phone, paper, no script -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("published", [*policies.EVERY.values(), hostile])
+@pytest.mark.parametrize("published", [*policies.EVERY.values(), policies.hostile])
 def test_a_phone_shows_it_without_scrolling_sideways(published, show):
     """At 360 pixels nothing is wider than the screen; a page with a wide block is noticed."""
     width = "document.documentElement.scrollWidth"

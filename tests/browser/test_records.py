@@ -160,7 +160,10 @@ BIG = 2**53
 CRAFTED = policies.published(
     "Crafted",
     (policies.employees(),),
-    {"employment": Policy.split(1, Split(employees=BIG))},
+    {
+        "employment": Policy.split(1, Split(employees=BIG)),
+        "capped": Policy.split(1, Split(employees=1).capped(2 * BIG + 1)),
+    },
 )
 
 

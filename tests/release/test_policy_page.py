@@ -9,9 +9,8 @@ import pytest
 
 from perrecord.release.page import policy_page
 from tests.browser import policies
-from tests.browser.test_page import hostile
 
-PAGES = [*policies.EVERY.values(), hostile]
+PAGES = [*policies.EVERY.values(), policies.hostile]
 
 
 @pytest.fixture(params=PAGES, ids=lambda make: make.__name__)

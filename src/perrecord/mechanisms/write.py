@@ -1,6 +1,7 @@
 """Public tables as files: Parquet without a trace of when or where, and CSV for spreadsheets."""
 
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,12 +12,12 @@ _FORMULA = r"^[=+\-@\t\r\n]"
 """How a cell begins that a spreadsheet would take for a formula."""
 
 
-def write_parquet(table: pa.Table, path: str | Path) -> None:
+def write_parquet(table: pa.Table, path: str | Path | BinaryIO) -> None:
     """Write a table as Parquet; the same table gives the same bytes."""
     pq.write_table(table, path, compression="zstd", store_schema=False)
 
 
-def write_csv(table: pa.Table, path: str | Path) -> None:
+def write_csv(table: pa.Table, path: str | Path | BinaryIO) -> None:
     """Write a table as CSV that is safe to open in a spreadsheet.
 
     Text that begins like a formula gets an apostrophe in front; numbers are left as they are.

@@ -21,7 +21,10 @@ from perrecord.policy.terms import Currency
 from perrecord.release.document import PublishedPolicy
 from perrecord.release.reads import reads
 
-_SCRIPTS = ("exact.js", "figures.js", "policy.js", "meaning.js", "chart.js", "fields.js", "page.js")
+_SCRIPTS = (
+    "exact.js", "figures.js", "policy.js", "meaning.js", "chart.js",
+    "fields.js", "record.js", "words.js", "results.js", "curves.js", "page.js",
+)  # fmt: skip
 _DEEPEST = 9
 
 Json = dict[str, Any]
@@ -135,7 +138,10 @@ def _data(published: PublishedPolicy, read: frozenset[str]) -> Json:
         "charges": charges,
         "total": total,
         "budget": budget,
-        "curves": document["curves"],
+        "curves": [
+            {**curve, "points": [[str(pieces), delta] for pieces, delta in curve["points"]]}
+            for curve in document["curves"]
+        ],
         "least": text(published.total.minimum()),
     }
 
@@ -163,10 +169,12 @@ def _moved(value: Any, places: list[int]) -> Any:
 
 
 def _tagged(value: Any) -> Any:
-    """Return the value with every case's key as tagged text."""
+    """Return the value with every case's key as tagged text, and caps as text."""
     match value:
         case {"when": list(key), **rest}:
             return {"when": [_tag(part) for part in key], **_tagged(rest)}
+        case {"cap": int(cap), **rest}:
+            return {"cap": str(cap), **rest}
         case dict():
             return {key: _tagged(each) for key, each in value.items()}
         case list():

@@ -21,7 +21,8 @@ const decades = (values) => {
 const ticksOf = ([low, high], most) => {
   const stride = Math.max(1, Math.ceil((high - low) / most));
   const found = [];
-  for (let exponent = Math.ceil(low / stride) * stride; exponent <= high; exponent += stride) found.push(exponent);
+  for (let exponent = Math.ceil(low / stride) * stride; exponent <= high; exponent += stride)
+    found.push(exponent);
   return found;
 };
 
@@ -39,8 +40,12 @@ const chart = (host, { points, mark, floor, xLabel, yLabel, summary }) => {
   const xEnds = [Math.log10(Math.min(...xs)), Math.log10(Math.max(...xs))];
   const yRange = decades([...shownPoints, ...marks].map(([, y]) => y).concat(floors));
   const [left, right, top, bottom] = [64, 18, 34, 52];
-  const across = (x) => left + ((Math.log10(x) - xEnds[0]) / (xEnds[1] - xEnds[0])) * (width - left - right);
-  const down = (y) => height - bottom - ((Math.log10(y) - yRange[0]) / (yRange[1] - yRange[0])) * (height - top - bottom);
+  const across = (x) =>
+    left + ((Math.log10(x) - xEnds[0]) / (xEnds[1] - xEnds[0])) * (width - left - right);
+  const down = (y) =>
+    height -
+    bottom -
+    ((Math.log10(y) - yRange[0]) / (yRange[1] - yRange[0])) * (height - top - bottom);
   const svg = document.createElementNS(SVG, "svg");
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("role", "img");
@@ -49,31 +54,80 @@ const chart = (host, { points, mark, floor, xLabel, yLabel, summary }) => {
   for (const exponent of ticksOf(yRange, 5)) {
     const y = down(10 ** exponent);
     drawn(svg, "line", { class: "grid", x1: left, x2: width - right, y1: y, y2: y });
-    drawn(svg, "text", { class: "tick", x: left - 10, y: y + 4, "text-anchor": "end" }, tick(10 ** exponent));
+    drawn(
+      svg,
+      "text",
+      { class: "tick", x: left - 10, y: y + 4, "text-anchor": "end" },
+      tick(10 ** exponent),
+    );
   }
   const inner = [Math.ceil(xEnds[0] - 1e-9), Math.floor(xEnds[1] + 1e-9)];
   for (const exponent of ticksOf(inner, Math.max(2, Math.floor(width / 130)))) {
     const x = across(10 ** exponent);
-    drawn(svg, "line", { class: "axis", x1: x, x2: x, y1: height - bottom, y2: height - bottom + 5 });
+    drawn(svg, "line", {
+      class: "axis",
+      x1: x,
+      x2: x,
+      y1: height - bottom,
+      y2: height - bottom + 5,
+    });
     const anchor = x > width - 50 ? "end" : "middle";
-    drawn(svg, "text", { class: "tick", x: anchor === "end" ? width - right + 6 : x, y: height - bottom + 20, "text-anchor": anchor }, tick(10 ** exponent));
+    drawn(
+      svg,
+      "text",
+      {
+        class: "tick",
+        x: anchor === "end" ? width - right + 6 : x,
+        y: height - bottom + 20,
+        "text-anchor": anchor,
+      },
+      tick(10 ** exponent),
+    );
   }
-  drawn(svg, "line", { class: "axis", x1: left, x2: width - right, y1: height - bottom, y2: height - bottom });
-  drawn(svg, "text", { class: "name", x: width - right, y: height - 10, "text-anchor": "end" }, xLabel);
+  drawn(svg, "line", {
+    class: "axis",
+    x1: left,
+    x2: width - right,
+    y1: height - bottom,
+    y2: height - bottom,
+  });
+  drawn(
+    svg,
+    "text",
+    { class: "name", x: width - right, y: height - 10, "text-anchor": "end" },
+    xLabel,
+  );
   drawn(svg, "text", { class: "name", x: 0, y: 14 }, yLabel);
   if (floors.length) {
     const y = down(floor.y);
     drawn(svg, "line", { class: "floor", x1: left, x2: width - right, y1: y, y2: y });
-    drawn(svg, "text", { class: "tick", x: width - right, y: y - 6, "text-anchor": "end" }, floor.label);
+    drawn(
+      svg,
+      "text",
+      { class: "tick", x: width - right, y: y - 6, "text-anchor": "end" },
+      floor.label,
+    );
   }
-  const path = shownPoints.map(([x, y], i) => `${i ? "L" : "M"}${across(x).toFixed(1)} ${down(y).toFixed(1)}`);
+  const path = shownPoints.map(
+    ([x, y], i) => `${i ? "L" : "M"}${across(x).toFixed(1)} ${down(y).toFixed(1)}`,
+  );
   drawn(svg, "path", { class: "line", d: path.join("") });
   if (isMarked && mark[0] >= Math.min(...xs) && mark[0] <= Math.max(...xs)) {
     const [x, y] = [across(mark[0]), down(mark[1])];
     drawn(svg, "line", { class: "drop", x1: x, x2: x, y1: y, y2: height - bottom });
     drawn(svg, "circle", { class: "mark", cx: x, cy: y, r: 6 });
     const isRoomLeft = x > left + 90; // losses grow to the right, so the left is free
-    drawn(svg, "text", { class: "here", x: x + (isRoomLeft ? -11 : 4), y: y - 12, "text-anchor": isRoomLeft ? "end" : "start" }, "this record");
+    drawn(
+      svg,
+      "text",
+      {
+        class: "here",
+        x: x + (isRoomLeft ? -11 : 4),
+        y: y - 12,
+        "text-anchor": isRoomLeft ? "end" : "start",
+      },
+      "this record",
+    );
   }
   host.append(svg);
 };

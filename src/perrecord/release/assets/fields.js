@@ -23,7 +23,8 @@ const tagText = (tag) => {
 
 const tagged = (field, typed) => {
   if (field.kind === "text") return { tag: `t${typed}` };
-  if (/^\s*[+-]?\d{1,400}\s*$/.test(typed)) return { tag: `i${BigInt(typed.trim().replace("+", ""))}` };
+  if (/^\s*[+-]?\d{1,400}\s*$/.test(typed))
+    return { tag: `i${BigInt(typed.trim().replace("+", ""))}` };
   return { problem: "Write a whole number, such as 11." };
 };
 
@@ -33,10 +34,21 @@ const MOST_OPTIONS = 12;
 
 const selectControl = (field, id) => {
   const select = make("select", { id });
-  field.values.forEach((tag, index) => select.append(make("option", { value: index, dir: "auto", text: tagText(tag) })));
-  if (field.kind !== "truth") select.append(make("option", { value: "other", text: "another value …" }));
-  if (!field.values.includes("n")) select.append(make("option", { value: "none", text: "no value (missing)" }));
-  const other = make("input", { type: "text", id: `${id}-other`, "aria-label": `${labelOf(field)}: the other value`, dir: "auto", autocomplete: "off", hidden: true });
+  field.values.forEach((tag, index) =>
+    select.append(make("option", { value: index, dir: "auto", text: tagText(tag) })),
+  );
+  if (field.kind !== "truth")
+    select.append(make("option", { value: "other", text: "another value …" }));
+  if (!field.values.includes("n"))
+    select.append(make("option", { value: "none", text: "no value (missing)" }));
+  const other = make("input", {
+    type: "text",
+    id: `${id}-other`,
+    "aria-label": `${labelOf(field)}: the other value`,
+    dir: "auto",
+    autocomplete: "off",
+    hidden: true,
+  });
   const read = () => {
     other.hidden = select.value !== "other";
     if (select.value === "none") return { tag: "n" };
@@ -44,7 +56,15 @@ const selectControl = (field, id) => {
     const found = tagged(field, other.value);
     return found.tag && !field.values.includes(found.tag) ? { ...found, note: UNLISTED } : found;
   };
-  return { nodes: [select, other], main: select, read, start: () => { select.selectedIndex = 0; other.value = ""; } };
+  return {
+    nodes: [select, other],
+    main: select,
+    read,
+    start: () => {
+      select.selectedIndex = 0;
+      other.value = "";
+    },
+  };
 };
 
 const listControl = (field, id) => {
@@ -56,16 +76,34 @@ const listControl = (field, id) => {
     byText.set(text, tag);
     list.append(make("option", { value: text }));
   }
-  const input = make("input", { type: "text", id, list: list.id, dir: "auto", autocomplete: "off", spellcheck: "false" });
+  const input = make("input", {
+    type: "text",
+    id,
+    list: list.id,
+    dir: "auto",
+    autocomplete: "off",
+    spellcheck: "false",
+  });
   const read = () => {
     if (input.value === "") return { tag: "n", note: MISSING };
     if (byText.has(input.value)) return { tag: byText.get(input.value) };
     const found = tagged(field, input.value);
-    if (found.problem || field.values.length === 0 || field.values.includes(found.tag)) return found;
+    if (found.problem || field.values.length === 0 || field.values.includes(found.tag))
+      return found;
     return { ...found, note: UNLISTED };
   };
-  const hint = byText.size ? `Type to search ${grouped(`${byText.size}`)} values, or write another.` : "";
-  return { nodes: [input, list], main: input, hint, read, start: () => { input.value = [...byText.keys()][0] ?? ""; } };
+  const hint = byText.size
+    ? `Type to search ${grouped(`${byText.size}`)} values, or write another.`
+    : "";
+  return {
+    nodes: [input, list],
+    main: input,
+    hint,
+    read,
+    start: () => {
+      input.value = [...byText.keys()][0] ?? "";
+    },
+  };
 };
 
 const measureControl = (field, id, example) => {
@@ -79,25 +117,52 @@ const measureControl = (field, id, example) => {
     const steps = roundHalfAway(divide(number, step));
     if (size(steps) > largest) {
       const most = multiply(fraction(largest), step);
-      if (field.outside === "null") return { number: ZERO, note: `Beyond ${shown(most)}, the most that this table counts: treated as missing, which counts as 0.` };
-      return { number: steps < 0n ? subtract(ZERO, most) : most, note: `Beyond ${shown(most)}, the most that this table counts: cut to it.` };
+      if (field.outside === "null")
+        return {
+          number: ZERO,
+          note: `Beyond ${shown(most)}, the most that this table counts: treated as missing, which counts as 0.`,
+        };
+      return {
+        number: steps < 0n ? subtract(ZERO, most) : most,
+        note: `Beyond ${shown(most)}, the most that this table counts: cut to it.`,
+      };
     }
     const rounded = multiply(fraction(steps), step);
     const isRounded = isBelow(rounded, number) || isBelow(number, rounded);
-    const note = isRounded ? `Rounded to steps of ${shown(step)}: counted as ${shown(rounded)}.` : "";
+    const note = isRounded
+      ? `Rounded to steps of ${shown(step)}: counted as ${shown(rounded)}.`
+      : "";
     return { number: rounded, note };
   };
-  const nodes = field.unit ? [make("span", { class: "united" }, input, make("span", { class: "unit", dir: "auto", text: field.unit }))] : [input];
-  return { nodes, main: input, read, start: () => { input.value = readable(decimal(example)); } };
+  const nodes = field.unit
+    ? [
+        make(
+          "span",
+          { class: "united" },
+          input,
+          make("span", { class: "unit", dir: "auto", text: field.unit }),
+        ),
+      ]
+    : [input];
+  return {
+    nodes,
+    main: input,
+    read,
+    start: () => {
+      input.value = readable(decimal(example));
+    },
+  };
 };
 
 const control = (field, index, example) => {
   const id = `field-${index}`;
   const isShort = field.values && field.values.length > 0 && field.values.length <= MOST_OPTIONS;
   const made =
-    field.kind === "measure" ? measureControl(field, id, example)
-    : isShort || field.kind === "truth" ? selectControl(field, id)
-    : listControl(field, id);
+    field.kind === "measure"
+      ? measureControl(field, id, example)
+      : isShort || field.kind === "truth"
+        ? selectControl(field, id)
+        : listControl(field, id);
   const note = make("p", { class: "note", id: `${id}-note` });
   const problem = make("p", { class: "problem", id: `${id}-problem`, role: "alert" });
   made.main.setAttribute("aria-describedby", `${note.id} ${problem.id}`);
@@ -109,5 +174,10 @@ const control = (field, index, example) => {
     made.main.setAttribute("aria-invalid", problemText ? "true" : "false");
   };
   const label = make("label", { for: id }, isolated(labelOf(field)));
-  return { ...made, field, tell, row: make("div", { class: "field" }, label, ...made.nodes, note, problem) };
+  return {
+    ...made,
+    field,
+    tell,
+    row: make("div", { class: "field" }, label, ...made.nodes, note, problem),
+  };
 };

@@ -11,7 +11,9 @@ const readable = (text) => {
 };
 
 const powerOfTen = (exponent) =>
-  "10" + (exponent < 0 ? "⁻" : "") + [...`${Math.abs(exponent)}`].map((d) => SUPERSCRIPTS[d]).join("");
+  "10" +
+  (exponent < 0 ? "⁻" : "") +
+  [...`${Math.abs(exponent)}`].map((d) => SUPERSCRIPTS[d]).join("");
 
 // A float to a few digits: 0.0123, 1.9, 1,235, 1.2 × 10¹⁸. Rounded up, since most figures here are
 // bounds that must hold as they are printed; the margin forgives the float's own last digits.
@@ -36,7 +38,9 @@ const shown = (a) => {
     const scaled = a.top * 10n ** BigInt(places);
     if (scaled % a.bottom === 0n && size(scaled) < 10n ** 15n) {
       const digits = `${size(scaled / a.bottom)}`.padStart(places + 1, "0");
-      return (a.top < 0n ? "−" : "") + grouped(digits.slice(0, -places)) + "." + digits.slice(-places);
+      return (
+        (a.top < 0n ? "−" : "") + grouped(digits.slice(0, -places)) + "." + digits.slice(-places)
+      );
     }
   }
   return (a.top < 0n ? "−" : "") + figure(toNumber(absolute(a)));
@@ -71,6 +75,7 @@ const tick = (value) => {
   if (exponent < -4 || exponent >= 15) return powerOfTen(exponent);
   if (exponent < 0) return (10 ** exponent).toFixed(-exponent);
   if (exponent < 6) return grouped(`${10 ** exponent}`);
-  const [step, word] = exponent < 9 ? [6, "million"] : exponent < 12 ? [9, "billion"] : [12, "trillion"];
+  const [step, word] =
+    exponent < 9 ? [6, "million"] : exponent < 12 ? [9, "billion"] : [12, "trillion"];
   return `${10 ** (exponent - step)} ${word}`;
 };

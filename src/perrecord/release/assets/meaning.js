@@ -29,14 +29,18 @@ const epsilonOf = (loss) => {
 
 const meaningOfRho = (loss, delta) => {
   const surprise = Math.log(1 / LEVEL);
-  const power = loss <= surprise ? Math.exp(-((Math.sqrt(surprise) - Math.sqrt(loss)) ** 2)) * (1 + MARGIN) : 1;
+  const power =
+    loss <= surprise ? Math.exp(-((Math.sqrt(surprise) - Math.sqrt(loss)) ** 2)) * (1 + MARGIN) : 1;
   // What key selection reveals uses up some of the 5 % that may exceed the odds.
   const left = 0.05 - delta;
   return {
     epsilon: epsilonOf(loss),
     delta: delta + (1 - delta) * SMALL_DELTA,
     power: Math.min(1, Math.min(1, power) + delta),
-    odds: left > 0 ? Math.exp(loss + 2 * Math.sqrt(loss) * Math.sqrt(Math.log(1 / left))) * (1 + MARGIN) : Infinity,
+    odds:
+      left > 0
+        ? Math.exp(loss + 2 * Math.sqrt(loss) * Math.sqrt(Math.log(1 / left))) * (1 + MARGIN)
+        : Infinity,
   };
 };
 

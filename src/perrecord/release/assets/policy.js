@@ -32,6 +32,16 @@ const compiledSplit = (split) =>
         cap: split.cap === null ? null : BigInt(split.cap),
       };
 
+// What a function of the record gives, or null where no rule covers the record.
+const unlessNotCovered = (compute) => {
+  try {
+    return compute();
+  } catch (error) {
+    if (error instanceof NotCovered) return null;
+    throw error;
+  }
+};
+
 const plainSplit = (split, record) =>
   split.thresholds ? split : plainSplit(chosen(split, record), record);
 
@@ -67,7 +77,10 @@ const compiledTerm = (term, context) => {
     case "largest":
       return { type: "largest", options: term.options.map((form) => compiledForm(form, context)) };
     case "by":
-      return { type: "by", table: compiledCases(term, "policy", (form) => compiledForm(form, context)) };
+      return {
+        type: "by",
+        table: compiledCases(term, "policy", (form) => compiledForm(form, context)),
+      };
     default:
       throw new Error(`unknown term ${term.type}`);
   }
@@ -104,10 +117,13 @@ const lossOf = (form, record, power) => total(partsOf(form, record, power));
 // The key selections that the record takes part in.
 const slotsOf = (form, record) => [
   ...form.slots,
-  ...form.terms.flatMap((term) => (term.type === "by" ? slotsOf(chosen(term.table, record), record) : [])),
+  ...form.terms.flatMap((term) =>
+    term.type === "by" ? slotsOf(chosen(term.table, record), record) : [],
+  ),
 ];
 
-const slotPieces = (slot, record) => (slot.split === null ? 1n : piecesOf(slot.split, record).count);
+const slotPieces = (slot, record) =>
+  slot.split === null ? 1n : piecesOf(slot.split, record).count;
 
 // delta(m): that of the first point not below m; beyond the last point 1.
 const deltaAt = (curve, pieces) => {

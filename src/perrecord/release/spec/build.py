@@ -18,11 +18,12 @@ from perrecord.release.spec.load import LoadedSpec
 from perrecord.release.spec.models import Outputs, PostProcessing, Spec
 from perrecord.release.spec.names import refer
 from perrecord.release.spec.pieces import budget_of, keys_of, splits_of
-from perrecord.release.spec.problems import Problems
+from perrecord.release.spec.problems import Problems, found
 from perrecord.release.spec.queries import Asking
 from perrecord.release.spec.tables import lookups_of
 from perrecord.tables.expressions import columns_of, evaluate
 from perrecord.tables.fields import Kind
+from perrecord.tables.kinds import kind_of_column
 from perrecord.tables.schema import Schema
 
 _KINDS: dict[Kind, FieldKind] = {
@@ -31,6 +32,9 @@ _KINDS: dict[Kind, FieldKind] = {
     Kind.TRUTH: "truth",
     Kind.MEASURE: "measure",
 }
+
+
+_PYTHON: dict[Kind, type] = {Kind.TEXT: str, Kind.INTEGER: int, Kind.TRUTH: bool}
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,16 +133,16 @@ def _asked(
 
 
 def _fields(spec: Spec, schema: Schema, problems: Problems) -> tuple[Field, ...]:
-    found: list[Field] = []
+    fields: list[Field] = []
     for each in schema.dimensions:
         dimension = spec.dimensions[each.name]
         with problems.at("dimensions", each.name, "values"):
             kind, values = _KINDS[each.kind], dimension.values or ()
-            found.append(Field(each.name, kind, label=dimension.label or "", values=values))
+            fields.append(Field(each.name, kind, label=dimension.label or "", values=values))
     for name, measure in schema.measures:
         entry = spec.measures[name]
         with problems.at("measures", name):
-            found.append(
+            fields.append(
                 Field(
                     name,
                     "measure",
@@ -149,7 +153,7 @@ def _fields(spec: Spec, schema: Schema, problems: Problems) -> tuple[Field, ...]
                     outside=measure.outside,
                 )
             )
-    return tuple(found)
+    return tuple(fields)
 
 
 def _record(given: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
@@ -158,14 +162,15 @@ def _record(given: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     Measures are rounded, dimensions that follow from what is given are derived, and what is not
     given is left out: the policy says whether it reads it.
     """
-    measures = dict(schema.measures)
-    known = [*dict.fromkeys([*schema.fields, *dict(schema.columns)])]
-    for name in given:
-        if name not in known:
-            raise InputError(unknown_field(name, known))
+    kinds = {name: kind_of_column(kind) for name, kind in schema.columns}
+    kinds.update({name: each.kind for name, each in schema.fields.items()})
+    for name, value in given.items():
+        if name not in kinds:
+            raise InputError(unknown_field(name, kinds))
+        _check_kind(name, value, kinds[name])
     record: dict[str, Any] = {
         name: measure.number(_number(given[name], name))
-        for name, measure in measures.items()
+        for name, measure in schema.measures
         if name in given
     }
     scope = {**given, **record}
@@ -175,6 +180,17 @@ def _record(given: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
         elif columns_of(each.expression) <= scope.keys():
             record[each.name] = evaluate(each.expression, scope)
     return record
+
+
+def _check_kind(name: str, value: object, kind: Kind | None) -> None:
+    if kind is Kind.MEASURE or value is None:
+        return
+    if kind is None or type(value) is not _PYTHON[kind]:
+        holds = "numbers and is no measure" if kind is None else kind.value
+        raise InputError(
+            f"{name!r} holds {holds}, found {found(value)}; write text in quotes, whole numbers "
+            "without."
+        )
 
 
 def _number(value: object, name: str) -> Fraction | None:

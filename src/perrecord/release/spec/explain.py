@@ -43,7 +43,10 @@ def explained(error: ErrorDetails, model: type[BaseModel]) -> tuple[Path, str]:
     if kind == "literal_error":
         return path, f"expected {context['expected']}, found {found(value)}."
     if kind in ("too_short", "string_too_short"):
-        return path, f"there is nothing here. {_described(model, path)}"
+        size = len(value)
+        least = context["min_length"]
+        number = f"found {size}, needed at least {least}" if size else "there is nothing here"
+        return path, f"{number}. {_described(model, path)}"
     if kind == "string_pattern_mismatch":
         return path, (
             f"expected a name of letters, digits, _ and -, found {found(value)}; text for readers "

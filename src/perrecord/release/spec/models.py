@@ -1,6 +1,7 @@
 """The release spec as frozen values. Short forms are written out before they are checked."""
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -51,7 +52,7 @@ class DimensionEntry(Entry):
 class MeasureEntry(Entry):
     """A number of a record that is summed."""
 
-    resolution: Positive = Field(default=1, validate_default=True)
+    resolution: Positive = Fraction(1)
     """Each number is rounded to a multiple of it."""
     column: Text | None = None
     """The column, if it has another name than the measure."""
@@ -220,7 +221,7 @@ class Outputs(Entry):
 
     csv: Truth = True
     """Write every table as CSV too."""
-    confidence: Share = Field(default="0.95", validate_default=True)
+    confidence: Share = Fraction(19, 20)
     """The probability with which the intervals hold the exact answers."""
 
 

@@ -180,23 +180,25 @@ class Asking:
         try:
             check(query, self.schema)
         except InputError as error:
-            problems.add((*path, *self._place_of(str(error), query)), str(error))
+            place = _place_of(str(error), query, self.schema)
+            problems.add((*path, *place), str(error))
 
-    def _place_of(self, message: str, query: Query) -> Path:
-        """Return the part of the query that alone gives the same message."""
-        total = replace(query, groupings=(Grouping((), None),), filter=None)
-        alone: dict[Path, Query] = {
-            ("answers", answer.name): replace(total, answers=(answer,)) for answer in query.answers
-        }
-        if query.filter is not None:
-            alone["where",] = replace(total, filter=query.filter)
-        for place, part in alone.items():
-            try:
-                check(part, self.schema)  # type: ignore[arg-type]
-            except InputError as error:
-                if str(error) == message:
-                    return place
-        return ("keys",) if "keys" in message or "cells" in message else ("group_by",)
+
+def _place_of(message: str, query: Query, schema: Schema) -> Path:
+    """Return the part of a query that alone gives the same message."""
+    total = replace(query, groupings=(Grouping((), None),), filter=None)
+    alone: dict[Path, Query] = {
+        ("answers", answer.name): replace(total, answers=(answer,)) for answer in query.answers
+    }
+    if query.filter is not None:
+        alone["where",] = replace(total, filter=query.filter)
+    for place, part in alone.items():
+        try:
+            check(part, schema)
+        except InputError as error:
+            if str(error) == message:
+                return place
+    return ("keys",) if "keys" in message or "cells" in message else ("group_by",)
 
 
 _OPTIONS = ("keys", "rho", "epsilon", "split", "clamp", "candidates")

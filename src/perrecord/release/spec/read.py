@@ -27,7 +27,7 @@ from yaml.events import (
 from perrecord.errors import SpecError
 from perrecord.release.spec.problems import Document, Path, spec_error, written
 
-_MOST_BYTES = 1_000_000
+_MOST_BYTES = 250_000
 _DEEPEST = 30
 _MOST_DIGITS = 1000
 

@@ -74,6 +74,8 @@ def _value(value: Any) -> str | int | bool | None:
             f"expected text, a whole number, true, false or null, found {found(value)}; put codes "
             "in quotes."
         )
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise InputError(f"expected a whole number of at most 64 bits, found {found(value)}.")
     return value
 
 

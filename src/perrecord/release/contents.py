@@ -1,0 +1,133 @@
+"""What a release consists of, as bytes by file name. Nothing here reads the data."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from hashlib import sha256
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+import perrecord
+from perrecord.mechanisms.answers import Answers
+from perrecord.mechanisms.released import Chosen
+from perrecord.mechanisms.write import write_csv, write_parquet
+from perrecord.queries.plan import Plan, PlannedGrouping
+from perrecord.release.datapackage import data_package
+from perrecord.release.document import Charge, PublishedPolicy
+from perrecord.release.methodology import methodology
+from perrecord.release.page import policy_page
+from perrecord.release.spec import Workload
+
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedTable:
+    """One grouping of one query: its file's name, its title, its rows."""
+
+    name: str
+    title: str
+    rows: pa.Table
+
+
+def release_files(
+    workload: Workload, planned: Plan, answers: Sequence[Answers], charge_hash: str
+) -> dict[str, bytes]:
+    """Return every file of a release; the manifest, which lists the others, is the last."""
+    tables = [
+        ReleasedTable(table_name(workload, each), title, processed(found, workload))
+        for each, found in zip(planned.groupings, answers, strict=True)
+        for title in [workload.queries[each.query].title]
+    ]
+    files: dict[str, bytes] = {}
+    for table in tables:
+        files[f"tables/{table.name}.parquet"] = _bytes(write_parquet, table.rows)
+        if workload.outputs.csv:
+            files[f"tables/{table.name}.csv"] = _bytes(write_csv, table.rows)
+    published = published_policy(workload, planned)
+    files["policy.json"] = published.to_json().encode()
+    files["policy.html"] = policy_page(published).encode()
+    files["methodology.md"] = methodology(workload, planned).encode()
+    rows = [(table.name, table.title, table.rows) for table in tables]
+    files["datapackage.json"] = _json(data_package(workload, rows))
+    files[MANIFEST] = _json(_manifest(workload, files, charge_hash))
+    return files
+
+
+def table_name(workload: Workload, grouping: PlannedGrouping) -> str:
+    """Return the name of a grouping's table: its query's, and its columns if there are several."""
+    named = workload.queries[grouping.query]
+    if len(named.query.groupings) == 1:
+        return named.name
+    columns = grouping.grouping.columns
+    return f"{named.name}_by_{'_'.join(columns)}" if columns else f"{named.name}_total"
+
+
+def published_policy(workload: Workload, planned: Plan) -> PublishedPolicy:
+    """Return the public policy of a release, broken down by answer."""
+    charges = []
+    for grouping in planned.groupings:
+        table = table_name(workload, grouping)
+        title = workload.queries[grouping.query].title
+        if grouping.selection is not None:
+            charges.append(Charge(f"{table}.keys", f"{title}: its keys", grouping.selection))
+        for charged in grouping.answers:
+            name = charged.answer.name
+            charges.append(Charge(f"{table}.{name}", f"{title}: {name}", charged.policy))
+    return PublishedPolicy(
+        workload.title,
+        workload.schema.name,
+        workload.fields,
+        tuple(charges),
+        workload.policy,
+        workload.budget,
+        (workload.description,) if workload.description else (),
+    )
+
+
+def processed(answers: Answers, workload: Workload) -> pa.Table:
+    """Return the rows with their errors and, beside them, what post-processing adds."""
+    rows = answers.with_errors(workload.outputs.confidence)
+    for column in answers.columns:
+        if workload.post_processing.floor_at_zero and not isinstance(column, Chosen):
+            values = rows[column.name]
+            floored = pc.max_element_wise(values, pa.scalar(0, values.type))
+            rows = rows.append_column(f"{column.name}_floored", floored)
+        places = workload.post_processing.round.get(column.name)
+        if places is not None:
+            numbers = np.asarray(rows[column.name].cast(pa.float64()))
+            rows = rows.append_column(f"{column.name}_rounded", pa.array(numbers.round(places)))
+    return rows
+
+
+def _manifest(workload: Workload, files: Mapping[str, bytes], charge_hash: str) -> dict[str, Any]:
+    return {
+        "title": workload.title,
+        "made_with": f"perrecord {perrecord.__version__}",
+        "charge": charge_hash,
+        "files": {
+            name: {"bytes": len(content), "sha256": sha256(content).hexdigest()}
+            for name, content in sorted(files.items())
+        },
+    }
+
+
+def _json(value: dict[str, Any]) -> bytes:
+    return (json.dumps(value, ensure_ascii=False, indent=2, default=_number) + "\n").encode()
+
+
+def _number(value: object) -> Any:
+    if isinstance(value, Fraction):
+        return float(value)
+    raise TypeError(type(value).__name__)
+
+
+def _bytes(write: Any, rows: pa.Table) -> bytes:
+    buffer = BytesIO()
+    write(rows, buffer)
+    return buffer.getvalue()

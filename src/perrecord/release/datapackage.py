@@ -1,0 +1,74 @@
+"""`datapackage.json`: every column of every table described (Frictionless Data Package)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from perrecord.exact import text
+from perrecord.release.spec import Workload
+
+_ENDINGS = {
+    "_se": "standard deviation of the noise of {0}",
+    "_low": "lower end of the confidence interval of {0}",
+    "_high": "upper end of the confidence interval of {0}",
+    "_floored": "{0}, taken as 0 where the noise made it negative; biased",
+    "_rounded": "{0}, rounded",
+}
+
+
+def data_package(workload: Workload, tables: Sequence[tuple[str, str, pa.Table]]) -> dict[str, Any]:
+    """Return the description of a release's tables: (name, title, rows)."""
+    formats = ["parquet", "csv"] if workload.outputs.csv else ["parquet"]
+    return {
+        "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
+        "name": "release",
+        "title": workload.title,
+        "description": workload.description,
+        "resources": [
+            {
+                "name": name if kind == "parquet" else f"{name}-csv",
+                "title": title,
+                "path": f"tables/{name}.{kind}",
+                "format": kind,
+                "mediatype": "text/csv" if kind == "csv" else "application/vnd.apache.parquet",
+                "schema": {
+                    "fields": [_field(field, workload) for field in rows.schema],
+                    "missingValues": [""],
+                },
+            }
+            for name, title, rows in tables
+            for kind in formats
+        ],
+    }
+
+
+def _field(field: pa.Field, workload: Workload) -> dict[str, Any]:
+    return {
+        "name": field.name,
+        "type": _type(field.type),
+        "description": _description(field.name, workload),
+    }
+
+
+def _type(kind: pa.DataType) -> str:
+    if pa.types.is_integer(kind):
+        return "integer"
+    if pa.types.is_boolean(kind):
+        return "boolean"
+    return "string" if pa.types.is_string(kind) else "number"
+
+
+def _description(name: str, workload: Workload) -> str:
+    fields = {each.name: each for each in workload.fields}
+    names = {answer.name for each in workload.queries for answer in each.query.answers}
+    if name in names:
+        return "noisy answer, unbiased unless it is an average or a quantile"
+    for ending, shown in _ENDINGS.items():
+        if name.endswith(ending) and name.removesuffix(ending) in names:
+            level = text(workload.outputs.confidence * 100)
+            extra = f" ({level} %)" if ending in ("_low", "_high") else ""
+            return shown.format(name.removesuffix(ending)) + extra
+    if name in fields:
+        return fields[name].label or f"key: {name}"
+    return "noisy number of split rows by which the key was selected"

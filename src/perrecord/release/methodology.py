@@ -1,0 +1,204 @@
+"""`methodology.md`: what was released, how, and under which guarantee, in words and formulas."""
+
+from collections.abc import Iterator
+
+from perrecord.exact import text
+from perrecord.policy.terms import Currency
+from perrecord.preview import Expected, expected
+from perrecord.queries.answers import (
+    Answer,
+    Average,
+    Count,
+    CountDistinct,
+    Quantile,
+    Sum,
+)
+from perrecord.queries.groupings import Grouping, SelectCells, SelectKeys
+from perrecord.queries.methods import Clamping, Splitting, leaves, tree_of
+from perrecord.queries.plan import Plan
+from perrecord.release.spec import Workload
+from perrecord.tables.expressions import describe
+from perrecord.tables.keys import Keys
+
+
+def methodology(workload: Workload, planned: Plan) -> str:
+    """Return the method of a release as Markdown; it is written from the plan alone."""
+    return (
+        "\n".join(
+            [*_head(workload), *_measures(workload), *_tables(workload, planned), *_foot(workload)]
+        )
+        + "\n"
+    )
+
+
+def _head(workload: Workload) -> Iterator[str]:
+    currency = workload.policy.currency
+    notion = (
+        "per-record zero-concentrated differential privacy (PRzCDP)"
+        if currency is Currency.RHO
+        else "per-record pure differential privacy"
+    )
+    yield f"# {_inline(workload.title)}: methodology"
+    yield ""
+    if workload.description:
+        yield from (_inline(workload.description), "")
+    yield (
+        f"The tables of this release satisfy {notion}: adding or removing one record r changes "
+        "what can be seen in them by no more than the *policy* P(r), which is published in full beside "
+        "them (`policy.json`; `policy.html` computes it for any record you type in)."
+    )
+    if currency is Currency.RHO:
+        yield (
+            "In formulas: for every record r and every alpha > 1, the Rényi divergence "
+            "D_alpha between the releases with and without r is at most alpha · P(r), in both "
+            "directions."
+        )
+    yield ""
+    yield "## The policy"
+    yield ""
+    yield "```"
+    yield workload.policy.describe()
+    yield "```"
+    yield ""
+    yield f"The least that any record can lose is {text(workload.policy.minimum())}."
+    if workload.examples:
+        yield ""
+        yield "| example | loss |"
+        yield "|---|---|"
+        for name, record in workload.examples:
+            yield f"| {_cell(name)} | {text(workload.policy.loss(record))} |"
+    yield ""
+
+
+def _measures(workload: Workload) -> Iterator[str]:
+    if not workload.schema.measures:
+        return
+    yield "## Measures"
+    yield ""
+    yield (
+        "Before anything else each record's numbers are rounded to a public grid, ties away from "
+        "zero; the policy sees the rounded numbers. Missing numbers add nothing to totals and are "
+        "left out of averages and quantiles."
+    )
+    yield ""
+    yield "| measure | resolution | largest | beyond it |"
+    yield "|---|---|---|---|"
+    for name, measure in workload.schema.measures:
+        rule = "counted as missing" if measure.outside == "null" else "cut to it"
+        most = text(measure.largest * measure.resolution)
+        yield f"| {_cell(name)} | {text(measure.resolution)} | {most} | {rule} |"
+    yield ""
+
+
+def _tables(workload: Workload, planned: Plan) -> Iterator[str]:
+    figures = expected(planned)
+    for number, named in enumerate(workload.queries):
+        yield f"## {_inline(named.title)}"
+        yield ""
+        if named.query.filter is not None:
+            yield f"Records: those with `{describe(named.query.filter)}`."
+            yield ""
+        for grouping in named.query.groupings:
+            yield _cells(grouping)
+            yield ""
+            yield "| answer | how | P(r) | noise (standard deviation) |"
+            yield "|---|---|---|---|"
+            for answer in named.query.answers:
+                found = next(
+                    each
+                    for each in figures
+                    if (each.query, each.grouping, each.name)
+                    == (number, grouping.columns, answer.name)
+                )
+                yield _row(answer, found)
+            yield ""
+
+
+def _cells(grouping: Grouping) -> str:
+    columns = ", ".join(grouping.columns)
+    match grouping.cells:
+        case Keys() as keys:
+            return f"By {columns}: {len(keys):,} keys, fixed beforehand; every one is listed."
+        case SelectKeys() as cells:
+            return (
+                f"By {columns}: keys of the data whose number of split rows, plus discrete "
+                f"Gaussian noise of variance 1/(2 · {text(cells.rho)}), is at least "
+                f"{cells.threshold}. A record that is alone in its key can be revealed by this "
+                "with the probability delta that the policy states."
+            )
+        case SelectCells() as cells:
+            return (
+                f"By {columns}: those of {cells.domain.size:,} possible keys whose noisy "
+                f"{cells.answer} is at least {cells.at_least}; keys without records can be among "
+                "them."
+            )
+        case _:
+            return "In total."
+
+
+def _row(answer: Answer, found: Expected) -> str:
+    price = _cell(repr(found.policy).removeprefix("Policy(").removesuffix(")"))
+    return f"| {_cell(answer.name)} | {_how(answer)} | {price} | {found.shown()} |"
+
+
+def _how(answer: Answer) -> str:
+    match answer:
+        case Count(column=None):
+            return "number of records, unsplit"
+        case Count(column=column):
+            return f"number of records with {_cell(str(column))}, unsplit"
+        case CountDistinct(column=column):
+            return f"number of different {_cell(column)}, unsplit"
+        case Sum():
+            return f"total of {_cell(answer.measure)}, {_method(answer)}"
+        case Average():
+            return (
+                f"total of {_cell(answer.measure)}, {_method(answer)}, divided by a noisy count; "
+                "the noise shown is of the total"
+            )
+        case Quantile():
+            return (
+                f"quantile {text(answer.level)} of {_cell(answer.measure)}: one of "
+                f"{len(answer.candidates):,} candidates, exponential mechanism, unsplit"
+            )
+
+
+def _method(answer: Sum | Average) -> str:
+    found = []
+    for leaf in leaves(tree_of(answer.method)):
+        match leaf.method:
+            case Splitting(split=split):
+                found.append(f"records split: {split}")
+            case Clamping(low=low, high=high):
+                found.append(f"values cut to {text(low)} to {text(high)}")
+            case _:
+                pass
+    kinds = list(dict.fromkeys(found))
+    return _cell(kinds[0]) if len(kinds) == 1 else f"by {len(kinds)} methods, see the policy"
+
+
+def _foot(workload: Workload) -> Iterator[str]:
+    yield "## Numbers and noise"
+    yield ""
+    yield (
+        "Sums are exact integers; the noise is drawn from the exact discrete Gaussian or discrete "
+        "Laplace law with randomness of the operating system. Counts and totals are unbiased. "
+        f"Confidence intervals hold with {text(workload.outputs.confidence * 100)} % probability: "
+        "for counts and totals by the exact law of the noise, for averages by the delta method."
+    )
+    yield ""
+    yield (
+        "All releases charged to the same ledger stay below this budget, for every possible record:"
+    )
+    yield ""
+    yield "```"
+    yield workload.budget.describe()
+    yield "```"
+
+
+def _inline(words: str) -> str:
+    return " ".join(words.split())
+
+
+def _cell(words: str) -> str:
+    return _inline(words).replace("|", "\\|")

@@ -1,0 +1,154 @@
+"""A release: charge, compute, seal, publish. Interrupted anywhere, it can be run again.
+
+    charge    the policy is written into the ledger, once for the same release
+    compute   one scan, noise, files in a staging folder beside the ledger
+    seal      the files' digests are written into the ledger
+    publish   the sealed files appear in their place, all at once
+
+Before the seal nothing was visible: a retry destroys what it finds and draws fresh noise under the
+same charge. After it a retry publishes the sealed bytes again. Nothing is ever refunded.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from perrecord.accounting.entries import Charge
+from perrecord.accounting.ledger import Ledger
+from perrecord.errors import LedgerError, ReleaseError, SpecError
+from perrecord.mechanisms.run import check_plan, run
+from perrecord.noise.bits import BitSource
+from perrecord.queries.plan import Plan, plan
+from perrecord.release import staging
+from perrecord.release.contents import release_files
+from perrecord.release.identity import identity_of
+from perrecord.release.spec import LoadedSpec, Workload, build, load_spec, open_table
+from perrecord.tables.table import Table
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Where a release is, and what had to be done for it."""
+
+    folder: Path
+    charge: Charge
+    did: Literal["made", "published again", "nothing"]
+
+
+def release(
+    spec: str | Path,
+    out: str | Path,
+    *,
+    progress: Progress = lambda _: None,
+    _bits: BitSource | None = None,
+) -> Outcome:
+    """Make the release that a spec describes, and publish it as a folder."""
+    progress("reading the spec")
+    loaded, target = load_spec(spec), Path(out).absolute()
+    ledger = ledger_of(loaded)
+    with open_table(loaded) as table:
+        workload = build(loaded, table.schema)
+        _check_budget(ledger, workload, loaded)
+        planned = plan([named.query for named in workload.queries], table.schema)
+        check_plan(planned)
+        progress("hashing the source")
+        identity = identity_of(loaded, ledger.secret)
+        folder = staging_folder(ledger, identity)
+        with staging.locked(folder.with_suffix(".lock")):
+            return _Release(ledger, identity, folder, target, progress).finish(
+                table, workload, planned, _bits
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Release:
+    """One release on its way; the lock is held."""
+
+    ledger: Ledger
+    identity: str
+    staged: Path
+    target: Path
+    progress: Progress
+
+    def finish(
+        self, table: Table, workload: Workload, planned: Plan, bits: BitSource | None
+    ) -> Outcome:
+        state = self.ledger.state_of(self.identity)
+        if state in ("sealed", "published"):
+            return self._again()
+        self._check_target()
+        self.progress("charging the ledger")
+        charge = self.ledger.charge(workload.policy, label=workload.title, identity=self.identity)
+        self.progress("reading the data and adding noise")
+        answers = run(planned, table, _bits=bits)
+        self.progress("writing")
+        files = release_files(workload, planned, answers, charge.hash)
+        staging.write_files(self.staged, files)
+        self.progress("sealing")
+        self.ledger.seal(charge, staging.digests(self.staged))
+        self._publish(charge)
+        return Outcome(self.target, charge, "made")
+
+    def _again(self) -> Outcome:
+        charge = self.ledger.charge_of(self.identity)
+        seal = None if charge is None else self.ledger.seal_of(charge)
+        if charge is None or seal is None:
+            raise LedgerError(f"{self.ledger.path}: a sealed release has no charge or no seal.")
+        sealed = dict(seal.digests)
+        if self.target.exists() and staging.digests(self.target) == sealed:
+            self.ledger.publish(charge, place=str(self.target))
+            return Outcome(self.target, charge, "nothing")
+        if not self.staged.exists() or staging.digests(self.staged) != sealed:
+            raise ReleaseError(
+                f"the sealed files of this release are gone or changed; expected them in "
+                f"{str(self.staged)!r}. Restore that folder from a backup. They cannot be computed "
+                "again under the same charge, because the noise would be another."
+            )
+        self._check_target()
+        self._publish(charge)
+        return Outcome(self.target, charge, "published again")
+
+    def _publish(self, charge: Charge) -> None:
+        self.progress("publishing")
+        staging.publish(self.staged, self.target)
+        self.ledger.publish(charge, place=str(self.target))
+
+    def _check_target(self) -> None:
+        if self.target.exists():
+            raise ReleaseError(
+                f"{str(self.target)!r} exists already and holds something else than this release; "
+                "give another folder with --out, or move it away."
+            )
+
+
+def ledger_of(loaded: LoadedSpec) -> Ledger:
+    """Open the ledger that a spec names; a missing one is never made on the way."""
+    path = loaded.ledger
+    if path is None:
+        raise SpecError(
+            f"{loaded.path}: ledger: a release is charged to a ledger; name it, such as "
+            "ledger: releases.ledger."
+        )
+    if not path.exists():
+        raise LedgerError(
+            f"there is no ledger {str(path)!r}. If it was lost, restore it from a backup: a new "
+            "one would forget what was spent. If this is the first release, make it: perrecord "
+            f"ledger create {loaded.path}"
+        )
+    return Ledger.open(path)
+
+
+def staging_folder(ledger: Ledger, identity: str) -> Path:
+    """Return where the files of a release are kept, sealed or not: beside the ledger, private."""
+    return ledger.path.with_name(f"{ledger.path.name}.releases") / identity[:32]
+
+
+def _check_budget(ledger: Ledger, workload: Workload, loaded: LoadedSpec) -> None:
+    if ledger.budget != workload.budget:
+        raise SpecError(
+            f"{loaded.path}: budget: the ledger {ledger.path.name!r} was made with another budget, "
+            f"which cannot be changed: {ledger.budget}. Write that one, or name another ledger."
+        )
