@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from fractions import Fraction
 from pathlib import Path
 
@@ -481,7 +482,8 @@ def test_a_hint_has_its_place():
 
 # -- the guide ----------------------------------------------------------------------------------
 
-BLOCKS = re.findall(r"^```yaml\n(.*?)^```", (DOCS / "spec.md").read_text("utf-8"), re.S | re.M)
+GUIDE = (DOCS / "spec.md").read_text("utf-8")
+BLOCKS = re.findall(r"^```yaml\n(.*?)^```", GUIDE, re.S | re.M)
 WHOLE = [block for block in BLOCKS if block.startswith("title:")]
 PIECES = [block for block in BLOCKS if not block.startswith("title:")]
 
@@ -507,6 +509,17 @@ def test_the_pieces_of_the_guide_load(block):
     check_without_data(loaded)
     with open_table(loaded) as table:
         assert build(loaded, table.schema).queries
+
+
+def test_the_python_of_the_guide_runs(tmp_path, monkeypatch, capsys):
+    """From a folder that holds the guide's first spec; it calls for no hint."""
+    (code,) = re.findall(r"^```python\n(.*?)^```", GUIDE, re.S | re.M)
+    for name in ("est.csv", "counties.csv"):
+        shutil.copy(SPECS / name, tmp_path)
+    (tmp_path / "release.yaml").write_text(WHOLE[0], encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    exec(code, {})
+    assert capsys.readouterr().out == ""
 
 
 def test_the_guide_has_both():

@@ -44,8 +44,8 @@ def _head(workload: Workload) -> Iterator[str]:
         yield from (_inline(workload.description), "")
     yield (
         f"The tables of this release satisfy {notion}: adding or removing one record r changes "
-        "what can be seen in them by no more than the *policy* P(r), which is published in full beside "
-        "them (`policy.json`; `policy.html` computes it for any record you type in)."
+        "what can be seen in them by no more than the *policy* P(r), which is published in full "
+        "beside them (`policy.json`; `policy.html` computes it for any record you type in)."
     )
     if currency is Currency.RHO:
         yield (

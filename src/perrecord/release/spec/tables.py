@@ -116,8 +116,12 @@ def _place(
     itself on an empty table of the same columns.
     """
     spec = loaded.spec
-    with problems.at("source"), open_source(loaded.source, **_options(loaded)) as engine:
-        columns, is_text = dict(engine.columns), engine.is_text
+    try:
+        with open_source(loaded.source, **_options(loaded)) as engine:
+            columns, is_text = dict(engine.columns), engine.is_text
+    except InputError as error:
+        problems.add(("source",), str(error))
+        return
     for place, lookup in enumerate(lookups):
         with problems.at("lookups", place):
             lookup.check(columns)

@@ -1,0 +1,366 @@
+"""A release from end to end: charged once, sealed, published whole, whatever happens."""
+
+import json
+import os
+import random
+import signal
+import time
+import warnings
+from hashlib import sha256
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from perrecord import (
+    BudgetExceededError,
+    Ledger,
+    LedgerError,
+    ReleaseError,
+    SourceError,
+    SpecError,
+)
+from perrecord.release import publish
+from perrecord.release.document import PublishedPolicy
+from perrecord.release.publish import ledger_of, release, staging_folder
+from perrecord.release.spec import build, load_spec, open_table
+from tests.noise.checks import Replayed
+
+SPEC = """\
+title: Farms by state
+source: farms.parquet
+table: farms
+id: id
+dimensions:
+  state: {label: State, values: [NM, TX, VA]}
+measures:
+  cattle: {resolution: 1, label: Head of cattle}
+splits:
+  moderate: {cattle: 50}
+keys:
+  states: {values: {state: [NM, TX, VA]}}
+  found: {select: {rho: 0.1, delta: 1e-6, split: moderate}}
+budget:
+  rho: 2
+  splits: [moderate]
+  selections: [{keys: [state], rho: 0.1, delta: 1e-6, split: moderate}]
+ledger: farms.ledger
+queries:
+  - name: states
+    title: Farms and cattle by state
+    rollup: [state]
+    keys: states
+    answers:
+      farms: {count: records, rho: 0.1}
+      cattle: {sum: cattle, split: moderate, rho: 0.2}
+      median: {median: cattle, candidates: [0, 10, 50, 100], rho: 0.1}
+      mean: {average: cattle, clamp: [0, 100], rho: 0.1}
+  - name: selected
+    group_by: [state]
+    keys: found
+    answers:
+      farms: {count: records, rho: 0.1}
+post_processing: {floor_at_zero: true, round: {mean: 1}}
+examples:
+  - {name: a small farm, cattle: 12, state: TX}
+  - {name: a feedlot, cattle: 20000, state: TX}
+"""
+ROWS = {
+    "id": list(range(60)),
+    "state": ["TX", "NM", "TX"] * 20,
+    "cattle": [7, 30, 9000] + [12] * 57,
+}
+FILES = [
+    "datapackage.json",
+    "manifest.json",
+    "methodology.md",
+    "policy.html",
+    "policy.json",
+    "tables/selected.csv",
+    "tables/selected.parquet",
+    "tables/states_by_state.csv",
+    "tables/states_by_state.parquet",
+    "tables/states_total.csv",
+    "tables/states_total.parquet",
+]
+
+
+def prepared(folder: Path, rows=ROWS, spec=SPEC, *, ledger=True) -> Path:
+    """Write a spec and its data, and make the ledger; return the spec's path."""
+    folder.mkdir(exist_ok=True)
+    pq.write_table(pa.table(rows), folder / "farms.parquet")
+    path = folder / "release.yaml"
+    path.write_text(spec)
+    if ledger:
+        loaded = load_spec(path)
+        with open_table(loaded) as table:
+            Ledger.create(loaded.ledger, build(loaded, table.schema).budget)
+    return path
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return every file below a folder by its relative path."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_a_release_writes_these_files_and_nothing_else(tmp_path):
+    """Tables with every declared key, the policy, the page, the method, a manifest of digests."""
+    spec, out = prepared(tmp_path), tmp_path / "out"
+    outcome = release(spec, out)
+    files = contents(out)
+    assert sorted(files) == FILES
+    assert outcome.did == "made"
+    manifest = json.loads(files.pop("manifest.json"))
+    assert {name: sha256(found).hexdigest() for name, found in files.items()} == {
+        name: each["sha256"] for name, each in manifest["files"].items()
+    }
+    assert manifest["charge"] == outcome.charge.hash
+    rows = pq.read_table(out / "tables/states_by_state.parquet")
+    assert rows["state"].to_pylist() == ["NM", "TX", "VA"]
+    for name in ("farms", "farms_se", "farms_low", "farms_high", "farms_floored", "median"):
+        assert name in rows.column_names
+    assert "mean_rounded" in rows.column_names
+    assert (out / "tables").stat().st_mode & 0o777 == 0o755
+    described = json.loads(files["datapackage.json"])
+    fields = {each["name"] for each in described["resources"][0]["schema"]["fields"]}
+    assert fields == set(rows.column_names)
+
+
+def test_the_published_policy_is_that_of_the_workload(tmp_path):
+    """Anybody can recompute it: the sum of all answers, below the budget that it names."""
+    out = tmp_path / "out"
+    charge = release(prepared(tmp_path), out).charge
+    published = PublishedPolicy.from_json((out / "policy.json").read_text())
+    feedlot = {"state": "TX", "cattle": "9000"}
+    pieces = 9000 // 50
+    twice = 2  # by state and in total
+    expected = (twice * 3 + 1 + pieces**2 * (twice * 2 + 1)) * published.total.minimum() / 12
+    assert published.total == charge.policy
+    assert published.loss(feedlot) == expected
+    assert published.total.minimum() * 10 == 12
+    assert float(published.delta(feedlot)) > 0.99
+    assert published.budget == Ledger.open(tmp_path / "farms.ledger").budget
+    assert [share.charge.name for share in published.breakdown(feedlot)][-2:] == [
+        "selected.keys",
+        "selected.farms",
+    ]
+
+
+def test_a_retry_is_charged_once_and_gives_the_sealed_bytes(tmp_path):
+    """To the same folder nothing is done; to another one the same bytes go."""
+    spec, out, other = prepared(tmp_path), tmp_path / "out", tmp_path / "other"
+    release(spec, out)
+    assert release(spec, out).did == "nothing"
+    assert release(spec, other).did == "published again"
+    assert contents(out) == contents(other)
+    kinds = [type(entry).__name__ for entry in Ledger.open(tmp_path / "farms.ledger").entries()]
+    assert kinds == ["Creation", "Charge", "Seal", "Publication", "Publication"]
+
+
+@pytest.mark.parametrize("stage", ["run", "release_files", "staging.write_files", "seal"])
+def test_before_the_seal_a_retry_draws_fresh_noise_under_the_same_charge(
+    tmp_path, monkeypatch, stage
+):
+    """Whatever was computed was never seen, and is not used."""
+    spec, out = prepared(tmp_path), tmp_path / "out"
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        if stage == "seal":
+            patch.setattr(Ledger, "seal", interrupted)
+        else:
+            patch.setattr(f"perrecord.release.publish.{stage}", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            release(spec, out)
+    assert not out.exists()
+    loaded = load_spec(spec)
+    ledger = ledger_of(loaded)
+    (charge,) = ledger.entries()[1:]
+    staged = staging_folder(ledger, charge.identity)
+    before = contents(staged) if staged.exists() else {}
+    assert release(spec, out).did == "made"
+    assert len(ledger.entries()) == 4
+    assert before.get("tables/states_total.parquet") != contents(out)["tables/states_total.parquet"]
+
+
+def test_after_the_seal_a_retry_publishes_what_was_sealed(tmp_path, monkeypatch):
+    """Interrupted between seal and publication: the bytes are those of the seal."""
+    spec, out = prepared(tmp_path), tmp_path / "out"
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("perrecord.release.publish.staging.publish", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            release(spec, out)
+    ledger = ledger_of(load_spec(spec))
+    staged = staging_folder(ledger, ledger.entries()[1].identity)
+    sealed = contents(staged)
+    assert staged.stat().st_mode & 0o777 == 0o700
+    assert release(spec, out).did == "published again"
+    assert contents(out) == sealed
+
+
+def test_sealed_bytes_that_are_lost_cannot_be_made_again(tmp_path, monkeypatch):
+    """Fresh noise under a seal would be a second release for one charge."""
+    spec = prepared(tmp_path)
+    release(spec, tmp_path / "out")
+    ledger = ledger_of(load_spec(spec))
+    staged = staging_folder(ledger, ledger.entries()[1].identity)
+    (staged / "policy.json").write_text("{}")
+    with pytest.raises(ReleaseError, match="Restore that folder from a backup"):
+        release(spec, tmp_path / "other")
+
+
+def test_changed_data_or_a_changed_spec_is_another_release(tmp_path):
+    """It is charged for itself; the budget ends it."""
+    spec = prepared(tmp_path)
+    release(spec, tmp_path / "out")
+    rows = {**ROWS, "cattle": [8, *ROWS["cattle"][1:]]}
+    pq.write_table(pa.table(rows), tmp_path / "farms.parquet")
+    with pytest.raises(BudgetExceededError):
+        release(spec, tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_folder_that_is_in_the_way_is_left_alone(tmp_path):
+    """And nothing is charged."""
+    spec = prepared(tmp_path)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/mine.txt").write_text("mine")
+    with pytest.raises(ReleaseError, match="exists already"):
+        release(spec, tmp_path / "out")
+    assert len(Ledger.open(tmp_path / "farms.ledger").entries()) == 1
+    assert contents(tmp_path / "out") == {"mine.txt": b"mine"}
+
+
+def test_a_missing_ledger_is_not_made_on_the_way(tmp_path):
+    """It may have been lost, with what was spent."""
+    spec = prepared(tmp_path, ledger=False)
+    with pytest.raises(LedgerError, match="perrecord ledger create"):
+        release(spec, tmp_path / "out")
+    assert not (tmp_path / "farms.ledger").exists()
+
+
+def test_a_ledger_of_another_budget_is_refused(tmp_path):
+    """The spec names the budget that its readers are told of."""
+    spec = prepared(tmp_path)
+    spec.write_text(SPEC.replace("rho: 2", "rho: 3"))
+    with pytest.raises(SpecError, match="another budget"):
+        release(spec, tmp_path / "out")
+
+
+def test_what_depends_on_values_never_raises(tmp_path):
+    """Null and duplicate ids, NaN, infinite and huge values: every row is a record."""
+    rows = {
+        "id": [1, 1, None, 2],
+        "state": [None, "TX", "zz", "TX"],
+        "cattle": [float("nan"), float("inf"), 1e300, -3.0],
+    }
+    assert release(prepared(tmp_path, rows), tmp_path / "out").did == "made"
+
+
+def test_a_damaged_source_is_refused_before_anything_is_charged(tmp_path):
+    """A truncated file is seen when it is opened."""
+    spec = prepared(tmp_path)
+    data = tmp_path / "farms.parquet"
+    data.write_bytes(data.read_bytes()[:-20])
+    with pytest.raises((SourceError, SpecError)):
+        release(spec, tmp_path / "out")
+    assert len(Ledger.open(tmp_path / "farms.ledger").entries()) == 1
+
+
+def test_neighbouring_data_differ_only_where_noise_was_added(tmp_path):
+    """With the same random bits: the same files, keys and rows; everything else the same bytes."""
+    sides = []
+    declared = SPEC.replace("    keys: found\n", "    keys: states\n")
+    for name, rows in (("with", ROWS), ("without", {k: v[1:] for k, v in ROWS.items()})):
+        spec = prepared(tmp_path / name, rows, declared)
+        release(spec, tmp_path / name / "out", _bits=Replayed(5))
+        sides.append(contents(tmp_path / name / "out"))
+    with_record, without = sides
+    assert list(with_record) == list(without)
+    for name in ("policy.json", "policy.html", "methodology.md", "datapackage.json"):
+        assert with_record[name] == without[name]
+    for name in FILES:
+        if name.endswith(".parquet"):
+            first, second = (
+                pq.read_table(pa.BufferReader(side[name])) for side in (with_record, without)
+            )
+            assert first.schema == second.schema
+            for column in first.column_names:
+                if column == "state" or (column.endswith("_se") and column != "mean_se"):
+                    assert first[column].equals(second[column])
+            changes = [
+                a - b
+                for a, b in zip(
+                    first["farms"].to_pylist(), second["farms"].to_pylist(), strict=True
+                )
+            ]
+            assert sorted(changes)[:-1] == [0] * (len(changes) - 1)
+            assert max(changes) == 1
+
+
+def one_release(spec: Path, out: Path) -> None:
+    """Make a release in a child process, which ends without cleaning up."""
+    try:
+        release(spec, out)
+        os._exit(0)
+    except BaseException:
+        os._exit(1)
+
+
+def killed(spec: Path, out: Path, delay: float) -> int:
+    """Start a release in a child and kill it after a while; return how it ended."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # the test runner has threads
+        child = os.fork()
+    if child == 0:
+        one_release(spec, out)
+    time.sleep(delay)
+    os.kill(child, signal.SIGKILL)
+    return os.waitpid(child, 0)[1]
+
+
+def check_after_kills(tmp_path: Path, kills: int) -> int:
+    """Kill a release again and again; return how often it was cut short before it was finished."""
+    chance = random.Random(11)
+    spec, out = prepared(tmp_path), tmp_path / "out"
+    ledger_path = tmp_path / "farms.ledger"
+    cut = 0
+    for round_ in range(kills):
+        target = out / str(round_)
+        status = killed(spec, target, chance.uniform(0, 0.6))
+        ledger = Ledger.open(ledger_path)
+        entries = ledger.entries()
+        names = [type(entry).__name__ for entry in entries]
+        assert names.count("Charge") <= 1
+        if target.exists():  # whole, and charged and sealed before
+            (seal,) = [entry for entry in entries if type(entry).__name__ == "Seal"]
+            assert publish.staging.digests(target) == dict(seal.digests)
+            assert sorted(contents(target)) == FILES
+        elif os.WIFSIGNALED(status):
+            cut += 1
+    assert release(spec, tmp_path / "last").did in ("made", "published again")
+    assert [type(each).__name__ for each in Ledger.open(ledger_path).entries()].count("Charge") == 1
+    assert sorted(contents(tmp_path / "last")) == FILES
+    return cut
+
+
+def test_a_release_killed_at_any_moment_is_whole_or_absent(tmp_path):
+    """Never an output without a charge, a second charge, or half a file."""
+    assert check_after_kills(tmp_path, 25) > 3
+
+
+@pytest.mark.audit
+def test_hundreds_of_kills(tmp_path):
+    """The same, three hundred times, each with a ledger and a release of its own every thirty."""
+    assert sum(check_after_kills(tmp_path / str(part), 30) for part in range(10)) > 30
