@@ -168,6 +168,9 @@ def _check_cells(
                 f"no grouping set {name!r}. Grouping sets are {' | '.join(shown)}."
                 f"{suggestion(name, shown)}",
             )
+        if inner.sets is not None:
+            yield here, "expected the name of keys, or {domain: ..., keep: ..., at_least: ...}."
+            continue
         yield from _check_cells(inner, here, query, spec)
     given = [columns_of_set(name) for name in cells.sets or ()]
     lacking = [columns for columns in known or () if columns not in given]
