@@ -38,6 +38,7 @@ from perrecord.policy.meaning import Meaning, meaning, meaning_of_answer
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Split
 from perrecord.policy.terms import Currency
+from perrecord.version import VERSION
 
 if TYPE_CHECKING:
     from perrecord.accounting.budget import Budget
@@ -105,7 +106,7 @@ __all__ = [
     "table",
 ]
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 _LOADED_WHEN_USED = {
     "Budget": "accounting.budget",

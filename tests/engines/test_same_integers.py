@@ -136,3 +136,26 @@ def test_a_name_that_spark_would_rewrite_is_refused(spark):
     frame = spark.createDataFrame(pa.table({"a${b}": [1], "c": ["x"]}))
     with pytest.raises(InputError, match="which Spark replaces"):
         table(frame, dimensions=["c"])
+
+
+def test_the_total_of_an_empty_table_is_zero_beside_other_sets(spark):
+    """Spark has no row for it, where DuckDB has one; nobody may see which record was the last."""
+    keys = random_queries.Keys.from_dict({"sector": ["farm"]})
+    asked = Query().rollup("sector", keys=keys).count_distinct("firm", rho=1)
+    for opened in on_both(spark, random_queries.arrow([]), **random_queries.DECLARED):
+        with opened:
+            found = exact(plan(asked, opened.schema), opened)
+            assert [list(values.values()) for values, _ in found] == [[[0]], [[0]]]
+
+
+def test_two_tables_with_lookups_share_a_session(spark):
+    """Each has names of its own for them."""
+    arrow = random_queries.arrow(random_queries.rows(Random(9), 20))
+    names = Lookup({"sector": ["farm"], "group": ["A"]}, on="sector")
+    roles = {"dimensions": ["group"], "lookups": [names]}
+    with (
+        table(spark.createDataFrame(arrow), **roles) as first,
+        table(spark.createDataFrame(arrow), **roles) as second,
+    ):
+        asked = plan(Query().where("group = 'A'").count(rho=1), first.schema)
+        assert exact(asked, first) == exact(plan(asked.queries, second.schema), second)

@@ -58,7 +58,8 @@ class NoisePlan:
 
     def laws(self, keys: pa.Table) -> tuple[tuple[Law, ...], npt.NDArray[np.intp]]:
         """Return the laws in use and, for each cell, which of them is its own."""
-        needed = sorted({c for d in self.spreads.dimensions for c in columns_of(self.fixed[d])})
+        dimensions = self.spreads.dimensions
+        needed = sorted({c for d in dimensions for c in columns_of(self.fixed[d])})
         if not needed:
             law = self.law(self.spreads.at({}))
             return (law,), np.zeros(keys.num_rows, dtype=np.intp)
@@ -66,7 +67,7 @@ class NoisePlan:
         found: dict[Fraction, int] = {}
         numbers = np.empty(len(rows), dtype=np.intp)
         for index, row in enumerate(rows):
-            key = {name: evaluate(self.fixed[name], row) for name in self.spreads.dimensions}
+            key = {name: evaluate(self.fixed[name], row) for name in dimensions}
             numbers[index] = found.setdefault(self.spreads.at(key), len(found))
         return tuple(self.law(each) for each in found), numbers[which]
 

@@ -77,7 +77,7 @@ def selected_cells(
     places = np.concatenate([positions[kept], others])
     numbers = np.concatenate([noisy[kept], values])
     order = np.argsort(places)
-    found = Keys(cells.domain.decode(places[order]))
+    found = Keys.trusted(cells.domain.decode(places[order]))
     by = Estimate(cells.answer, numbers[order], noise.step, (law,), _first(len(order)))
     return Selected(found, by)
 

@@ -87,7 +87,8 @@ class Cells:
             return found
         if keys is None:
             for batch in self.engine.local(f"SELECT {values} FROM {cells}"):
-                for position, aggregate in enumerate(aggregates):
+                # Spark has no row for the total of an empty table among other grouping sets.
+                for position, aggregate in enumerate(aggregates if batch.num_rows else ()):
                     found[aggregate] = integers(batch.column(position))
             return found
         for batch in self._joined(f"keys.{_INDEX}, {values}", cells, columns, keys):

@@ -6,8 +6,8 @@ from typing import Any, assert_never
 import pyarrow as pa
 
 from perrecord.errors import QueryError, listing, suggestion
-from perrecord.policy.cases import Cases
-from perrecord.policy.split import Scheme, SplitBy
+from perrecord.policy.cases import Cases, Dimension
+from perrecord.policy.split import Scheme, Split, SplitBy
 from perrecord.policy.terms import Currency
 from perrecord.queries.answers import Answer, Average, Count, CountDistinct, Quantile, Sum
 from perrecord.queries.groupings import KEYS_CHARGE, Grouping, SelectCells, SelectKeys
@@ -32,6 +32,9 @@ _ARROW = {Kind.TEXT: pa.string(), Kind.INTEGER: pa.int64(), Kind.TRUTH: pa.bool_
 _PYTHON: dict[Kind, type] = {Kind.TEXT: str, Kind.INTEGER: int, Kind.TRUTH: bool}
 _MOST_CENTRED = 2**61
 
+BESIDE = ("_se", "_low", "_high", "_floored", "_rounded")
+"""How the columns end that are published beside an answer."""
+
 
 def check(query: Query, schema: Schema) -> None:
     """Refuse a query that the table cannot answer, saying why."""
@@ -44,10 +47,24 @@ def check(query: Query, schema: Schema) -> None:
         raise QueryError("the query asks for nothing; add such as .count(rho='0.1').")
     if query.filter is not None and kind_of(query.filter, schema.fields) is not Kind.TRUTH:
         raise QueryError("the filter is no condition; expected such as state = 'NC'.")
+    _check_names(query)
     for grouping in query.groupings:
         _check_grouping(grouping, query, schema)
     for answer in query.answers:
         _check_answer(answer, query, schema)
+
+
+def _check_names(query: Query) -> None:
+    """The errors of an answer stand beside it, in columns of their own."""
+    names = {answer.name for answer in query.answers}
+    columns = {name for grouping in query.groupings for name in grouping.columns}
+    for answer in query.answers:
+        for ending in BESIDE:
+            if f"{answer.name}{ending}" in names | columns:
+                raise QueryError(
+                    f"{answer.name}{ending} is the name of an answer or a column, and of what "
+                    f"stands beside the answer {answer.name!r}; give one of them another name."
+                )
 
 
 def _check_grouping(grouping: Grouping, query: Query, schema: Schema) -> None:
@@ -140,6 +157,12 @@ def _check_total(answer: Sum | Average, query: Query, schema: Schema) -> None:
     for leaf in leaves(tree):
         if isinstance(leaf.method, Splitting):
             check_scheme(leaf.method.split, schema)
+            if isinstance(leaf.method.split, Split) and leaf.method.split.cap is not None:
+                raise QueryError(
+                    f"the split of {answer.name!r} has a cap, which cuts records that are written "
+                    "out as rows. A total adds them up whole, so a cap would promise too much; "
+                    "give the scheme without .capped(...)."
+                )
         if isinstance(answer, Average) and isinstance(leaf.method, Clamping):
             most = max(abs(leaf.method.low), abs(leaf.method.high)) / measure.resolution
             if most > _MOST_CENTRED:
@@ -169,12 +192,21 @@ def _check_cases(cases: Cases[Any], schema: Schema) -> None:
                 f"the parts are told apart by {name!r}, which is no dimension of the table. It has "
                 f"{listing(sorted(kinds)) or 'none'}.{suggestion(name, kinds)}"
             )
+        place = cases.dimensions.index(name)
+        if any(_is_beyond(key[place]) for key, _ in cases.entries):
+            raise QueryError(
+                f"a part by {name!r} is a whole number beyond 64 bits, which no column holds."
+            )
         if not found <= {_PYTHON[kinds[name]]}:
             raise QueryError(
                 f"the parts by {name!r} are written as {listing(each.__name__ for each in found)}, "
                 f"the table's column holds {kinds[name].value}; write them in the same kind: 11, "
                 "'11' and True are different values."
             )
+
+
+def _is_beyond(value: Dimension) -> bool:
+    return isinstance(value, int) and not -(2**63) <= value < 2**63
 
 
 def _check_parts(tree: Tree, query: Query, schema: Schema) -> None:

@@ -26,6 +26,7 @@ from perrecord.tables.parse import parse_expression
 from perrecord.tables.schema import Schema
 
 _MOST_CANDIDATES = 10_000
+_FINEST_LEVEL = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +187,11 @@ class Query:
         if not 0 <= exact <= 1:
             raise QueryError(
                 f"the level of the quantile is {level}; expected 0 to 1, such as '0.5'."
+            )
+        if exact.denominator > _FINEST_LEVEL:
+            raise QueryError(
+                f"the level of the quantile is {level}; expected one with a denominator of at most "
+                f"{_FINEST_LEVEL:,}, such as '0.333'."
             )
         found = _candidates(candidates)
         default = f"median_{measure}" if exact == Fraction(1, 2) else f"quantile_{measure}"

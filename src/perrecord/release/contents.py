@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-import perrecord
 from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.released import Chosen
 from perrecord.mechanisms.write import write_csv, write_parquet
@@ -22,6 +21,7 @@ from perrecord.release.document import Charge, PublishedPolicy
 from perrecord.release.methodology import methodology
 from perrecord.release.page import policy_page
 from perrecord.release.spec import Workload
+from perrecord.version import VERSION
 
 MANIFEST = "manifest.json"
 
@@ -108,7 +108,7 @@ def processed(answers: Answers, workload: Workload) -> pa.Table:
 def _manifest(workload: Workload, files: Mapping[str, bytes], charge_hash: str) -> dict[str, Any]:
     return {
         "title": workload.title,
-        "made_with": f"perrecord {perrecord.__version__}",
+        "made_with": f"perrecord {VERSION}",
         "charge": charge_hash,
         "files": {
             name: {"bytes": len(content), "sha256": sha256(content).hexdigest()}

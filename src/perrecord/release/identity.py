@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
-import perrecord
 from perrecord.errors import SourceError, SpecError
 from perrecord.release.spec import LoadedSpec
+from perrecord.version import VERSION
 
 _CHUNK = 1 << 20
 
@@ -20,7 +20,7 @@ _CHUNK = 1 << 20
 def identity_of(loaded: LoadedSpec, secret: bytes) -> str:
     """Return the identity of a release; it reads every byte of the source's files."""
     mixed = hmac.new(secret, digestmod=sha256)
-    for part in (perrecord.__version__, loaded.canonical):
+    for part in (VERSION, loaded.canonical):
         mixed.update(_framed(part.encode()))
     for path in (*loaded.public_files, *_source_files(loaded)):
         mixed.update(_framed(path.name.encode()))

@@ -62,10 +62,11 @@ class Dialect:
         """The type of sums: 38 digits on both engines once they reach Arrow."""
         return "HUGEINT" if self.name == "duckdb" else "DECIMAL(38, 0)"
 
-    @property
-    def text_type(self) -> str:
-        """The type of text."""
-        return "VARCHAR" if self.name == "duckdb" else "STRING"
+    def as_text(self, value: str) -> str:
+        """Return a value as text that is compared byte by byte, whatever its collation was."""
+        if self.name == "duckdb":
+            return f"(CAST({value} AS VARCHAR) COLLATE C)"
+        return f"CAST({value} AS STRING)"
 
     def divided(self, value: str, divisor: int | str, *, is_wide: bool = False) -> tuple[str, str]:
         """Return the quotient of integers, cut towards zero, and what is left, signed as the value.

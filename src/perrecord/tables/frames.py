@@ -7,6 +7,8 @@ import pyarrow as pa
 from perrecord.errors import SourceError, listing
 from perrecord.tables.engines.boundary import sealed
 
+_DIGITS = 38
+
 
 def arrow_of(source: Any) -> Any:
     """Return the source as Arrow, copied as little as can be; None when it is no table in memory.
@@ -55,17 +57,33 @@ def _from_pandas(frame: Any) -> pa.Table:
                 f"the column {name!r} of the pandas DataFrame mixes types or holds values that "
                 "Arrow lacks; give it one type first, such as "
                 f"frame.astype({{{name!r}: 'string'}}).",
-                lambda place=place: pa.chunked_array(  # type: ignore[misc]
-                    pa.Table.from_pandas(frame.iloc[:, [place]], preserve_index=False).column(0)
-                ),
+                lambda place=place: _column(frame.iloc[:, place]),  # type: ignore[misc]
             )
         )
     return _typed(pa.Table.from_arrays(arrays, names=names))
 
 
+def _column(series: Any) -> pa.ChunkedArray:
+    """Return a pandas column by its own type alone; Python objects are taken as text.
+
+    Left to itself Arrow would infer the type of objects from the values, so that one record could
+    change it.
+    """
+    kind = pa.string() if series.dtype == object else None
+    return pa.chunked_array(pa.array(series, type=kind, from_pandas=True))
+
+
 def _typed(table: pa.Table) -> pa.Table:
     """Return the table with text where a column has no type, because it holds nothing but nulls."""
     for place, field in enumerate(table.schema):
+        kind = field.type
+        if pa.types.is_float16(kind) or (
+            pa.types.is_decimal(kind) and (kind.precision > _DIGITS or kind.scale < 0)
+        ):
+            raise SourceError(
+                f"the column {field.name!r} is {kind}, which the engine does not read; cast it, "
+                "such as to float32 or decimal(18, 2)."
+            )
         if pa.types.is_null(field.type):
             table = table.set_column(
                 place, pa.field(field.name, pa.string()), table.column(place).cast(pa.string())

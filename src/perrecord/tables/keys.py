@@ -27,7 +27,7 @@ _TYPES = {
 _STORED = {"text": pa.string(), "integer": pa.int64(), "truth": pa.bool_(), "null": pa.string()}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
 class Keys:
     """A set of keys over named columns, sorted, each once.
 
@@ -38,6 +38,17 @@ class Keys:
     """
 
     table: pa.Table
+
+    def __init__(self, columns: Any) -> None:
+        """Take the rows of a table as keys: an Arrow table, a data frame, or lists by name."""
+        object.__setattr__(self, "table", _checked(columns))
+
+    @classmethod
+    def trusted(cls, table: pa.Table) -> "Keys":
+        """Return the rows of a table that is known to be sorted, each once, in our types."""
+        keys = cls.__new__(cls)
+        object.__setattr__(keys, "table", table)
+        return keys
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Iterable[Any]]) -> "Keys":
@@ -55,20 +66,7 @@ class Keys:
     @classmethod
     def from_columns(cls, columns: Any) -> "Keys":
         """Return the rows of a table as keys: an Arrow table, a data frame, or lists by name."""
-        try:
-            table = columns if isinstance(columns, pa.Table) else pa.table(columns)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError):
-            raise InputError(
-                "the keys are no table: a column mixes text and numbers, or columns differ in "
-                "length."
-            ) from None
-        if not table.column_names or len(set(table.column_names)) < table.num_columns:
-            raise InputError(
-                f"the key columns are {listing(table.column_names) or 'none'}; expected at least "
-                "one, each named once."
-            )
-        stored = pa.table({name: _stored(table[name], name) for name in table.column_names})
-        return cls(_sorted(stored.group_by(stored.column_names, use_threads=False).aggregate([])))
+        return cls(columns)
 
     @classmethod
     def read(cls, path: str | Path, columns: Sequence[str] | None = None) -> "Keys":
@@ -115,7 +113,7 @@ class Keys:
         left = np.repeat(np.arange(len(self)), len(other))
         right = np.tile(np.arange(len(other)), len(self))
         mine, theirs = self.table.take(pa.array(left)), other.table.take(pa.array(right))
-        return Keys(  # sorted and distinct, because both are
+        return Keys.trusted(  # sorted and distinct, because both are
             pa.table([*mine.columns, *theirs.columns], names=[*self.columns, *other.columns])
         )
 
@@ -130,13 +128,13 @@ class Keys:
         both = pa.concat_tables([self.table, theirs]).append_column(_SIDE, sides)
         found = both.group_by(list(self.columns), use_threads=False).aggregate([(_SIDE, "max")])
         only = found.filter(pc.equal(found[f"{_SIDE}_max"], 1)).select(list(self.columns))
-        return Keys(_sorted(only))
+        return Keys.trusted(_sorted(only))
 
     def filter(self, column: str, values: Iterable[Any]) -> "Keys":
         """Return the keys whose column holds one of the values."""
         name = _known(column, self.columns)
         wanted = pa.array(list(values), self.table.schema.field(name).type)
-        return Keys(self.table.filter(pc.is_in(self.table[name], value_set=wanted)))
+        return Keys.trusted(self.table.filter(pc.is_in(self.table[name], value_set=wanted)))
 
     def project(self, columns: Sequence[str]) -> "Keys":
         """Return the keys over fewer columns, or the same in another order."""
@@ -156,7 +154,7 @@ class Keys:
         if name in self.columns:
             raise InputError(f"there is a column {name!r} already; give the prefix another name.")
         prefix = pc.utf8_slice_codeunits(source, 0, length)
-        return Keys(self.table.append_column(name, prefix))
+        return Keys.trusted(self.table.append_column(name, prefix))
 
     def with_parent(self, name: str, of: str, parents: Mapping[Any, Any]) -> "Keys":
         """Return the keys with one more column, looked up by another in a public mapping.
@@ -184,7 +182,7 @@ class Keys:
                 "those keys out with filter."
             )
         looked_up = _column([parents[value] for value in values], name)
-        return Keys(self.table.append_column(name, looked_up.take(coded.indices)))
+        return Keys.trusted(self.table.append_column(name, looked_up.take(coded.indices)))
 
     def _alike(self, other: "Keys", sign: str) -> pa.Table:
         if sorted(other.columns) != sorted(self.columns):
@@ -203,6 +201,24 @@ class Keys:
 
     def __repr__(self) -> str:
         return f"Keys({len(self):,} of {listing(self.columns)})"
+
+
+def _checked(columns: Any) -> pa.Table:
+    """Return a table of keys: sorted, each once, in the few types that keys have."""
+    try:
+        table = columns if isinstance(columns, pa.Table) else pa.table(columns)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError, OverflowError):
+        raise InputError(
+            "the keys are no table: a column mixes text and numbers, holds numbers beyond 64 bits, "
+            "or columns differ in length."
+        ) from None
+    if not table.column_names or len(set(table.column_names)) < table.num_columns:
+        raise InputError(
+            f"the key columns are {listing(table.column_names) or 'none'}; expected at least "
+            "one, each named once."
+        )
+    stored = pa.table({name: _stored(table[name], name) for name in table.column_names})
+    return _sorted(stored.group_by(stored.column_names, use_threads=False).aggregate([]))
 
 
 def read_columns(source: Any, what: str) -> pa.Table:
@@ -224,7 +240,12 @@ def read_columns(source: Any, what: str) -> pa.Table:
             return pq.read_table(path)
         with pa_csv.open_csv(path) as reader:
             names = reader.schema.names
-        options = pa_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
+        options = pa_csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()),
+            strings_can_be_null=True,  # an empty field is NULL, as in a source
+            null_values=[""],
+            quoted_strings_can_be_null=False,
+        )
         return pa_csv.read_csv(path, convert_options=options)
     except (pa.ArrowInvalid, OSError, UnicodeDecodeError):
         raise InputError(f"{what} file {str(source)!r} could not be read as {kind}.") from None

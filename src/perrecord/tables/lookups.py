@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from perrecord.errors import SchemaError, listing
+from perrecord.tables.fields import Kind
 from perrecord.tables.keys import read_columns
 from perrecord.tables.kinds import kind_of_column, missing_column
 
@@ -40,6 +41,8 @@ class Lookup:
         for name in [*keys, *(columns or ())]:
             if name not in rows.column_names:
                 raise missing_column(name, "the lookup", rows.column_names)
+        for name in keys:
+            rows = rows.set_column(rows.column_names.index(name), name, _plain(rows[name], name))
         groups = rows.select(keys).group_by(keys, use_threads=False).aggregate([])
         if groups.num_rows < rows.num_rows:
             raise SchemaError(
@@ -75,6 +78,21 @@ class Lookup:
     def types(self) -> dict[str, pa.DataType]:
         """Return the columns that the lookup adds, with their types."""
         return {each: self.table.schema.field(each).type for each in self.columns}
+
+
+def _plain(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """Return a key as the engine compares it: text (dates written out), integers or truth values.
+
+    Unique before and after are not the same: 2020-1-1 and 2020-01-01 are one date and two texts.
+    """
+    kind = kind_of_column(column.type)
+    if kind is None:
+        raise SchemaError(
+            f"the lookup's key {name!r} is {column.type}; expected text, whole numbers, truth "
+            "values or dates."
+        )
+    stored = {Kind.TEXT: pa.string(), Kind.INTEGER: pa.int64(), Kind.TRUTH: pa.bool_()}
+    return column.cast(stored[kind])
 
 
 def _pairs(on: str | Sequence[str] | dict[str, str]) -> tuple[tuple[str, str], ...]:

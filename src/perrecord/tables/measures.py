@@ -12,6 +12,7 @@ No row can make it raise.
 """
 
 import math
+import re
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
@@ -32,6 +33,7 @@ _EDGE = "9.2233720368547748e18"  # the largest float below 2^63
 _MOST_FLOAT = "1.7976931348623157e308"
 _DIGITS = 38
 _TEXT_DIGITS, _TEXT_PLACES = 26, 10
+_NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?\s*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -122,13 +124,13 @@ def parsed(written: str) -> Decimal | None:
 
     This is what the engine's own TRY_CAST gives for plain decimal text.
     """
-    try:
-        number = Decimal(written)
-    except ArithmeticError:
+    if not _NUMBER.fullmatch(written):
         return None
-    if not number.is_finite() or abs(number) >= 10 ** (_TEXT_DIGITS - _TEXT_PLACES):
+    number, most = Decimal(written), 10 ** (_TEXT_DIGITS - _TEXT_PLACES)
+    if abs(number) >= most:
         return None
-    return number.quantize(Decimal(1).scaleb(-_TEXT_PLACES), ROUND_HALF_UP)
+    rounded = number.quantize(Decimal(1).scaleb(-_TEXT_PLACES), ROUND_HALF_UP)
+    return rounded if abs(rounded) < most else None
 
 
 def _largest(given: Exact | None, step: Fraction) -> int:

@@ -126,8 +126,11 @@ class _Reader:
                 parts = (node.this, *node.expressions)
                 return nodes.Coalesce(tuple(self.read(part, depth) for part in parts))
             case exp.Concat(args={"safe": True}):
-                self._allow(node, "expressions", "safe", "coalesce")
-                return nodes.Concat(tuple(self.read(part, depth) for part in node.expressions))
+                raise self.refuse(
+                    node,
+                    "CONCAT is not supported, because engines differ on NULL; write a || b, which "
+                    "is NULL when a part is, and COALESCE(a, '') where that is not wanted.",
+                )
             case exp.Concat():  # two texts side by side, where sqlglot joins them
                 raise self.refuse(
                     node, "two texts stand side by side; expected a comma or || between."

@@ -18,9 +18,9 @@ from perrecord.tables.schema import Schema
 SOURCE = "_perrecord_source"
 
 
-def lookup_name(index: int) -> str:
-    """Return the name by which an engine knows a schema's lookup."""
-    return f"_perrecord_lookup{index}"
+def lookup_name(schema: Schema, index: int) -> str:
+    """Return the name by which an engine knows a schema's lookup; no two tables share one."""
+    return f"_perrecord_lookup{schema.token}_{index}"
 
 
 def records_sql(schema: Schema, names: Iterable[str], dialect: Dialect, relation: str) -> str:
@@ -37,10 +37,11 @@ def records_sql(schema: Schema, names: Iterable[str], dialect: Dialect, relation
         shown[each.name] = to_sql(each.expression, fields, known, dialect)
     for role in (schema.id, schema.unit):
         if role is not None:
-            shown.setdefault(role, fragments[role])
+            shown.setdefault(role, known.get(role, fragments[role]))
     chosen = [f"{shown[name]} AS {dialect.identifier(name)}" for name in names]
     joins = "".join(
-        _join(index, lookup, fragments, dialect) for index, lookup in enumerate(schema.lookups)
+        _join(lookup_name(schema, index), lookup, known, dialect)
+        for index, lookup in enumerate(schema.lookups)
     )
     return f"SELECT {', '.join(chosen) or '1 AS _perrecord_one'} FROM {relation} AS {SOURCE}{joins}"
 
@@ -57,7 +58,8 @@ def _fragments(schema: Schema, dialect: Dialect) -> dict[str, str]:
     added = {each for lookup in schema.lookups for each in lookup.columns}
     found = {each: f"{SOURCE}.{name(each)}" for each, _ in schema.columns if each not in added}
     for index, lookup in enumerate(schema.lookups):
-        found.update({each: f"{lookup_name(index)}.{name(each)}" for each in lookup.columns})
+        alias = lookup_name(schema, index)
+        found.update({each: f"{alias}.{name(each)}" for each in lookup.columns})
     return found
 
 
@@ -65,18 +67,21 @@ def _known(
     schema: Schema, fragments: dict[str, str], dialect: Dialect
 ) -> tuple[dict[str, Field], dict[str, str]]:
     """Return the columns that expressions can use, each in the one type of its kind."""
-    types = {Kind.TEXT: dialect.text_type, Kind.INTEGER: "BIGINT"}
     fields = expression_fields(schema.columns)
     known = {}
     for name, field in fields.items():
-        cast = types.get(field.kind)
-        known[name] = f"CAST({fragments[name]} AS {cast})" if cast else fragments[name]
+        if field.kind is Kind.TEXT:
+            known[name] = dialect.as_text(fragments[name])
+        elif field.kind is Kind.INTEGER:
+            known[name] = f"CAST({fragments[name]} AS BIGINT)"
+        else:
+            known[name] = fragments[name]
     return fields, known
 
 
-def _join(index: int, lookup: Lookup, fragments: dict[str, str], dialect: Dialect) -> str:
-    alias = lookup_name(index)
+def _join(alias: str, lookup: Lookup, known: dict[str, str], dialect: Dialect) -> str:
+    """Return the join on the values that the key was proved unique in: text or 64-bit integers."""
     conditions = " AND ".join(
-        f"{fragments[ours]} = {alias}.{dialect.identifier(theirs)}" for ours, theirs in lookup.on
+        f"{known[ours]} = {alias}.{dialect.identifier(theirs)}" for ours, theirs in lookup.on
     )
     return f" LEFT JOIN {dialect.identifier(alias)} AS {alias} ON {conditions}"

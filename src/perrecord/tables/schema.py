@@ -1,7 +1,8 @@
 """The public description of a table: which column plays which role. No row is in it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import date
 from functools import cached_property
 from typing import Any
 
@@ -34,6 +35,8 @@ class Schema:
     measures: tuple[tuple[str, Measure], ...]
     columns: tuple[tuple[str, pa.DataType], ...] = ()
     lookups: tuple[Lookup, ...] = ()
+    token: str = field(default="", compare=False)
+    """Tells the lookups of one table from those of another in the same engine."""
 
     @cached_property
     def fields(self) -> Mapping[str, Field]:
@@ -59,10 +62,10 @@ class Schema:
         """Return the kind of keys that grouping by a column gives."""
         if name not in self.fields:
             raise unknown_column(name, self.fields, "column", self.name)
-        field = self.fields[name]
-        if field.kind is not Kind.MEASURE:
-            return field.kind
-        if field.resolution != 1:
+        found = self.fields[name]
+        if found.kind is not Kind.MEASURE:
+            return found.kind
+        if found.resolution != 1:
             raise QueryError(
                 f"the measure {name!r} has a resolution other than 1 and cannot be grouped by; "
                 'declare a dimension for it, such as dimensions={"size": "CASE WHEN '
@@ -107,7 +110,11 @@ class Schema:
         numbers = {
             name: measure.number(row[measure.column or name]) for name, measure in self.measures
         }
-        scope = {**row, **numbers}
+        plain = {
+            name: value.isoformat() if isinstance(value, date) else value
+            for name, value in row.items()
+        }
+        scope = {**plain, **numbers}
         derived = {each.name: evaluate(each.expression, scope) for each in self.dimensions}
         return {**derived, **numbers}
 

@@ -4,11 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 
 from perrecord.errors import SchemaError, listing
 from perrecord.exact import Exact
+from perrecord.tables.columns import checked_names
 from perrecord.tables.engines import Engine
 from perrecord.tables.expressions import Column, kind_of
 from perrecord.tables.fields import Field, Kind
@@ -87,9 +89,13 @@ def table(
             tuple(found.items()),
             tuple(columns.items()),
             tuple(lookups),
+            uuid4().hex[:12],
         )
+        checked_names([*columns], "the table with its lookups")
+        roles = dict.fromkeys(each for each in (schema.id, schema.unit) if each)
+        checked_names([*dict.fromkeys([*schema.fields, *roles])], "the table with its roles")
         for index, lookup in enumerate(lookups):
-            engine.add(lookup_name(index), lookup.table)
+            engine.add(lookup_name(schema, index), lookup.table)
     except BaseException:
         engine.close()
         raise

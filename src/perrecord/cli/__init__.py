@@ -1,0 +1,90 @@
+"""The command line. Data goes to stdout, everything else to stderr.
+
+One module for each command. What a command needs is loaded when it runs, so that help and
+completion stay quick. `command` says how commands end, `output` how they speak.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+import perrecord
+from perrecord.cli import doctor, init, ledger, policy, release, schema, synth
+from perrecord.cli.check import EXAMPLES as CHECK_EXAMPLES
+from perrecord.cli.check import check
+from perrecord.cli.command import EXIT_CODES, Command, Commands, examples
+
+__all__ = ["app", "main"]
+
+_EXAMPLES = examples(
+    "perrecord synth business --rows 100000 --out est.parquet",
+    "perrecord init est.parquet",
+    "perrecord check release.yaml",
+    "perrecord ledger create release.yaml",
+    "perrecord release release.yaml --out published",
+    "perrecord policy published --record emp=150",
+)
+
+
+def _group(help_text: str, epilog: str | None = None, *, completion: bool = False) -> typer.Typer:
+    return typer.Typer(
+        cls=Commands,
+        help=help_text,
+        epilog=epilog,
+        no_args_is_help=True,
+        add_completion=completion,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+
+
+app = _group(
+    "Publish accurate statistics of skewed data under per-record differential privacy.",
+    f"{_EXAMPLES}\n\n{EXIT_CODES}",
+    completion=True,
+)
+_ledger = _group("Make a ledger, look at it, check it.")
+_synth = _group("Write synthetic data and public keys, to try things on.")
+
+
+def _add(group: typer.Typer, name: str, function: Callable[..., Any], epilog: str) -> None:
+    group.command(name, cls=Command, epilog=epilog)(function)
+
+
+_add(app, "init", init.init, init.EXAMPLES)
+_add(app, "check", check, CHECK_EXAMPLES)
+_add(app, "release", release.release, release.EXAMPLES)
+_add(app, "policy", policy.policy, policy.EXAMPLES)
+app.add_typer(_ledger, name="ledger")
+app.add_typer(_synth, name="synth")
+_add(app, "doctor", doctor.doctor, doctor.EXAMPLES)
+_add(app, "schema", schema.schema, schema.EXAMPLES)
+_add(_ledger, "create", ledger.create, ledger.CREATE_EXAMPLES)
+_add(_ledger, "show", ledger.show_ledger, ledger.SHOW_EXAMPLES)
+_add(_ledger, "verify", ledger.verify, ledger.VERIFY_EXAMPLES)
+_add(_ledger, "export", ledger.export, ledger.EXPORT_EXAMPLES)
+_add(_synth, "business", synth.business, synth.BUSINESS_EXAMPLES)
+_add(_synth, "keys", synth.keys, synth.KEYS_EXAMPLES)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"perrecord {perrecord.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line."""
+    app(prog_name="perrecord")

@@ -1,0 +1,171 @@
+# ruff: noqa: PLC0415 -- what a command needs is loaded when it runs
+"""`perrecord check`: what a release would cost and how noisy it would be."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from perrecord.cli.command import REFUSED, examples
+from perrecord.cli.opening import Opened, opened
+from perrecord.cli.output import amount, columns, complain, indented, show, show_json
+
+if TYPE_CHECKING:
+    from perrecord.policy.policy import Policy
+    from perrecord.preview import Expected
+
+EXAMPLES = examples(
+    "perrecord check release.yaml",
+    "perrecord check release.yaml --json | jq .can_be_released",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _LedgerCheck:
+    """What the ledger says; `refusal` is why the release would be refused."""
+
+    path: Path | None
+    exists: bool
+    remark: str
+    refusal: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Report:
+    """All that can be said of a release before a row is read."""
+
+    title: str
+    policy: "Policy"
+    answers: tuple[tuple[str, "Expected"], ...]
+    losses: tuple[tuple[str, Fraction], ...]
+    ledger: _LedgerCheck
+    hints: tuple[str, ...]
+
+
+def check(
+    spec: Annotated[Path, typer.Argument(help="The release spec, a YAML file.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Check a release spec, and say what the release would cost and how noisy it would be.
+
+    Everything is checked that can be without reading a row. Printed are the charge in words, the
+    expected standard error of each answer, what the example records would lose, whether the
+    ledger allows it, and hints at what looks wrong. The exit code is 0 when it could be released.
+    """
+    with opened(spec) as found:
+        report = _report(found)
+    if as_json:
+        show_json(_as_json(report))
+    else:
+        show(*_lines(report))
+    if report.ledger.refusal is not None:
+        complain(report.ledger.refusal)
+        raise typer.Exit(REFUSED)
+
+
+def _report(found: Opened) -> _Report:
+    from perrecord.preview import expected, losses_of
+    from perrecord.release.contents import table_name
+    from perrecord.release.spec import warnings_of
+
+    workload, planned = found.workload, found.plan
+    tables = [table_name(workload, each) for each in planned.groupings for _ in each.answers]
+    return _Report(
+        workload.title,
+        workload.policy,
+        tuple(zip(tables, expected(planned), strict=True)),
+        losses_of(workload.policy, dict(workload.examples)),
+        _ledger(found),
+        warnings_of(found.loaded, workload),
+    )
+
+
+def _ledger(found: Opened) -> _LedgerCheck:
+    from perrecord.accounting.ledger import Ledger
+    from perrecord.accounting.refusals import check_budget
+    from perrecord.errors import BudgetExceededError
+    from perrecord.policy.policy import Policy
+
+    path, workload = found.loaded.ledger, found.workload
+    if path is None:
+        refusal = f"{found.loaded.path}: the spec names no ledger; add ledger: releases.ledger."
+        return _LedgerCheck(None, False, "none named", refusal)
+    exists = path.exists()
+    try:
+        if exists:
+            ledger = Ledger.open(path)
+            if ledger.budget != workload.budget:
+                refusal = f"{found.loaded.path}: budget: the ledger has another: {ledger.budget}."
+                return _LedgerCheck(path, True, "has another budget", refusal)
+            ledger.preview(workload.policy)
+        else:
+            nothing = Policy.zero(workload.budget.currency)
+            check_budget(nothing, workload.policy, workload.budget)
+    except BudgetExceededError as error:
+        again = " If this very release was charged before, it can be run again." if exists else ""
+        return _LedgerCheck(path, exists, "refuses it", f"{error}{again}")
+    if exists:
+        return _LedgerCheck(path, True, "allows it")
+    remark = f"is not there yet; make it: perrecord ledger create {found.loaded.path}"
+    return _LedgerCheck(path, False, remark)
+
+
+def _lines(report: _Report) -> Iterator[str]:
+    from perrecord.policy.words import formula
+
+    yield report.title
+    yield from ("", "Charge", *indented(report.policy.describe()))
+    yield from ("", "Expected standard errors")
+    rows = [
+        [
+            table,
+            each.name,
+            ", ".join(each.grouping) or "total",
+            each.shown(),
+            formula(each.policy.form, each.policy.currency),
+        ]
+        for table, each in report.answers
+    ]
+    yield from columns(["table", "answer", "by", "error", "loss of a record"], rows)
+    if report.losses:
+        yield from ("", "Example records")
+        yield from columns(["record", "loss"], [[n, amount(loss)] for n, loss in report.losses])
+    yield from ("", "Ledger", f"  {report.ledger.path or 'none'}: {report.ledger.remark}")
+    if report.hints:
+        yield from ("", "Hints", *(f"  {hint}" for hint in report.hints))
+
+
+def _as_json(report: _Report) -> dict[str, Any]:
+    from perrecord.exact import text
+    from perrecord.policy.words import formula
+
+    ledger = report.ledger
+    return {
+        "title": report.title,
+        "can_be_released": ledger.refusal is None,
+        "charge": {
+            "words": report.policy.describe(),
+            "policy": json.loads(report.policy.to_json()),
+        },
+        "answers": [
+            {
+                "table": table,
+                "answer": each.name,
+                "by": list(each.grouping),
+                "standard_errors": list(each.deviations),
+                "loss": formula(each.policy.form, each.policy.currency),
+            }
+            for table, each in report.answers
+        ],
+        "examples": [{"name": name, "loss": text(loss)} for name, loss in report.losses],
+        "ledger": {
+            "path": None if ledger.path is None else str(ledger.path),
+            "exists": ledger.exists,
+            "refusal": ledger.refusal,
+        },
+        "hints": list(report.hints),
+    }

@@ -1,0 +1,137 @@
+"""How every command ends: its exit code, what it says when it is refused, what it never says.
+
+    0    fine
+    1    refused: the input, the budget, the ledger or the release; the message says why
+    2    a mistake on the command line
+    3    a fault of perrecord's own
+    130  interrupted
+"""
+
+import os
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from perrecord.cli.output import complain
+from perrecord.errors import InternalError, PerrecordError
+
+REFUSED, FAULT, INTERRUPTED = 1, 3, 130
+DEBUG = "PERRECORD_DEBUG"
+
+EXIT_CODES = """\
+Exit codes:
+  0    fine
+  1    refused: the input, the budget, the ledger or the release; the message says why
+  2    a mistake on the command line
+  3    a fault of perrecord's own
+  130  interrupted; a release goes on where it was when it is run again"""
+
+
+class Command(TyperCommand):
+    """A command that ends with one of our exit codes, and whose help ends with examples."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        with reported():
+            return super().invoke(ctx)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples as they are, one to a line."""
+        _write_plain(self.epilog, formatter)
+
+
+class Commands(TyperGroup):
+    """A group of commands, whose help ends with plain text."""
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the text as it is."""
+        _write_plain(self.epilog, formatter)
+
+
+def _write_plain(epilog: str | None, formatter: Any) -> None:
+    if epilog:
+        formatter.write(f"\n{epilog}\n")
+
+
+def examples(*lines: str) -> str:
+    """Return the end of a command's help.
+
+    >>> print(examples("perrecord schema"))
+    Examples:
+      perrecord schema
+    """
+    return "\n".join(["Examples:", *(f"  {line}" for line in lines)])
+
+
+@contextmanager
+def reported() -> Iterator[None]:
+    """Turn what goes wrong inside into a message on stderr and an exit code."""
+    try:
+        yield
+    except (typer.Exit, typer.Abort, typer.BadParameter):
+        raise
+    except InternalError as error:
+        complain(str(error))
+        raise typer.Exit(FAULT) from None
+    except PerrecordError as error:
+        complain(str(error))
+        raise typer.Exit(REFUSED) from None
+    except KeyboardInterrupt:
+        complain("interrupted.")
+        raise typer.Exit(INTERRUPTED) from None
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        raise typer.Exit(_unexpected(error)) from None
+
+
+def _unexpected(error: Exception) -> int:
+    """Say what an error was that nobody foresaw; return the exit code."""
+    if isinstance(error, OSError) and error.errno is not None:
+        complain(_system(error))
+        return REFUSED
+    if os.environ.get(DEBUG) == "1":
+        complain("".join(traceback.format_exception(error)).rstrip())
+    hint = "" if os.environ.get(DEBUG) == "1" else f" {DEBUG}=1 shows where it happened."
+    complain(str(InternalError(f"{type(error).__name__}: nobody foresaw this.")) + hint)
+    return FAULT
+
+
+def _system(error: OSError) -> str:
+    """Return what the operating system objects to; neither part holds data."""
+    where = f" {os.fspath(error.filename)!r}" if isinstance(error.filename, str | os.PathLike) else ""
+    return f"the operating system refused{where}: {os.strerror(error.errno or 0)}."
+
+
+@contextmanager
+def data_open() -> Iterator[None]:
+    """Withhold errors that nobody foresaw: while data is open, they may quote it.
+
+    Our own errors never do, and pass; so do those of the operating system, which name files.
+    """
+    found: tuple[str, TracebackType | None] | None = None
+    try:
+        yield
+    except (PerrecordError, typer.Exit, typer.BadParameter, BrokenPipeError):
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        found = type(error).__name__, error.__traceback__
+    if found is not None:  # raised out here, so that no context clings to it
+        raise InternalError(
+            f"{found[0]} in {_place(found[1])} while the data was open. What it said is withheld, "
+            f"also under {DEBUG}=1, because it may quote records."
+        )
+
+
+def _place(trace: TracebackType | None) -> str:
+    """Return the innermost line of ours that an error came through."""
+    frames = [(frame.f_globals.get("__name__", ""), line) for frame, line in traceback.walk_tb(trace)]
+    ours = [f"{name}:{line}" for name, line in frames if str(name).startswith("perrecord")]
+    return ours[-1] if ours else "another library"

@@ -1,0 +1,62 @@
+# ruff: noqa: PLC0415 -- what a command needs is loaded when it runs
+"""`perrecord init`: a spec to start from."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from perrecord.cli.command import data_open, examples
+from perrecord.cli.output import say, show
+from perrecord.errors import InputError
+
+EXAMPLES = examples(
+    "perrecord init est.parquet",
+    "perrecord init 'est/*.parquet' --out county.yaml",
+    "perrecord init duckdb:///est.db --relation establishments",
+)
+
+_LEDGER = "# ledger: release.ledger"
+
+
+def init(
+    source: Annotated[
+        str,
+        typer.Argument(help="A Parquet or CSV file, a glob of them, or a database's address."),
+    ],
+    out: Annotated[Path, typer.Option(help="The spec to write.")] = Path("release.yaml"),
+    relation: Annotated[
+        str | None, typer.Option(help="The table of the database at the address.")
+    ] = None,
+) -> None:
+    """Write a commented release spec for a source, from its columns and types alone.
+
+    No value of the data gets into the spec. It loads as it is, and asks for one count. An existing
+    file is never overwritten.
+    """
+    from perrecord.release.spec import template
+
+    if out.exists():
+        raise InputError(f"{str(out)!r} exists already; give another name with --out.")
+    given = _given(source, out)
+    with data_open():
+        text = template(given, relation=relation)
+    named = f"ledger: {_ledger(given)}    # where every release of this table is charged"
+    with out.open("x", encoding="utf-8") as file:
+        file.write(text.replace(_LEDGER, named))
+    show(str(out))
+    say(f"Make it yours, then: perrecord check {out}")
+
+
+def _given(source: str, out: Path) -> str:
+    """Return the source as the spec has it: relative paths start at the folder of the spec."""
+    is_path = "://" not in source and not Path(source).expanduser().is_absolute()
+    beside = out.absolute().parent.resolve() == Path.cwd().resolve()
+    return str(Path(source).absolute()) if is_path and not beside else source
+
+
+def _ledger(source: str) -> str:
+    """Return a name for the ledger of a table: one for each confidential table."""
+    stem = Path(source).stem if "://" not in source else ""
+    plain = stem.isascii() and stem.replace("_", "").replace("-", "").isalnum()
+    return f"{stem if plain else 'release'}.ledger"

@@ -1,0 +1,145 @@
+# ruff: noqa: PLC0415 -- what a command needs is loaded when it runs
+"""`perrecord ledger`: make one, look at it, check it."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from perrecord.cli.command import examples
+from perrecord.cli.opening import opened
+from perrecord.cli.output import amount, columns, indented, say, show, show_json
+from perrecord.errors import SpecError
+
+if TYPE_CHECKING:
+    from perrecord.accounting.entries import Charge, Entry
+    from perrecord.accounting.ledger import Ledger
+
+CREATE_EXAMPLES = examples("perrecord ledger create release.yaml")
+SHOW_EXAMPLES = examples(
+    "perrecord ledger show est.ledger",
+    "perrecord ledger show est.ledger --json | jq '.entries[].label'",
+)
+VERIFY_EXAMPLES = examples(
+    "perrecord ledger verify est.ledger",
+    "perrecord ledger verify est.ledger --noted $(jq -r .charge published/manifest.json)",
+)
+EXPORT_EXAMPLES = examples("perrecord ledger export est.ledger > est.ledger.jsonl")
+
+LedgerPath = Annotated[Path, typer.Argument(help="The ledger, a file.", metavar="LEDGER")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+
+
+def create(
+    spec: Annotated[Path, typer.Argument(help="The release spec that names it, a YAML file.")],
+) -> None:
+    """Make the ledger that a spec names, with the spec's budget, which is fixed from then on.
+
+    Keep one ledger for each confidential table. An existing file is refused: a new ledger would
+    forget what was spent.
+    """
+    from perrecord.accounting.ledger import Ledger
+
+    with opened(spec) as found:
+        path, budget, title = found.loaded.ledger, found.workload.budget, found.workload.title
+    if path is None:
+        raise SpecError(
+            f"{spec}: the spec names no ledger; add one, such as ledger: releases.ledger."
+        )
+    ledger = Ledger.create(path, budget, name=title)
+    show(str(ledger.path))
+    say("Back it up, and never make a second one for the same data.")
+
+
+def show_ledger(ledger: LedgerPath, as_json: AsJson = False) -> None:
+    """Show a ledger: its budget, what was charged, what became of it."""
+    from perrecord.accounting.ledger import Ledger
+
+    found = Ledger.open(ledger)
+    if as_json:
+        show_json(
+            {
+                "name": found.name,
+                "path": str(found.path),
+                "budget": json.loads(found.budget.to_json()),
+                "spent": json.loads(found.spent().to_json()),
+                "entries": [json.loads(line) for line in found.export().splitlines()],
+            }
+        )
+        return
+    show(*_shown(found))
+
+
+def _shown(ledger: "Ledger") -> list[str]:
+    from perrecord.accounting.entries import Charge
+
+    entries, spent, unit = ledger.entries(), ledger.spent(), ledger.budget.currency.value
+    charges = [entry for entry in entries if isinstance(entry, Charge)]
+    rows = [
+        [str(each.number), each.day, _state(each, entries), each.label, each.hash] for each in charges
+    ]
+    heads = ["entry", "day", "state", "label", "hash"]
+    return [
+        f"{ledger.name or 'Ledger'}: {ledger.path}",
+        f"Made on {entries[0].day}; {len(entries)} entries, all hashes fit.",
+        "",
+        "Budget, the guarantee of everything charged here:",
+        *indented(ledger.budget.describe()),
+        "",
+        "Charged so far, which is for your desk and no guarantee:",
+        *indented(spent.describe()),
+        "",
+        f"The record that loses least may lose {amount(ledger.budget.minimum())} {unit}; charged "
+        f"of it so far: {amount(spent.minimum())}.",
+        "",
+        *(columns(heads, rows, margin="") if rows else ["No charges yet."]),
+    ]
+
+
+def _state(charge: "Charge", entries: Sequence["Entry"]) -> str:
+    from perrecord.accounting.entries import Publication, Seal
+
+    about = [
+        type(each)
+        for each in entries
+        if isinstance(each, Seal | Publication) and each.charge == charge.number
+    ]
+    return "published" if Publication in about else "sealed" if Seal in about else "charged"
+
+
+def verify(
+    ledger: LedgerPath,
+    noted: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The hash of an entry, kept elsewhere, that must be in it; may be repeated."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check all of a ledger: every page, every hash, every number.
+
+    That nobody rewrote the whole, or put an older copy in its place, only hashes that were kept
+    elsewhere can show: give them with --noted.
+    """
+    from perrecord.accounting.ledger import Ledger
+
+    given = noted or []
+    count = Ledger.open(ledger).verify(given)
+    if as_json:
+        show_json({"entries": count, "noted": given, "sound": True})
+        return
+    kept = f" {len(given)} noted hashes are among them." if given else ""
+    show(f"{count} entries, all hashes fit.{kept}")
+
+
+def export(ledger: LedgerPath) -> None:
+    """Print every entry as a line of canonical JSON; each holds the SHA-256 of the line before.
+
+    The ledger's secret is not among them.
+    """
+    from perrecord.accounting.ledger import Ledger
+
+    typer.echo(Ledger.open(ledger).export(), nl=False)

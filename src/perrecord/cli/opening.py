@@ -1,0 +1,41 @@
+# ruff: noqa: PLC0415 -- what a command needs is loaded when it runs
+"""A spec with everything that follows from it before a row is read."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perrecord.cli.command import data_open
+
+if TYPE_CHECKING:
+    from perrecord.queries.plan import Plan
+    from perrecord.release.spec import LoadedSpec, Workload
+    from perrecord.tables.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A spec, its table, what it asks and how that is computed."""
+
+    loaded: "LoadedSpec"
+    table: "Table"
+    workload: "Workload"
+    plan: "Plan"
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Opened]:
+    """Give a spec checked in full, its source open for as long as the block lasts."""
+    from perrecord.mechanisms.run import check_plan
+    from perrecord.queries.plan import plan
+    from perrecord.release.spec import build, check_without_data, load_spec, open_table
+
+    loaded = load_spec(path)
+    check_without_data(loaded)
+    with data_open(), open_table(loaded) as table:
+        workload = build(loaded, table.schema)
+        planned = plan([named.query for named in workload.queries], table.schema)
+        check_plan(planned)
+        yield Opened(loaded, table, workload, planned)

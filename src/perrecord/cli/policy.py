@@ -1,0 +1,102 @@
+# ruff: noqa: PLC0415 -- what a command needs is loaded when it runs
+"""`perrecord policy`: what a hypothetical record loses, and what that means."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from perrecord.cli.command import examples
+from perrecord.cli.losses import as_json as losses_as_json
+from perrecord.cli.losses import losses_of_record, one_record, several_records
+from perrecord.cli.output import amount, indented, show, show_json
+from perrecord.cli.records import Subject, records_of, subject_of, typed_record
+
+EXAMPLES = examples(
+    "perrecord policy published/policy.json",
+    "perrecord policy published --record emp=150 --record payann=9000 --record county=37001",
+    "perrecord policy release.yaml --records examples.csv",
+    "perrecord policy published --record emp=150 --json | jq '.records[0].loss'",
+)
+
+
+def policy(
+    policy_or_spec: Annotated[
+        Path,
+        typer.Argument(
+            help="A policy.json, the folder of a release, or a spec.", metavar="POLICY_OR_SPEC"
+        ),
+    ],
+    record: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A field of a hypothetical record; repeat it for each. emp= is a missing value.",
+            metavar="NAME=VALUE",
+        ),
+    ] = None,
+    records: Annotated[
+        Path | None,
+        typer.Option(
+            help="A public CSV file of hypothetical records; a column 'name' may name them."
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """Say what a hypothetical record loses by a release, and what that means.
+
+    Without a record, the policy is put into words. Nothing is charged: the policy is public. Do
+    not type in the record of somebody whose values are confidential, as they would stay in the
+    history of your shell.
+    """
+    if record and records is not None:
+        raise typer.BadParameter("give --record or --records, one of the two.")
+    written = typed_record(record or [])
+    subject = subject_of(policy_or_spec)
+    if records is not None:
+        given = records_of(records, subject)
+    elif written:
+        given = [("record", subject.record(written))]
+    else:
+        _show_policy(subject, as_json=as_json)
+        return
+    found = [losses_of_record(subject, name, each) for name, each in given]
+    if as_json:
+        show_json(
+            {
+                "title": subject.published.title,
+                "records": [losses_as_json(each) for each in found],
+            }
+        )
+    elif records is None:
+        show(subject.published.title, "", *one_record(found[0]))
+    else:
+        show(subject.published.title, "", *several_records(found))
+
+
+def _show_policy(subject: Subject, *, as_json: bool) -> None:
+    from perrecord.exact import text
+
+    published = subject.published
+    least, most = published.total.minimum(), published.total.supremum()
+    if as_json:
+        show_json(
+            {
+                "title": published.title,
+                "words": published.total.describe(),
+                "policy": json.loads(published.total.to_json()),
+                "least": text(least),
+                "most": None if most is None else text(most),
+            }
+        )
+        return
+    bound = "no bound on what large records lose" if most is None else f"most {amount(most)}"
+    show(
+        published.title,
+        "",
+        *indented(published.total.describe(), margin=""),
+        "",
+        f"The least that a record loses is {amount(least)}; {bound}.",
+        "",
+        f"Fields of a record: {', '.join(subject.kinds)}.",
+    )

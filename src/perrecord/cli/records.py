@@ -1,0 +1,155 @@
+# ruff: noqa: PLC0415 -- what a command needs is loaded when it runs
+"""Hypothetical records as text: `emp=150`, or the rows of a public CSV file."""
+
+import csv
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from perrecord.cli.opening import opened
+from perrecord.errors import InputError, SpecError, listing, suggestion
+
+if TYPE_CHECKING:
+    from perrecord.cli.opening import Opened
+    from perrecord.release.document import PublishedPolicy
+
+Row = dict[str, Any]
+NAME = "name"
+"""The column of a CSV file that names a record, where no field is called so."""
+
+_TRUTHS = {"true": True, "false": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A policy, and what a record may be described by to be held against it."""
+
+    published: "PublishedPolicy"
+    kinds: Mapping[str, str]
+    """Every field and, of a spec, every column that dimensions are derived from."""
+    derived: Callable[[Row], Row]
+
+    def record(self, written: Mapping[str, str]) -> Row:
+        """Return a record as the policy sees it; messages name fields, never values."""
+        unknown = next((name for name in written if name not in self.kinds), None)
+        if unknown is not None:
+            raise InputError(
+                f"there is no field {unknown!r}. Fields are {listing(self.kinds, limit=30)}."
+                f"{suggestion(unknown, self.kinds)}"
+            )
+        row = {name: _value(name, self.kinds[name], text) for name, text in written.items()}
+        return self.derived(self.published.record(row))
+
+
+def subject_of(path: Path) -> Subject:
+    """Return the policy of a published policy.json, of a released folder or of a spec."""
+    from perrecord.release.document import PublishedPolicy
+
+    file = path / "policy.json" if path.is_dir() else path
+    if file.suffix != ".json":
+        with opened(file) as found:
+            return _of_spec(found)
+    try:
+        written = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise InputError(
+            f"the policy {str(file)!r} could not be read; give a policy.json, the folder of a "
+            "release, or a spec."
+        ) from None
+    published = PublishedPolicy.from_json(written)
+    kinds = {field.name: str(field.kind) for field in published.fields}
+    return Subject(published, kinds, lambda row: row)
+
+
+def _of_spec(found: "Opened") -> Subject:
+    from dataclasses import replace
+
+    from perrecord.release.contents import published_policy
+    from perrecord.tables.expressions import columns_of, evaluate
+    from perrecord.tables.kinds import kind_of_column
+
+    # A release beyond its budget has a policy too, though none that could be published.
+    within = replace(found.workload, budget=found.workload.policy)
+    published, schema = published_policy(within, found.plan), found.workload.schema
+    columns = {name: kind_of_column(kind) for name, kind in schema.columns}
+    kinds = {name: kind.value for name, kind in columns.items() if kind is not None}
+    kinds.update({field.name: field.kind for field in published.fields})
+
+    def derived(row: Row) -> Row:
+        missing = [each for each in schema.dimensions if each.name not in row]
+        return row | {
+            each.name: evaluate(each.expression, row)
+            for each in missing
+            if columns_of(each.expression) <= row.keys()
+        }
+
+    return Subject(published, kinds, derived)
+
+
+def typed_record(given: Iterable[str]) -> dict[str, str]:
+    """Return the fields of `--record name=value ...`, still as text."""
+    written: dict[str, str] = {}
+    for each in given:
+        name, sign, value = each.partition("=")
+        if not sign or not name.strip():
+            raise typer.BadParameter("write a field as name=value, such as --record emp=150.")
+        if name.strip() in written:
+            raise typer.BadParameter(f"--record gives {name.strip()!r} twice.")
+        written[name.strip()] = value
+    return written
+
+
+def records_of(path: Path, subject: Subject) -> list[tuple[str, Row]]:
+    """Return the records of a public CSV file, each with its name or its line."""
+    found = []
+    for line, written in _rows(path):
+        name = f"line {line}"
+        if NAME in written and NAME not in subject.kinds:
+            name = written.pop(NAME) or name
+        try:
+            found.append((name, subject.record(written)))
+        except InputError as error:
+            raise SpecError(f"{path}:{line}: {error}") from None
+    return found
+
+
+def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            heads = next(reader, [])
+            rows = [(reader.line_num, row) for row in reader if row]
+    except (OSError, UnicodeDecodeError, csv.Error):
+        raise InputError(
+            f"the file {str(path)!r} could not be read as CSV; the first line names the fields."
+        ) from None
+    if not heads or len(set(heads)) < len(heads):
+        raise InputError(f"{path}: expected the name of each field once in the first line.")
+    for line, row in rows:
+        if len(row) != len(heads):
+            raise InputError(f"{path}:{line}: expected {len(heads)} fields, found {len(row)}.")
+    return [(line, dict(zip(heads, row, strict=True))) for line, row in rows]
+
+
+def _value(name: str, kind: str, written: str) -> Any:
+    """Return a field's value; nothing written is a missing value."""
+    plain = written.strip()
+    if not plain:
+        return None
+    match kind:
+        case "integer":
+            try:
+                return int(plain)
+            except ValueError:
+                raise InputError(f"the field {name!r} holds whole numbers, such as 7.") from None
+        case "truth":
+            if plain.lower() not in _TRUTHS:
+                raise InputError(f"the field {name!r} is true or false.")
+            return _TRUTHS[plain.lower()]
+        case "measure":
+            return plain
+        case _:
+            return written

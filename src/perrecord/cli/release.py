@@ -1,0 +1,77 @@
+# ruff: noqa: PLC0415 -- what a command needs is loaded when it runs
+"""`perrecord release`: charge, compute, seal, publish."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from perrecord.cli.command import INTERRUPTED, data_open, examples
+from perrecord.cli.output import complain, say, show, show_json
+from perrecord.cli.progress import progress
+
+if TYPE_CHECKING:
+    from perrecord.release.publish import Outcome
+
+EXAMPLES = examples(
+    "perrecord release release.yaml --out published",
+    "perrecord release release.yaml --out published --json | jq -r .charge.hash",
+)
+
+_DONE = {
+    "made": "The release was charged, made and published.",
+    "published again": "It was made before: the same files were published again, at no charge.",
+    "nothing": "It is published there already; nothing was done, and nothing charged.",
+}
+
+
+def release(
+    spec: Annotated[Path, typer.Argument(help="The release spec, a YAML file.")],
+    out: Annotated[Path, typer.Option(help="The folder to publish into; it must be new.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+) -> None:
+    """Make the release that a spec describes, and publish it as a folder.
+
+    It is charged to the ledger before the data is read, and charged once: run again with the same
+    spec and data, it publishes the same files. An interrupted release goes on where it was when
+    the same command is run again.
+    """
+    from perrecord.release import publish
+
+    try:
+        with data_open(), progress(quiet=quiet) as step:
+            outcome = publish.release(spec, out, progress=step)
+    except KeyboardInterrupt:
+        complain(
+            "interrupted. Nothing half-made was published. Run the same command again to go on: "
+            "what was charged already is not charged twice."
+        )
+        raise typer.Exit(INTERRUPTED) from None
+    if as_json:
+        show_json(_as_json(outcome))
+        return
+    charge = outcome.charge
+    show(
+        f"{outcome.did}: {outcome.folder}",
+        f"charge {charge.number}: {charge.hash}",
+        *(f"  {name}" for name in _files(outcome.folder)),
+    )
+    say(_DONE[outcome.did])
+    say("Keep the charge's hash elsewhere: perrecord ledger verify ... --noted asks for it.")
+
+
+def _as_json(outcome: "Outcome") -> dict[str, Any]:
+    charge = outcome.charge
+    return {
+        "did": outcome.did,
+        "folder": str(outcome.folder),
+        "charge": {"number": charge.number, "hash": charge.hash, "day": charge.day},
+        "files": _files(outcome.folder),
+    }
+
+
+def _files(folder: Path) -> list[str]:
+    return sorted(
+        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
+    )
