@@ -10,9 +10,7 @@ from typing import Annotated, Any
 import typer
 
 import perrecord
-from perrecord.cli import doctor, init, ledger, policy, release, schema, synth
-from perrecord.cli.check import EXAMPLES as CHECK_EXAMPLES
-from perrecord.cli.check import check
+from perrecord.cli import check, doctor, init, ledger, policy, release, schema, synth
 from perrecord.cli.command import EXIT_CODES, Command, Commands, examples
 
 __all__ = ["app", "main"]
@@ -54,7 +52,7 @@ def _add(group: typer.Typer, name: str, function: Callable[..., Any], epilog: st
 
 
 _add(app, "init", init.init, init.EXAMPLES)
-_add(app, "check", check, CHECK_EXAMPLES)
+_add(app, "check", check.check, check.EXAMPLES)
 _add(app, "release", release.release, release.EXAMPLES)
 _add(app, "policy", policy.policy, policy.EXAMPLES)
 app.add_typer(_ledger, name="ledger")

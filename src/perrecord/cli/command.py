@@ -1,10 +1,10 @@
 """How every command ends: its exit code, what it says when it is refused, what it never says.
 
-    0    fine
-    1    refused: the input, the budget, the ledger or the release; the message says why
-    2    a mistake on the command line
-    3    a fault of perrecord's own
-    130  interrupted
+0    fine
+1    refused: the input, the budget, the ledger or the release; the message says why
+2    a mistake on the command line
+3    a fault of perrecord's own
+130  interrupted
 """
 
 import os
@@ -104,7 +104,9 @@ def _unexpected(error: Exception) -> int:
 
 def _system(error: OSError) -> str:
     """Return what the operating system objects to; neither part holds data."""
-    where = f" {os.fspath(error.filename)!r}" if isinstance(error.filename, str | os.PathLike) else ""
+    where = (
+        f" {os.fspath(error.filename)!r}" if isinstance(error.filename, str | os.PathLike) else ""
+    )
     return f"the operating system refused{where}: {os.strerror(error.errno or 0)}."
 
 
@@ -132,6 +134,8 @@ def data_open() -> Iterator[None]:
 
 def _place(trace: TracebackType | None) -> str:
     """Return the innermost line of ours that an error came through."""
-    frames = [(frame.f_globals.get("__name__", ""), line) for frame, line in traceback.walk_tb(trace)]
+    frames = [
+        (frame.f_globals.get("__name__", ""), line) for frame, line in traceback.walk_tb(trace)
+    ]
     ours = [f"{name}:{line}" for name, line in frames if str(name).startswith("perrecord")]
     return ours[-1] if ours else "another library"

@@ -78,7 +78,8 @@ def _shown(ledger: "Ledger") -> list[str]:
     entries, spent, unit = ledger.entries(), ledger.spent(), ledger.budget.currency.value
     charges = [entry for entry in entries if isinstance(entry, Charge)]
     rows = [
-        [str(each.number), each.day, _state(each, entries), each.label, each.hash] for each in charges
+        [str(each.number), each.day, _state(each, entries), each.label, each.hash]
+        for each in charges
     ]
     heads = ["entry", "day", "state", "label", "hash"]
     return [

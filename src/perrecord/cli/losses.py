@@ -147,7 +147,9 @@ def _percent(share: Fraction | float) -> str:
 
 
 def _shown(value: object) -> str:
-    return "missing" if value is None else amount(value) if isinstance(value, Fraction) else str(value)
+    return (
+        "missing" if value is None else amount(value) if isinstance(value, Fraction) else str(value)
+    )
 
 
 def _figure(value: Any) -> float:

@@ -49,7 +49,8 @@ def columns(heads: Sequence[str], rows: Iterable[Sequence[str]], margin: str = "
     every = [list(heads), *(list(row) for row in rows)]
     widths = [max(len(row[place]) for row in every) for place in range(len(heads))]
     return [
-        margin + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        margin
+        + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in every
     ]
 

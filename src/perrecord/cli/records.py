@@ -75,7 +75,7 @@ def _of_spec(found: "Opened") -> Subject:
     within = replace(found.workload, budget=found.workload.policy)
     published, schema = published_policy(within, found.plan), found.workload.schema
     columns = {name: kind_of_column(kind) for name, kind in schema.columns}
-    kinds = {name: kind.value for name, kind in columns.items() if kind is not None}
+    kinds = {name: kind.name.lower() for name, kind in columns.items() if kind is not None}
     kinds.update({field.name: field.kind for field in published.fields})
 
     def derived(row: Row) -> Row:

@@ -1,0 +1,153 @@
+# ruff: noqa: PLC0415 -- what a command needs is loaded when it runs
+"""`perrecord doctor`: is everything there, does the source fit, what is odd about the records."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from perrecord.cli.command import REFUSED, examples
+from perrecord.cli.environment import Finding, environment
+from perrecord.cli.opening import Opened, opened
+from perrecord.cli.output import columns, complain, show, show_json
+from perrecord.errors import PerrecordError
+
+if TYPE_CHECKING:
+    from perrecord.evaluate.doctor import Findings
+
+EXAMPLES = examples(
+    "perrecord doctor",
+    "perrecord doctor release.yaml",
+    "perrecord doctor release.yaml --confidential | less",
+)
+
+_MARK = "CONFIDENTIAL"
+
+
+def doctor(
+    spec: Annotated[
+        Path | None, typer.Argument(help="A release spec: is its source there, and does it fit?")
+    ] = None,
+    confidential: Annotated[
+        bool,
+        typer.Option(
+            "--confidential",
+            help="Read the data and report to the curator what is odd about it: exact, CONFIDENTIAL.",
+        ),
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+) -> None:
+    """Look whether everything is there that perrecord needs.
+
+    With a spec, the source is opened and its columns are compared with the spec; no row is read.
+
+    With --confidential too, the data is read: the number of rows, missing and repeated ids,
+    numbers that are missing or out of range, records outside the declared keys, records by number
+    of pieces. That is exact and CONFIDENTIAL: it goes to stdout alone and is never charged. Do not
+    publish it, and do not choose thresholds or keys by it.
+    """
+    if confidential and spec is None:
+        raise typer.BadParameter("--confidential needs a spec, which says where the data is.")
+    machine = list(environment())
+    report: dict[str, Any] = {"environment": [asdict(each) for each in machine]}
+    if not as_json:
+        show(*_machine(machine))
+    failed = [each.name for each in machine if not each.fine]
+    if spec is not None:
+        try:
+            with opened(spec) as found:
+                report["spec"] = _spec(found)
+                if not as_json:
+                    show("", *(f"{name}: {value}" for name, value in report["spec"].items()))
+                if confidential:
+                    findings = _examined(found)
+                    report[_MARK] = asdict(findings)
+                    if not as_json:
+                        show(*_confidential(findings))
+        except PerrecordError as error:
+            failed.append(str(spec))
+            complain(str(error))
+    if as_json:
+        show_json(report)
+    if failed:
+        complain(f"not fine: {', '.join(failed)}.")
+        raise typer.Exit(REFUSED)
+
+
+def _machine(findings: list[Finding]) -> list[str]:
+    rows = [["ok" if each.fine else "FAILS", each.name, each.detail] for each in findings]
+    return columns(["", "what", "found"], rows, margin="")
+
+
+def _spec(found: Opened) -> dict[str, Any]:
+    """Return what is public about a source: its columns and roles, all of which fit."""
+    schema = found.table.schema
+    return {
+        "source": str(found.loaded.source),
+        "columns": len(found.table.engine.columns),
+        "dimensions": len(schema.dimensions),
+        "measures": len(schema.measures),
+        "queries": len(found.workload.queries),
+        "fits": True,
+    }
+
+
+def _examined(found: Opened) -> "Findings":
+    from perrecord.evaluate.doctor import examine
+    from perrecord.release.spec.pieces import splits_of
+
+    problems = found.loaded.problems()
+    splits = splits_of(found.loaded, found.table.schema, problems)
+    problems.check()
+    queries = {named.name: named.query for named in found.workload.queries}
+    return examine(found.table, queries, splits)
+
+
+def _confidential(found: "Findings") -> Iterator[str]:
+    """Yield the findings; every group of lines is marked."""
+    yield from ("", f"{_MARK}: exact numbers of the data, for the curator alone.")
+    yield f"  rows: {found.rows:,}"
+    if found.roles:
+        yield from ("", f"{_MARK}: ids and units")
+        heads = ["role", "column", "missing", "names of several records", "records under them"]
+        rows = [
+            [
+                each.role,
+                each.column,
+                f"{each.missing:,}",
+                f"{each.repeated_names:,}",
+                f"{each.repeated_records:,}",
+            ]
+            for each in found.roles
+        ]
+        yield from columns(heads, rows)
+    if found.measures:
+        yield from ("", f"{_MARK}: measures")
+        heads = ["measure", "missing", "no number", "out of range", "those become"]
+        rows = [
+            [
+                each.name,
+                f"{each.missing:,}",
+                f"{each.not_a_number:,}",
+                f"{each.outside:,}",
+                "missing" if each.rule == "null" else "the largest",
+            ]
+            for each in found.measures
+        ]
+        yield from columns(heads, rows)
+    if found.keys:
+        yield from ("", f"{_MARK}: records outside the declared keys, which no answer counts")
+        rows = [
+            [each.query, ", ".join(each.columns), f"{each.records:,}", f"{each.keys:,}"]
+            for each in found.keys
+        ]
+        yield from columns(["query", "by", "records", "different keys"], rows)
+    for split in found.pieces:
+        yield from ("", f"{_MARK}: records by number of pieces under {split.split}")
+        rows = [
+            [f"{first:,}" if first == last else f"{first:,} to {last:,}", f"{number:,}"]
+            for first, last, number in split.counts
+        ]
+        yield from columns(["pieces", "records"], rows)

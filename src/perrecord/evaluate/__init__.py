@@ -1,0 +1,1 @@
+"""What the curator may know of data and releases; all of it is confidential."""

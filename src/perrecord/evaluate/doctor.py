@@ -1,0 +1,302 @@
+# ruff: noqa: S608 -- we write SQL; names and literals are quoted
+"""What is odd about the records, for the curator alone: CONFIDENTIAL, and charged to nobody.
+
+Exact numbers of the data, without noise. They help to find a wrong file, a wrong column or a
+missing key before a release, and must not be published, nor thresholds and keys be chosen by them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+
+from perrecord.policy.split import Scheme
+from perrecord.queries.groupings import SelectCells
+from perrecord.queries.methods import dimensions_of
+from perrecord.queries.query import Query
+from perrecord.queries.values import Parts, pieces_value, scheme_tree
+from perrecord.tables.dialects import DUCKDB, Dialect
+from perrecord.tables.domains import Domain
+from perrecord.tables.engines import RESERVED
+from perrecord.tables.expressions import Expression, columns_of, to_sql
+from perrecord.tables.keys import Keys
+from perrecord.tables.measures import Measure, Outside, grid_sql, is_text
+from perrecord.tables.table import Table
+
+_FOUND = f"{RESERVED}_found"
+_INDEX = f"{RESERVED}_index"
+_MOST_FLOAT = "1.7976931348623157e308"
+_READABLE = "DECIMAL(26, 10)"  # what text is read as, see tables.measures
+
+
+@dataclass(frozen=True, slots=True)
+class RoleFindings:
+    """A column that names records or units: how often it is NULL, and how often not unique."""
+
+    role: str
+    column: str
+    missing: int
+    repeated_names: int
+    repeated_records: int
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureFindings:
+    """A measure: NULL, no finite number, beyond the largest that is read, and what becomes of it.
+
+    Of a measure that a lookup adds only `missing` is known, and means any of the three.
+    """
+
+    name: str
+    missing: int
+    not_a_number: int
+    outside: int
+    rule: Outside
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFindings:
+    """A grouping of a query: records whose key is not declared, and how many such keys."""
+
+    query: str
+    columns: tuple[str, ...]
+    records: int
+    keys: int
+
+
+@dataclass(frozen=True, slots=True)
+class PieceFindings:
+    """A splitting scheme: how many records make how many pieces, from, to and number."""
+
+    split: str
+    counts: tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """All that the doctor found in the records. CONFIDENTIAL."""
+
+    rows: int
+    roles: tuple[RoleFindings, ...]
+    measures: tuple[MeasureFindings, ...]
+    keys: tuple[KeyFindings, ...]
+    pieces: tuple[PieceFindings, ...]
+
+
+def examine(table: Table, queries: Mapping[str, Query], splits: Mapping[str, Scheme]) -> Findings:
+    """Read the records and return what is odd about them: exact, CONFIDENTIAL, not charged.
+
+    >>> from perrecord import Split, table
+    >>> farms = table(pa.table({"cattle": [12, None, 9000]}), measures=["cattle"])
+    >>> found = examine(farms, {}, {"fine": Split(cattle=50)})
+    >>> found.rows, found.measures[0].missing, found.pieces[0].counts
+    (3, 1, ((1, 1, 2), (129, 256, 1)))
+    """
+    rows, measures = _counted(table)
+    return Findings(
+        rows,
+        tuple(_roles(table)),
+        measures,
+        tuple(_keys(table, queries)),
+        tuple(_pieces(table, splits)),
+    )
+
+
+# -- rows and measures ------------------------------------------------------------------------
+
+
+def _counted(table: Table) -> tuple[int, tuple[MeasureFindings, ...]]:
+    """Count the rows, and of each measure what is no plain number, in one scan."""
+    dialect, stored = table.engine.dialect, table.engine.columns
+    shown: list[str] = []
+    for name, measure in table.schema.measures:
+        column = measure.column or name
+        if column in stored:
+            value = f"source.{dialect.identifier(column)}"
+            shown += _conditions(measure, value, stored[column], dialect)
+    chosen = ", ".join(["count(*)", *(_number_of(each) for each in shown)])
+    numbers = _integers(table, f"SELECT {chosen} FROM {table.engine.relation} AS source")
+    rest = iter(numbers[1:])
+    found = []
+    for name, measure in table.schema.measures:
+        if (measure.column or name) in stored:
+            found.append(MeasureFindings(name, next(rest), next(rest), next(rest), measure.outside))
+        else:
+            column = f"records.{dialect.identifier(name)}"
+            (missing,) = _integers(
+                table,
+                f"SELECT {_number_of(f'{column} IS NULL')} FROM ({table.select([name])}) AS records",
+            )
+            found.append(MeasureFindings(name, missing, 0, 0, measure.outside))
+    return numbers[0], tuple(found)
+
+
+def _conditions(measure: Measure, value: str, kind: pa.DataType, dialect: Dialect) -> list[str]:
+    """Return when a value is NULL, when it is no finite number, when it is out of range."""
+    strict = Measure(measure.resolution, largest=measure.largest * measure.resolution)
+    if pa.types.is_floating(kind):  # NaN is above every number on both engines
+        finite = f"abs(CAST({value} AS DOUBLE)) <= CAST({_MOST_FLOAT} AS DOUBLE)"
+    elif is_text(kind):
+        finite = f"TRY_CAST({value} AS {_READABLE}) IS NOT NULL"
+    else:
+        finite = "TRUE"
+    there = f"{value} IS NOT NULL"
+    grid = grid_sql(strict, value, kind, dialect)
+    return [
+        f"{value} IS NULL",
+        f"{there} AND NOT ({finite})",
+        f"{there} AND {finite} AND ({grid}) IS NULL",
+    ]
+
+
+# -- ids and units ----------------------------------------------------------------------------
+
+
+def _roles(table: Table) -> Iterator[RoleFindings]:
+    for role, column in (("id", table.schema.id), ("unit", table.schema.unit)):
+        if column is None:
+            continue
+        name = table.engine.dialect.identifier(column)
+        records = f"({table.select([column])}) AS records"
+        missing_sql = _number_of(f"{name} IS NULL")
+        (missing,) = _integers(table, f"SELECT {missing_sql} FROM {records}")
+        repeated = (
+            f"SELECT {name}, count(*) AS {_FOUND} FROM {records} WHERE {name} IS NOT NULL "
+            f"GROUP BY {name} HAVING count(*) > 1"
+        )
+        names, several = _integers(
+            table, f"SELECT count(*), {_total(_FOUND)} FROM ({repeated}) AS repeated"
+        )
+        yield RoleFindings(role, column, missing, names, several)
+
+
+# -- keys -------------------------------------------------------------------------------------
+
+
+def _keys(table: Table, queries: Mapping[str, Query]) -> Iterator[KeyFindings]:
+    for name, query in queries.items():
+        for grouping in query.groupings:
+            match grouping.cells:
+                case Keys() as keys:
+                    domain = Domain(keys)
+                case SelectCells(domain=domain):
+                    pass
+                case _:
+                    continue
+            records, number = _outside(table, domain, grouping.columns, query.filter)
+            yield KeyFindings(name, grouping.columns, records, number)
+
+
+def _outside(
+    table: Table, domain: Domain, columns: Sequence[str], condition: Expression | None
+) -> tuple[int, int]:
+    """Return how many records, and how many different keys, a domain does not hold."""
+    dialect = table.engine.dialect
+    shown = ", ".join(f"records.{dialect.identifier(column)}" for column in columns)
+    needed = {*columns, *(() if condition is None else columns_of(condition))}
+    cells = (
+        f"SELECT {shown}, count(*) AS {_FOUND} FROM ({table.select(sorted(needed))}) AS records"
+        f"{_where(table, condition)} GROUP BY {shown}"
+    )
+    name = _fresh_name()
+    factors = {f"{name}_{index}": keys for index, keys in enumerate(domain.factors)}
+    joins = "".join(
+        f" LEFT JOIN {alias} ON {_same(alias, keys.columns)}" for alias, keys in factors.items()
+    )
+    strangers = " OR ".join(f"{alias}.{_INDEX} IS NULL" for alias in factors)
+    engine = table.engine
+    with _dropped(table, [name, *factors]):
+        engine.keep(name, cells)
+        for alias, keys in factors.items():
+            index = pa.array(np.arange(len(keys), dtype=np.int64))
+            engine.add_local(alias, keys.table.append_column(_INDEX, index))
+        batches = engine.local(
+            f"SELECT {_total(f'cells.{_FOUND}')}, count(*) FROM {name} AS cells{joins} "
+            f"WHERE {strangers}"
+        )
+        records, number = _first_row(batches)
+    return records, number
+
+
+def _same(alias: str, columns: Sequence[str]) -> str:
+    names = [DUCKDB.identifier(column) for column in columns]
+    return " AND ".join(DUCKDB.is_same(f"cells.{name}", f"{alias}.{name}") for name in names)
+
+
+# -- pieces -----------------------------------------------------------------------------------
+
+
+def _pieces(table: Table, splits: Mapping[str, Scheme]) -> Iterator[PieceFindings]:
+    resolutions = {name: measure.resolution for name, measure in table.schema.measures}
+    for name, split in splits.items():
+        prefix = _fresh_name()
+        parts = Parts(table.engine.dialect, prefix)
+        value = pieces_value(split, resolutions, parts)
+        needed = {*split.measures, *dimensions_of(scheme_tree(split))}
+        inner = (
+            f"SELECT {value} AS {_FOUND} FROM ({table.select(sorted(needed))}) AS records"
+            f"{''.join(parts.joins)}"
+        )
+        sql = f"SELECT {_FOUND}, count(*) FROM ({inner}) AS valued GROUP BY {_FOUND}"
+        counts: dict[int, int] = {}
+        with _dropped(table, []) as names:
+            for alias, rows in parts.tables.items():
+                table.engine.add(alias, rows)
+                names.append(alias)
+            for batch in table.engine.batches(sql):
+                pairs = zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True)
+                for pieces, number in pairs:
+                    level = (int(pieces) - 1).bit_length()
+                    counts[level] = counts.get(level, 0) + int(number)
+        ranges = [(*_range(level), counts[level]) for level in sorted(counts)]
+        yield PieceFindings(name, tuple(ranges))
+
+
+def _range(level: int) -> tuple[int, int]:
+    """Return the numbers of pieces that are counted together: 1, 2, 3-4, 5-8, ..."""
+    return (1, 1) if level == 0 else (2 ** (level - 1) + 1, 2**level)
+
+
+# -- SQL --------------------------------------------------------------------------------------
+
+
+def _number_of(condition: str) -> str:
+    return f"coalesce(sum(CASE WHEN {condition} THEN 1 ELSE 0 END), 0)"
+
+
+def _total(value: str) -> str:
+    return f"coalesce(sum({value}), 0)"
+
+
+def _where(table: Table, condition: Expression | None) -> str:
+    if condition is None:
+        return ""
+    dialect, fields = table.engine.dialect, table.schema.fields
+    known = {name: f"records.{dialect.identifier(name)}" for name in fields}
+    return f" WHERE {to_sql(condition, fields, known, dialect)}"
+
+
+def _integers(table: Table, sql: str) -> tuple[int, ...]:
+    return _first_row(table.engine.batches(sql))
+
+
+def _first_row(batches: Iterator[pa.RecordBatch]) -> tuple[int, ...]:
+    rows = pa.Table.from_batches(list(batches))
+    return tuple(int(column[0].as_py()) for column in rows.columns)
+
+
+def _fresh_name() -> str:
+    return f"{RESERVED}_{uuid4().hex[:12]}"
+
+
+@contextmanager
+def _dropped(table: Table, names: list[str]) -> Iterator[list[str]]:
+    """Forget these tables at the end, whatever happens."""
+    try:
+        yield names
+    finally:
+        for name in names:
+            table.engine.drop(name)
