@@ -219,9 +219,9 @@ def test_key_algebra():
 
 
 def test_cases_take_the_kind_of_their_dimension():
-    """`11:` and `"11":` mean the text that the table holds; nested cases, caps, exact sums."""
+    """`11:` and `"11":` mean the text that the table holds; nested cases, exact sums."""
     small = Split(emp=10, payann=500)
-    large = Split(emp=100, payann=5000).capped(50)
+    large = Split(emp=100, payann=5000)
     by_county = Split.by("county", {"37001": large}, small)
     by_sector = Split.by("sector", {"11": small, "21": by_county}, large)
     sectors = Keys.from_dict({"sector": ["11", "21"]})

@@ -47,24 +47,26 @@ _ledger = _group("Make a ledger, look at it, check it.")
 _synth = _group("Write synthetic data and public keys, to try things on.")
 
 
-def _add(group: typer.Typer, name: str, function: Callable[..., Any], epilog: str) -> None:
-    group.command(name, cls=Command, epilog=epilog)(function)
+def _add(
+    group: typer.Typer, name: str, function: Callable[..., Any], summary: str, epilog: str
+) -> None:
+    group.command(name, cls=Command, short_help=summary, epilog=epilog)(function)
 
 
-_add(app, "init", init.init, init.EXAMPLES)
-_add(app, "check", check.check, check.EXAMPLES)
-_add(app, "release", release.release, release.EXAMPLES)
-_add(app, "policy", policy.policy, policy.EXAMPLES)
+_add(app, "init", init.init, "Write a spec to start from.", init.EXAMPLES)
+_add(app, "check", check.check, "Say what a release would cost, how noisy.", check.EXAMPLES)
+_add(app, "release", release.release, "Make a release and publish it.", release.EXAMPLES)
+_add(app, "policy", policy.policy, "Say what a hypothetical record loses.", policy.EXAMPLES)
+_add(app, "doctor", doctor.doctor, "Look whether everything is there.", doctor.EXAMPLES)
+_add(app, "schema", schema.schema, "Print the JSON Schema of a spec.", schema.EXAMPLES)
 app.add_typer(_ledger, name="ledger")
+_add(_ledger, "create", ledger.create, "Make the ledger of a spec.", ledger.CREATE_EXAMPLES)
+_add(_ledger, "show", ledger.show_ledger, "Show what was charged.", ledger.SHOW_EXAMPLES)
+_add(_ledger, "verify", ledger.verify, "Check all of a ledger.", ledger.VERIFY_EXAMPLES)
+_add(_ledger, "export", ledger.export, "Print it as lines of JSON.", ledger.EXPORT_EXAMPLES)
 app.add_typer(_synth, name="synth")
-_add(app, "doctor", doctor.doctor, doctor.EXAMPLES)
-_add(app, "schema", schema.schema, schema.EXAMPLES)
-_add(_ledger, "create", ledger.create, ledger.CREATE_EXAMPLES)
-_add(_ledger, "show", ledger.show_ledger, ledger.SHOW_EXAMPLES)
-_add(_ledger, "verify", ledger.verify, ledger.VERIFY_EXAMPLES)
-_add(_ledger, "export", ledger.export, ledger.EXPORT_EXAMPLES)
-_add(_synth, "business", synth.business, synth.BUSINESS_EXAMPLES)
-_add(_synth, "keys", synth.keys, synth.KEYS_EXAMPLES)
+_add(_synth, "business", synth.business, "Write establishments.", synth.BUSINESS_EXAMPLES)
+_add(_synth, "keys", synth.keys, "Write their counties and industries.", synth.KEYS_EXAMPLES)
 
 
 def _version(wanted: bool) -> None:

@@ -47,7 +47,7 @@ class _Report:
 
 
 def check(
-    spec: Annotated[Path, typer.Argument(help="The release spec, a YAML file.")],
+    spec: Annotated[Path, typer.Argument(help="The release spec, a YAML file.", metavar="SPEC")],
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Check a release spec, and say what the release would cost and how noisy it would be.

@@ -40,7 +40,7 @@ class Command(TyperCommand):
         with reported():
             return super().invoke(ctx)
 
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 -- Typer's
         """Write the examples as they are, one to a line."""
         _write_plain(self.epilog, formatter)
 
@@ -48,7 +48,7 @@ class Command(TyperCommand):
 class Commands(TyperGroup):
     """A group of commands, whose help ends with plain text."""
 
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 -- Typer's
         """Write the text as it is."""
         _write_plain(self.epilog, formatter)
 
@@ -61,9 +61,8 @@ def _write_plain(epilog: str | None, formatter: Any) -> None:
 def examples(*lines: str) -> str:
     """Return the end of a command's help.
 
-    >>> print(examples("perrecord schema"))
-    Examples:
-      perrecord schema
+    >>> examples("perrecord schema").splitlines()
+    ['Examples:', '  perrecord schema']
     """
     return "\n".join(["Examples:", *(f"  {line}" for line in lines)])
 

@@ -28,13 +28,16 @@ _MARK = "CONFIDENTIAL"
 
 def doctor(
     spec: Annotated[
-        Path | None, typer.Argument(help="A release spec: is its source there, and does it fit?")
+        Path | None,
+        typer.Argument(
+            help="A release spec: is its source there, and does it fit?", metavar="[SPEC]"
+        ),
     ] = None,
     confidential: Annotated[
         bool,
         typer.Option(
             "--confidential",
-            help="Read the data and report to the curator what is odd about it: exact, CONFIDENTIAL.",
+            help="Read the data and say what is odd about it: exact, CONFIDENTIAL.",
         ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
@@ -67,6 +70,7 @@ def doctor(
                     if not as_json:
                         show(*_confidential(findings))
         except PerrecordError as error:
+            report["spec"] = {"fits": False}
             failed.append(str(spec))
             complain(str(error))
     if as_json:

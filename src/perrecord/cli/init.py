@@ -22,7 +22,9 @@ _LEDGER = "# ledger: release.ledger"
 def init(
     source: Annotated[
         str,
-        typer.Argument(help="A Parquet or CSV file, a glob of them, or a database's address."),
+        typer.Argument(
+            help="A Parquet or CSV file, a glob of them, or a database's address.", metavar="SOURCE"
+        ),
     ],
     out: Annotated[Path, typer.Option(help="The spec to write.")] = Path("release.yaml"),
     relation: Annotated[

@@ -33,7 +33,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 
 def create(
-    spec: Annotated[Path, typer.Argument(help="The release spec that names it, a YAML file.")],
+    spec: Annotated[Path, typer.Argument(help="The release spec that names it.", metavar="SPEC")],
 ) -> None:
     """Make the ledger that a spec names, with the spec's budget, which is fixed from then on.
 
@@ -132,7 +132,7 @@ def verify(
     if as_json:
         show_json({"entries": count, "noted": given, "sound": True})
         return
-    kept = f" {len(given)} noted hashes are among them." if given else ""
+    kept = " What was noted is among them." if given else ""
     show(f"{count} entries, all hashes fit.{kept}")
 
 

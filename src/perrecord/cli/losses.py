@@ -126,14 +126,14 @@ def _meaning(found: Losses) -> Iterator[str]:
         yield f"  likely by a factor above exp({amount(found.loss)})."
         return
     power = {level: _percent(_figure(value)) for level, value in meant.power.items()}
-    yield f"  (epsilon, delta)-privacy with epsilon {_figure(meant.epsilon):.4g}, "
-    yield f"  delta {_figure(meant.delta):.3g}."
-    yield "  Whoever tests whether the record is in the data, and raises a false alarm in 5 % of"
-    yield f"  cases, finds it in at most {power[0.05]} (1 %: {power[0.01]}, 10 %: {power[0.1]})."
-    yield "  With probability 95 % the odds of any guess about it change by a factor below "
-    yield f"  {_figure(meant.odds):.4g}."
-    yield "  Whoever knows all other records estimates its value from one total with an error of"
-    yield f"  {_percent(_figure(meant.precision))} (one standard deviation)."
+    epsilon, delta = _figure(meant.epsilon), _figure(meant.delta)
+    yield f"  (epsilon, delta)-privacy: epsilon {epsilon:.4g} at a delta of {delta:.3g}."
+    yield "  Whoever tests whether the record is in the data, with 5 % false alarms, finds it in"
+    yield f"  at most {power[0.05]} of cases (1 %: {power[0.01]}, 10 %: {power[0.1]})."
+    yield "  With probability 95 %, what is published multiplies the odds of any guess about it by"
+    yield f"  less than {_figure(meant.odds):.4g}."
+    yield "  Whoever knows all other records can estimate its value from one total with a standard"
+    yield f"  error of {_percent(_figure(meant.precision))}."
 
 
 def _delta(delta: Fraction) -> str:

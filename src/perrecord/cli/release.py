@@ -26,7 +26,7 @@ _DONE = {
 
 
 def release(
-    spec: Annotated[Path, typer.Argument(help="The release spec, a YAML file.")],
+    spec: Annotated[Path, typer.Argument(help="The release spec, a YAML file.", metavar="SPEC")],
     out: Annotated[Path, typer.Option(help="The folder to publish into; it must be new.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,

@@ -125,11 +125,9 @@ def _counted(table: Table) -> tuple[int, tuple[MeasureFindings, ...]]:
         if (measure.column or name) in stored:
             found.append(MeasureFindings(name, next(rest), next(rest), next(rest), measure.outside))
         else:
-            column = f"records.{dialect.identifier(name)}"
-            (missing,) = _integers(
-                table,
-                f"SELECT {_number_of(f'{column} IS NULL')} FROM ({table.select([name])}) AS records",
-            )
+            missing_sql = _number_of(f"{dialect.identifier(name)} IS NULL")
+            records = f"({table.select([name])}) AS records"
+            (missing,) = _integers(table, f"SELECT {missing_sql} FROM {records}")
             found.append(MeasureFindings(name, missing, 0, 0, measure.outside))
     return numbers[0], tuple(found)
 

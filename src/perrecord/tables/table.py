@@ -93,7 +93,8 @@ def table(
         )
         checked_names([*columns], "the table with its lookups")
         roles = dict.fromkeys(each for each in (schema.id, schema.unit) if each)
-        checked_names([*dict.fromkeys([*schema.fields, *roles])], "the table with its roles")
+        if declared := [*dict.fromkeys([*schema.fields, *roles])]:
+            checked_names(declared, "the table with its roles")
         for index, lookup in enumerate(lookups):
             engine.add(lookup_name(schema, index), lookup.table)
     except BaseException:

@@ -1,0 +1,41 @@
+#!/bin/sh
+# From nothing to a published release, with synthetic establishments. Run from anywhere:
+#   examples/business/run.sh [FOLDER] [ROWS]
+# FOLDER (default: demo) must be new. perrecord must be on the path, or PERRECORD say where it is.
+set -eu
+
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+folder=${1:-demo}
+rows=${2:-300000}
+perrecord=${PERRECORD:-perrecord}
+
+if [ -e "$folder" ]; then
+    echo "$folder exists already; remove it first (it holds synthetic data only) or name another." >&2
+    exit 1
+fi
+
+step() {
+    printf '\n$ perrecord %s\n' "$*" >&2
+    "$perrecord" "$@"
+}
+
+mkdir -p "$folder"
+cp "$here/release.yaml" "$folder/"
+cd "$folder"
+
+step synth business --rows "$rows" --out est.parquet
+step synth keys --out .
+step ledger create release.yaml
+step check release.yaml
+step release release.yaml --out published
+step policy published --record emp=150 --record payann=9000 --record payqtr1=2200 \
+    --record county=37001 --record state=37 --record naics2=62
+
+cat >&2 <<END
+
+Done. Look at:
+  $folder/published/policy.html      what a record loses; open it in a browser and type one in
+  $folder/published/tables/          the answers, as Parquet and CSV, with their errors
+  $folder/published/methodology.md   how they were made
+  $folder/release.yaml               the spec that all of it follows from
+END

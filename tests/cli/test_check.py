@@ -1,0 +1,92 @@
+"""`check`: the charge, the errors, the losses, the ledger, the hints."""
+
+import pytest
+
+from tests.cli.conftest import changed, run
+
+
+def test_it_says_what_a_release_would_cost(folder):
+    """In words, before there is a ledger."""
+    shown = run("check", "release.yaml")
+    assert shown.code == 0
+    assert "0.2 times the record's number of pieces squared" in shown.out
+    assert "2.236" in shown.out
+    assert "79.06" in shown.out
+    assert "a plant        1.9" in shown.out
+    assert "est.ledger: is not there yet; make it: perrecord ledger create" in shown.out
+    assert not (folder / "est.ledger").exists()
+
+
+def test_as_json(charged):
+    """A program reads the same; losses are exact text."""
+    found = run("check", "release.yaml", "--json").json()
+    assert found["can_be_released"] is True
+    assert found["examples"] == [
+        {"name": "a corner shop", "loss": "0.3"},
+        {"name": "a plant", "loss": "1.9"},
+    ]
+    assert [each["answer"] for each in found["answers"]] == ["establishments", "employees"]
+    assert found["answers"][0]["standard_errors"] == [pytest.approx(5**0.5)]
+    assert found["ledger"]["exists"] is True
+    assert found["charge"]["policy"]["format"] == "perrecord-policy"
+    assert found["hints"] == []
+
+
+def test_the_ledger_may_refuse(published):
+    """Once the budget is used up; the report is printed all the same."""
+    changed(published, "rho: 0.2", "rho: 0.65")
+    shown = run("check", "release.yaml", "--json")
+    assert shown.code == 1
+    assert shown.json()["can_be_released"] is False
+    assert "would lose" in shown.json()["ledger"]["refusal"]
+    assert "perrecord: a record with emp = 0 would lose 1.05 rho in all" in shown.err
+
+
+def test_a_spec_beyond_its_own_budget(folder):
+    """It is refused before there is a ledger."""
+    changed(folder, "rho: 0.2", "rho: 2")
+    shown = run("check", "release.yaml")
+    assert shown.code == 1
+    assert "its budget is 1" in shown.err
+    assert "Hints" in shown.out
+
+
+def test_another_budget_than_the_ledgers(charged):
+    """The ledger's budget is fixed."""
+    changed(charged, "{rho: 1,", "{rho: 2,")
+    shown = run("check", "release.yaml")
+    assert shown.code == 1
+    assert "the ledger has another" in shown.err
+
+
+def test_a_spec_without_a_ledger(folder):
+    """A release is charged to one, so it must be named."""
+    changed(folder, "ledger: est.ledger\n", "")
+    shown = run("check", "release.yaml")
+    assert shown.code == 1
+    assert "names no ledger" in shown.err
+
+
+def test_hints_are_shown_at_their_line(folder):
+    """A threshold that looks computed from data."""
+    changed(folder, "{emp: 50}", "{emp: 49317}")
+    shown = run("check", "release.yaml")
+    assert shown.code == 0
+    assert "release.yaml:8: splits.moderate" in shown.out
+
+
+def test_mistakes_are_shown_at_their_line(folder):
+    """Every one of them, without a traceback."""
+    changed(folder, "sum: emp", "sum: emps")
+    shown = run("check", "release.yaml")
+    assert (shown.code, shown.out) == (1, "")
+    assert shown.err.startswith("perrecord: release.yaml:")
+    assert "Did you mean 'emp'?" in shown.err
+    assert "Traceback" not in shown.err
+
+
+def test_a_spec_that_is_not_there(folder):
+    """The message names it."""
+    shown = run("check", "none.yaml")
+    assert shown.code == 1
+    assert "none.yaml" in shown.err

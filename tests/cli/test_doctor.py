@@ -1,0 +1,94 @@
+"""`doctor`: the machine, the source, and the records, marked CONFIDENTIAL."""
+
+import os
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from perrecord import Ledger
+from tests.cli.conftest import SECRET, changed, run
+
+
+@pytest.fixture(autouse=True)
+def no_java(monkeypatch):
+    """Starting Java takes a while; one test does."""
+    monkeypatch.setattr("perrecord.cli.environment._java", lambda: "not looked for")
+
+
+def test_the_machine(tmp_path):
+    """Versions, randomness, a place to write."""
+    shown = run("doctor")
+    assert shown.code == 0
+    assert "FAILS" not in shown.out
+    found = {each["name"]: each for each in run("doctor", "--json").json()["environment"]}
+    assert found["duckdb"]["fine"]
+    assert found["randomness"]["detail"] == "the operating system's works"
+    assert "irrelevant" in found["clock"]["detail"]
+
+
+def test_what_fails_is_named(monkeypatch):
+    """A folder that cannot be written, an engine that does not start, no randomness."""
+
+    def broken(*_, **__):
+        raise OSError(13, "no")
+
+    monkeypatch.setattr("tempfile.NamedTemporaryFile", broken)
+    monkeypatch.setattr("perrecord.noise.bits.system_bits", broken)
+    shown = run("doctor")
+    assert shown.code == 1
+    assert shown.out.count("FAILS") == 2
+    assert "not fine: temporary folder, randomness." in shown.err
+
+
+def test_a_spec_that_fits_and_one_that_does_not(folder):
+    """Columns and types are compared; no row is read."""
+    shown = run("doctor", "release.yaml")
+    assert shown.code == 0
+    assert "fits: True" in shown.out
+    assert "CONFIDENTIAL" not in shown.out
+    changed(folder, "measures: {emp: 1}", "measures: {emp: 1, payroll: 1}")
+    wrong = run("doctor", "release.yaml", "--json")
+    assert wrong.code == 1
+    assert wrong.json()["spec"] == {"fits": False}
+    assert "release.yaml:6: measures.payroll" in wrong.err
+
+
+def test_confidential_findings_are_marked_and_not_charged(charged):
+    """Exact numbers, on stdout alone, every group of lines under its mark."""
+    before = (charged / "est.ledger").read_bytes()
+    files = sorted(os.listdir(charged))
+    shown = run("doctor", "release.yaml", "--confidential")
+    assert shown.code == 0
+    assert shown.err == ""
+    groups = shown.out.split("\n\n")[2:]
+    assert len(groups) == 5
+    assert all(group.startswith("CONFIDENTIAL: ") for group in groups)
+    assert "rows: 4" in groups[0]
+    assert "counties  county  1        1" in groups[3]
+    assert SECRET not in shown.out
+    assert (charged / "est.ledger").read_bytes() == before
+    assert sorted(os.listdir(charged)) == files
+    assert len(Ledger.open(charged / "est.ledger").entries()) == 1
+
+
+def test_confidential_findings_as_json(folder):
+    """Under a key that says what they are."""
+    table = pa.table({"id": [1, 1, None], "county": ["37001"] * 3, "emp": [1, None, 70]})
+    pq.write_table(table, folder / "est.parquet")
+    found = run("doctor", "release.yaml", "--confidential", "--json").json()["CONFIDENTIAL"]
+    assert found["rows"] == 3
+    assert found["roles"][0] | {"column": "id"} == {
+        "role": "id",
+        "column": "id",
+        "missing": 1,
+        "repeated_names": 1,
+        "repeated_records": 2,
+    }
+    assert found["measures"][0]["missing"] == 1
+    assert found["pieces"][0]["counts"] == [[1, 1, 2], [2, 2, 1]]
+
+
+def test_confidential_needs_a_spec():
+    """A mistake on the command line."""
+    assert run("doctor", "--confidential").code == 2

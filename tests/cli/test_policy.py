@@ -1,0 +1,129 @@
+"""`policy`: what hypothetical records lose."""
+
+import pytest
+
+from tests.cli.conftest import changed, run
+
+PLANT = ("--record", "emp=150", "--record", "county=37001")
+
+
+@pytest.mark.parametrize("source", ["published", "published/policy.json", "release.yaml"])
+def test_a_record_from_a_release_or_a_spec(published, source):
+    """The same loss from each: 0.1 + 0.2 * 3^2."""
+    found = run("policy", source, *PLANT, "--json").json()["records"][0]
+    assert found["loss"] == "1.9"
+    assert found["pieces"] == [{"scheme": "Split(emp=50)", "pieces": 3}]
+    assert [(each["name"], each["loss"]) for each in found["answers"]] == [
+        ("counties.establishments", "0.1"),
+        ("counties.employees", "1.8"),
+    ]
+    assert found["meaning"]["epsilon"] == pytest.approx(11.5, abs=1)
+    assert found["delta"] == "0"
+
+
+def test_a_record_in_words(published):
+    """Loss, pieces, parts and meaning."""
+    shown = run("policy", "published", *PLANT)
+    assert shown.code == 0
+    assert "A record with emp = 150, county = 37001\nloses 1.9 rho." in shown.out
+    assert "3       Split(emp=50)" in shown.out
+    assert "94.7 %" in shown.out
+    assert "Whoever tests whether the record is in the data" in shown.out
+
+
+def test_without_a_record_the_policy_in_words(published):
+    """And which fields a record has."""
+    shown = run("policy", "published").out
+    assert "0.2 times the record's number of pieces squared" in shown
+    assert "The least that a record loses is 0.3" in shown
+    assert "Fields of a record: county, state, emp." in shown
+    assert run("policy", "published", "--json").json()["most"] is None
+
+
+def test_a_file_of_records(published):
+    """Each row, with its name or its line; a missing number loses least."""
+    path = published / "records.csv"
+    path.write_text("name,emp,county\na plant,150,37001\n,,48001\n", encoding="utf-8")
+    shown = run("policy", "published", "--records", path)
+    assert shown.code == 0
+    assert "a plant  1.9" in shown.out
+    assert "line 3   0.3" in shown.out
+    found = run("policy", "published", "--records", path, "--json").json()["records"]
+    assert [each["loss"] for each in found] == ["1.9", "0.3"]
+    assert found[1]["record"] == {"emp": None, "county": "48001"}
+
+
+def test_dimensions_are_derived_for_a_spec(folder):
+    """A spec knows the columns that a published policy does not."""
+    changed(folder, "    keys: counties", "    where: state = '37'\n    keys: counties")
+    found = run("policy", "release.yaml", *PLANT, "--json").json()["records"][0]
+    assert found["record"]["state"] == "37"
+    assert found["loss"] == "1.9"
+    other = run(
+        "policy", "release.yaml", "--record", "emp=150", "--record", "county=48001", "--json"
+    )
+    assert other.json()["records"][0]["loss"] == "0"
+
+
+def test_key_selection_has_a_delta_and_epsilon_is_its_own_meaning(folder):
+    """Other kinds of policies are shown as well."""
+    changed(
+        folder,
+        '{values: {county: ["37001", "48001", "48003"]}}',
+        "{select: {rho: 0.1, delta: 1e-6}}",
+    )
+    found = run("policy", "release.yaml", *PLANT, "--json").json()["records"][0]
+    assert 0 < float(eval(found["delta"])) <= 1e-6
+    assert "its key is revealed" in run("policy", "release.yaml", *PLANT).out
+
+
+def test_pure_epsilon(folder):
+    """There is no conversion to show."""
+    path = folder / "release.yaml"
+    path.write_text(path.read_text("utf-8").replace("rho", "epsilon"), encoding="utf-8")
+    found = run("policy", "release.yaml", *PLANT, "--json").json()["records"][0]
+    assert (found["currency"], found["loss"], found["meaning"]) == ("epsilon", "0.7", None)
+    assert "exp(0.7)" in run("policy", "release.yaml", *PLANT).out
+
+
+@pytest.mark.parametrize("record", [["emp"], ["=3"], ["emp=1", "emp=2"]])
+def test_a_record_that_is_no_record(published, record):
+    """A mistake on the command line."""
+    given = [part for each in record for part in ("--record", each)]
+    assert run("policy", "published", *given).code == 2
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ("employes=3", "there is no field 'employes'. Fields are county, state, emp."),
+        ("emp=hemlock", "the measure 'emp' is text that is no finite number"),
+        ("county=37001", "the record has no measure 'emp'"),
+    ],
+)
+def test_a_record_that_does_not_fit(published, record, message):
+    """The message names the field and not the value."""
+    shown = run("policy", "published", "--record", record)
+    assert shown.code == 1
+    assert message in shown.err
+    assert "hemlock" not in shown.err
+
+
+def test_files_that_are_no_records_or_no_policy(published):
+    """Each is named with its line."""
+    for text, message in (
+        ("emp\n1,2\n", "records.csv:2: expected 1 fields, found 2."),
+        ("emp,emp\n1,2\n", "the name of each field once"),
+        ("emp\nhemlock\n", "records.csv:2: the measure 'emp'"),
+        ('emp\n"1\n', "could not be read as CSV"),
+    ):
+        (published / "records.csv").write_text(text, encoding="utf-8")
+        shown = run("policy", "published", "--records", "records.csv")
+        assert shown.code == 1
+        assert message in shown.err
+        assert "hemlock" not in shown.err
+    (published / "policy.json").write_text("{}", encoding="utf-8")
+    assert run("policy", "policy.json").code == 1
+    assert run("policy", "none.json").code == 1
+    both = run("policy", "published", "--record", "emp=1", "--records", "records.csv")
+    assert both.code == 2

@@ -1,0 +1,95 @@
+"""`init`, `schema` and `synth`: what one starts from."""
+
+import csv
+
+import pyarrow.parquet as pq
+import pytest
+
+from perrecord.release.spec import load_spec
+from tests.cli.conftest import SECRET, SECRET_NUMBER, run
+
+
+def test_init_writes_a_spec_that_loads_and_holds_no_data(folder):
+    """Columns and types only; the ledger is named after the table."""
+    shown = run("init", "est.parquet", "--out", "mine.yaml")
+    assert (shown.code, shown.out) == (0, "mine.yaml\n")
+    text = (folder / "mine.yaml").read_text(encoding="utf-8")
+    assert SECRET not in text
+    assert str(SECRET_NUMBER) not in text
+    loaded = load_spec(folder / "mine.yaml")
+    assert loaded.ledger == folder / "est.ledger"
+    assert {*loaded.spec.dimensions, *loaded.spec.measures} == {"county", "emp"}
+    assert run("check", "mine.yaml").code == 0
+
+
+def test_init_never_overwrites(folder):
+    """The spec that is there stays as it is."""
+    before = (folder / "release.yaml").read_bytes()
+    shown = run("init", "est.parquet")
+    assert shown.code == 1
+    assert "'release.yaml' exists already; give another name with --out." in shown.err
+    assert (folder / "release.yaml").read_bytes() == before
+
+
+def test_init_finds_the_source_from_another_folder(folder):
+    """Paths in a spec are relative to the spec, not to where the command was run."""
+    (folder / "specs").mkdir()
+    assert run("init", "est.parquet", "--out", "specs/mine.yaml").code == 0
+    assert run("check", "specs/mine.yaml").code == 0
+
+
+def test_init_says_what_it_cannot_open(folder):
+    """A missing file, and one of another format."""
+    (folder / "est.xlsx").write_text(SECRET, encoding="utf-8")
+    for source, message in (("none.parquet", "there is no file"), ("est.xlsx", "ends in none of")):
+        shown = run("init", source, "--out", "mine.yaml")
+        assert shown.code == 1
+        assert message in shown.err
+        assert SECRET not in shown.err
+    assert not (folder / "mine.yaml").exists()
+
+
+def test_the_schema_is_json():
+    """For editors."""
+    assert run("schema").json()["required"] == ["title", "source", "budget", "queries"]
+
+
+def test_synthetic_establishments(tmp_path):
+    """The same seed gives the same rows; a file that is there is not overwritten."""
+    files = [tmp_path / f"{name}.parquet" for name in "abc"]
+    for path, seed in zip(files, (0, 0, 1), strict=True):
+        shown = run("synth", "business", "--rows", 500, "--out", path, "--seed", seed)
+        assert (shown.code, shown.out) == (0, f"{path}\n")
+    first, second, third = (pq.read_table(path) for path in files)
+    assert first.equals(second)
+    assert not first.equals(third)
+    assert first.num_rows == 500
+    again = run("synth", "business", "--rows", 1, "--out", files[0])
+    assert (again.code, "exists already" in again.err) == (1, True)
+
+
+def test_synthetic_keys(tmp_path):
+    """Counties, and industries of two to six digits."""
+    shown = run("synth", "keys", "--out", tmp_path / "keys")
+    assert len(shown.out.splitlines()) == 6
+    rows = {}
+    for path in (tmp_path / "keys").iterdir():
+        with path.open(encoding="utf-8") as file:
+            rows[path.name] = list(csv.reader(file))
+    assert {name: len(found) - 1 for name, found in rows.items()} == {
+        "counties.csv": 3143,
+        "industries2.csv": 24,
+        "industries3.csv": 96,
+        "industries4.csv": 308,
+        "industries5.csv": 690,
+        "industries6.csv": 1012,
+    }
+    assert rows["counties.csv"][:2] == [["county"], ["01001"]]
+    assert rows["industries2.csv"][:2] == [["naics2"], ["11"]]
+    assert run("synth", "keys", "--out", tmp_path / "keys").code == 1
+
+
+@pytest.mark.parametrize("rows", ["-1", "many"])
+def test_a_number_of_rows_that_is_none(tmp_path, rows):
+    """A mistake on the command line."""
+    assert run("synth", "business", "--rows", rows, "--out", tmp_path / "a.parquet").code == 2

@@ -1,0 +1,1 @@
+"""Tests of what the curator alone may see."""
