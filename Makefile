@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .PHONY: help demo test check audit bench format lock system clean
 
 help:
-	@echo "make demo    the paper's worked example, end to end"
+	@echo "make demo    a release of synthetic establishments, end to end, into the folder demo"
 	@echo "make test    every test (installs Java and Chromium where it can)"
 	@echo "make check   format check, lint, types, import contracts"
 	@echo "make audit   the long statistical tests (minutes)"
@@ -28,8 +28,10 @@ $(VENV)/.dev: requirements-dev.lock $(VENV)/.runtime
 	$(PIP) --require-hashes -r requirements-dev.lock
 	touch $@
 
+# A whole release of synthetic establishments, into the folder demo, which holds nothing else.
 demo: $(VENV)/.runtime
-	$(BIN)/python examples/worked_example.py
+	rm -rf demo
+	PERRECORD=$(CURDIR)/$(BIN)/perrecord sh examples/business/run.sh demo
 
 system:
 	@sh tools/install-system-packages.sh
@@ -49,6 +51,7 @@ audit: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/policy.py
 	$(BIN)/python benchmarks/noise.py --write
+	$(BIN)/python benchmarks/query.py --write
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
