@@ -12,7 +12,7 @@ from perrecord.cli.command import REFUSED, examples
 from perrecord.cli.environment import Finding, environment
 from perrecord.cli.opening import Opened, opened
 from perrecord.cli.output import columns, complain, show, show_json
-from perrecord.errors import PerrecordError
+from perrecord.errors import InternalError, PerrecordError
 
 if TYPE_CHECKING:
     from perrecord.evaluate.doctor import Findings
@@ -54,30 +54,37 @@ def doctor(
     if confidential and spec is None:
         raise typer.BadParameter("--confidential needs a spec, which says where the data is.")
     machine = list(environment())
-    report: dict[str, Any] = {"environment": [asdict(each) for each in machine]}
-    if not as_json:
-        show(*_machine(machine))
     failed = [each.name for each in machine if not each.fine]
+    report: dict[str, Any] = {"environment": [asdict(each) for each in machine]}
+    lines = _machine(machine)
     if spec is not None:
         try:
-            with opened(spec) as found:
-                report["spec"] = _spec(found)
-                if not as_json:
-                    show("", *(f"{name}: {value}" for name, value in report["spec"].items()))
-                if confidential:
-                    findings = _examined(found)
-                    report[_MARK] = asdict(findings)
-                    if not as_json:
-                        show(*_confidential(findings))
+            more, said = _looked_into(spec, confidential=confidential)
+        except InternalError:
+            raise
         except PerrecordError as error:
-            report["spec"] = {"fits": False}
-            failed.append(str(spec))
             complain(str(error))
+            failed.append(str(spec))
+            more, said = {"spec": {"fits": False}}, []
+        report, lines = report | more, [*lines, *said]
     if as_json:
         show_json(report)
+    else:
+        show(*lines)
     if failed:
         complain(f"not fine: {', '.join(failed)}.")
         raise typer.Exit(REFUSED)
+
+
+def _looked_into(spec: Path, *, confidential: bool) -> tuple[dict[str, Any], list[str]]:
+    """Return what was found about a spec and its source, for programs and for people."""
+    with opened(spec) as found:
+        public = _spec(found)
+        lines = ["", *(f"{name}: {value}" for name, value in public.items())]
+        if not confidential:
+            return {"spec": public}, lines
+        findings = _examined(found)
+    return {"spec": public, _MARK: asdict(findings)}, [*lines, *_confidential(findings)]
 
 
 def _machine(findings: list[Finding]) -> list[str]:

@@ -1,0 +1,169 @@
+# ruff: noqa: S608 -- we write SQL; names and literals are quoted
+"""The loss of a record under a policy, as SQL in DOUBLE.
+
+No guarantee rests on it, so floats may do: each term passes a handful of roundings, and what comes
+out agrees with the exact loss to one part in 10^9. Pieces are counted on integers all the same.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import pyarrow as pa
+
+from perrecord.exact import float_up
+from perrecord.policy.cases import Cases
+from perrecord.policy.split import Split
+from perrecord.policy.terms import Constant, ExactLoss, Form, Largest, Piecewise, SplitLoss, Term
+from perrecord.queries.values import Parts, pieces_value
+from perrecord.tables.dialects import Dialect
+from perrecord.tables.fields import Kind
+from perrecord.tables.measures import LARGEST
+from perrecord.tables.schema import Schema
+
+ARROW = {
+    Kind.TEXT: pa.string(),
+    Kind.INTEGER: pa.int64(),
+    Kind.TRUTH: pa.bool_(),
+    Kind.MEASURE: pa.int64(),
+}
+"""How a column of each kind is held in a public table that is joined to the records."""
+
+Number = Callable[[int | Fraction], str]
+"""Writes a number of a policy: as a literal, or as a column of a joined table."""
+
+NOTHING = "CAST(0 AS DOUBLE)"
+
+
+def double(value: str) -> str:
+    """Return a number as DOUBLE."""
+    return f"CAST({value} AS DOUBLE)"
+
+
+def powered(value: str, power: int) -> str:
+    """Return |value|^power of a DOUBLE; 0 where it is NULL."""
+    return f"coalesce({f'power({value}, 2)' if power == 2 else f'abs({value})'}, {NOTHING})"
+
+
+@dataclass(slots=True)
+class LossWriter:
+    """Writes losses of the relation `records`, gathering the public tables that they join.
+
+    A policy with a case for each of five thousand industries joins a table of their numbers:
+    cases that differ in nothing but numbers share one expression.
+    """
+
+    schema: Schema
+    power: int
+    parts: Parts
+    _seen: dict[Cases[Form], str] = field(default_factory=dict)
+
+    @property
+    def dialect(self) -> Dialect:
+        """How the engine spells SQL."""
+        return self.parts.dialect
+
+    def form(self, form: Form, number: Number | None = None) -> str:
+        """Return the loss as a DOUBLE that is never NULL."""
+        terms = [self._term(term, number or self._literal) for term in form.terms]
+        return f"({' + '.join(terms)})" if terms else NOTHING
+
+    def _term(self, term: Term, number: Number) -> str:
+        match term:
+            case Constant(amount):
+                return number(amount)
+            case ExactLoss(amount, name, threshold):
+                step = self.schema.measure(name).resolution
+                weight = number(amount * (step / threshold) ** self.power)
+                return f"{weight} * {powered(double(self._column(name)), self.power)}"
+            case SplitLoss(amount, Split() as split):
+                pieces = self._pieces(split, number)
+                return f"{number(amount)} * {powered(double(pieces), self.power)}"
+            case SplitLoss(amount, split):
+                resolutions = {name: each.resolution for name, each in self.schema.measures}
+                pieces = pieces_value(split, resolutions, self.parts)
+                return f"{number(amount)} * {powered(double(pieces), self.power)}"
+            case Largest(options):
+                every = [self.form(option, number) for option in options]
+                return f"greatest({', '.join([NOTHING, *every])})"
+            case Piecewise(cases):
+                if cases not in self._seen:
+                    self._seen[cases] = self._piecewise(cases)
+                return self._seen[cases]
+
+    def _pieces(self, split: Split, number: Number) -> str:
+        """Return m(r), its thresholds written by `number` (T3)."""
+        every = [self.dialect.literal(1)]
+        for name, threshold in split.thresholds:
+            steps = min(int(threshold / self.schema.measure(name).resolution), LARGEST)
+            full, rest = self.dialect.divided(f"abs({self._column(name)})", number(steps))
+            every.append(f"coalesce({full} + CASE WHEN {rest} > 0 THEN 1 ELSE 0 END, 0)")
+        most = f"greatest({', '.join(every)})"
+        return most if split.cap is None else f"least({most}, {number(min(split.cap, LARGEST))})"
+
+    def _piecewise(self, cases: Cases[Form]) -> str:
+        alias = f"{self.parts.prefix}_case{len(self._seen)}"
+        self._seen[cases] = alias  # takes the number, so that nested cases take others
+        written: dict[Form, tuple[str, _Columns]] = {}
+        for _, form in cases.entries:
+            if form not in written:
+                columns = _Columns(alias)
+                written[form] = self.form(form, columns.number), columns
+        shapes = {text: index for index, text in enumerate(dict.fromkeys(_texts(written)))}
+        rows = [(shapes[written[form][0]], written[form][1]) for _, form in cases.entries]
+        self._join(cases, alias, rows)
+        default = NOTHING if cases.default is None else self.form(cases.default)
+        inside = "".join(
+            f" WHEN {alias}.shape = {index} THEN {text}" for text, index in shapes.items()
+        )
+        return f"(CASE WHEN {alias}.shape IS NULL THEN {default}{inside} END)"
+
+    def _join(self, cases: Cases[Form], alias: str, rows: list[tuple[int, "_Columns"]]) -> None:
+        kinds = {name: found.kind for name, found in self.schema.fields.items()}
+        table = {
+            f"k{index}": pa.array([key[index] for key, _ in cases.entries], ARROW[kinds[name]])
+            for index, name in enumerate(cases.dimensions)
+        }
+        table["shape"] = pa.array([shape for shape, _ in rows], pa.int64())
+        for place in range(max((len(each.doubles) for _, each in rows), default=0)):
+            table[f"d{place}"] = pa.array([_at(each.doubles, place) for _, each in rows])
+        for place in range(max((len(each.integers) for _, each in rows), default=0)):
+            table[f"i{place}"] = pa.array([_at(each.integers, place) for _, each in rows])
+        self.parts.tables[alias] = pa.table(table)
+        conditions = " AND ".join(
+            self.dialect.is_same(self._column(name), f"{alias}.k{index}")
+            for index, name in enumerate(cases.dimensions)
+        )
+        self.parts.joins.append(f" LEFT JOIN {alias} ON {conditions}")
+
+    def _literal(self, value: int | Fraction) -> str:
+        if isinstance(value, int):
+            return self.dialect.literal(value)
+        return f"CAST('{float_up(value)!r}' AS DOUBLE)"
+
+    def _column(self, name: str) -> str:
+        return f"records.{self.dialect.identifier(name)}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """The numbers of one case, and the columns that they stand in."""
+
+    alias: str
+    doubles: list[float] = field(default_factory=list)
+    integers: list[int] = field(default_factory=list)
+
+    def number(self, value: int | Fraction) -> str:
+        if isinstance(value, int):
+            self.integers.append(value)
+            return f"{self.alias}.i{len(self.integers) - 1}"
+        self.doubles.append(float_up(value))
+        return f"{self.alias}.d{len(self.doubles) - 1}"
+
+
+def _texts(written: dict[Form, tuple[str, _Columns]]) -> list[str]:
+    return [text for text, _ in written.values()]
+
+
+def _at(numbers: "list[float] | list[int]", place: int) -> float | int | None:
+    return numbers[place] if place < len(numbers) else None

@@ -1,0 +1,64 @@
+"""Tables of our own beside a confidential source, for as long as one evaluation lasts."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+import pyarrow as pa
+
+from perrecord.queries.values import Parts
+from perrecord.tables.engines import Engine
+from perrecord.tables.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """Where intermediate results are held: in the engine and its local DuckDB, never in Python."""
+
+    engine: Engine
+    prefix: str
+    _names: list[str] = field(default_factory=list)
+
+    def parts(self) -> Parts:
+        """Return an empty set of public tables to be joined by one statement."""
+        return Parts(self.engine.dialect, self._name("parts"))
+
+    def keep(self, sql: str, tables: Mapping[str, pa.Table]) -> str:
+        """Run SQL that joins public tables; return the name of its result in the local DuckDB."""
+        for name, rows in tables.items():
+            self._names.append(name)
+            self.engine.add(name, rows)
+        kept = self._name("kept")
+        self.engine.keep(kept, sql)
+        return kept
+
+    def add_local(self, rows: pa.Table) -> str:
+        """Make a small table known to the local DuckDB; return its name."""
+        name = self._name("local")
+        self.engine.add_local(name, rows)
+        return name
+
+    def read(self, sql: str) -> pa.Table:
+        """Return the result of SQL on the local DuckDB; it should be small."""
+        return pa.Table.from_batches(self.engine.local(sql))
+
+    def _name(self, kind: str) -> str:
+        name = f"{self.prefix}_{kind}{len(self._names)}"
+        self._names.append(name)
+        return name
+
+    def clear(self) -> None:
+        """Forget every table."""
+        for name in self._names:
+            self.engine.drop(name)
+
+
+@contextmanager
+def workspace(table: Table) -> Iterator[Workspace]:
+    """Give a workspace beside a table, and clear it in the end."""
+    found = Workspace(table.engine, f"_perrecord_{uuid4().hex[:12]}")
+    try:
+        yield found
+    finally:
+        found.clear()
