@@ -1,18 +1,15 @@
 #!/bin/sh
 # From nothing to a published release, with synthetic establishments. Run from anywhere:
 #   examples/business/run.sh [FOLDER] [ROWS]
-# FOLDER (default: demo) must be new. perrecord must be on the path, or PERRECORD say where it is.
+# FOLDER is demo if not given. What is there already is kept: run it again after an interruption, or
+# after changing FOLDER/release.yaml. perrecord must be on the path, or PERRECORD say where it is.
 set -eu
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 folder=${1:-demo}
 rows=${2:-300000}
-perrecord=${PERRECORD:-perrecord}
-
-if [ -e "$folder" ]; then
-    echo "$folder exists already; remove it first (it holds synthetic data only) or name another." >&2
-    exit 1
-fi
+perrecord=$(command -v "${PERRECORD:-perrecord}")
+case $perrecord in /*) ;; *) perrecord=$PWD/$perrecord ;; esac
 
 step() {
     printf '\n$ perrecord %s\n' "$*" >&2
@@ -20,12 +17,12 @@ step() {
 }
 
 mkdir -p "$folder"
-cp "$here/release.yaml" "$folder/"
 cd "$folder"
+[ -e release.yaml ] || cp "$here/release.yaml" .
 
-step synth business --rows "$rows" --out est.parquet
-step synth keys --out .
-step ledger create release.yaml
+[ -e est.parquet ] || step synth business --rows "$rows" --out est.parquet
+[ -e counties.csv ] || step synth keys --out .
+[ -e est.ledger ] || step ledger create release.yaml
 step check release.yaml
 step release release.yaml --out published
 step policy published --record emp=150 --record payann=9000 --record payqtr1=2200 \

@@ -42,6 +42,17 @@ def test_the_ledger_may_refuse(published):
     assert "perrecord: a record with emp = 0 would lose 1.05 rho in all" in shown.err
 
 
+def test_a_release_that_was_charged_may_be_run_again(charged):
+    """Though its budget would not pay for a second one."""
+    changed(charged, "rho: 0.2", "rho: 0.6")
+    assert run("release", "release.yaml", "--out", "published").code == 0
+    shown = run("check", "release.yaml")
+    assert shown.code == 0
+    assert "to run again is free" in shown.out
+    changed(charged, "title: By county", "title: By other counties")
+    assert run("check", "release.yaml").code == 1
+
+
 def test_a_spec_beyond_its_own_budget(folder):
     """It is refused before there is a ledger."""
     changed(folder, "rho: 0.2", "rho: 2")

@@ -39,6 +39,20 @@ def test_while_data_is_open_an_unforeseen_error_is_withheld(
     assert "please report it" in shown.err
 
 
+def test_a_panic_is_withheld_too(charged, monkeypatch):
+    """Rust libraries raise what is no Exception."""
+
+    class PanicException(BaseException):
+        pass
+
+    def panic(*_, **__):
+        raise PanicException(SECRET)
+
+    monkeypatch.setattr("perrecord.release.publish.run", panic)
+    shown = run("release", "release.yaml", "--out", "out", PERRECORD_DEBUG="1")
+    assert (shown.code, SECRET in shown.err) == (3, False)
+
+
 def test_elsewhere_debugging_shows_where_it_happened(folder, monkeypatch):
     """Without data there is nothing to withhold."""
     monkeypatch.setattr("perrecord.release.spec.spec_schema", quoting)

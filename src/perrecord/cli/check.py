@@ -15,6 +15,7 @@ from perrecord.cli.opening import Opened, opened
 from perrecord.cli.output import amount, columns, complain, indented, show, show_json
 
 if TYPE_CHECKING:
+    from perrecord.accounting.ledger import Ledger
     from perrecord.policy.policy import Policy
     from perrecord.preview import Expected
 
@@ -94,24 +95,31 @@ def _ledger(found: Opened) -> _LedgerCheck:
     if path is None:
         refusal = f"{found.loaded.path}: the spec names no ledger; add ledger: releases.ledger."
         return _LedgerCheck(None, False, "none named", refusal)
-    exists = path.exists()
+    if path.exists():
+        return _existing_ledger(found, Ledger.open(path))
     try:
-        if exists:
-            ledger = Ledger.open(path)
-            if ledger.budget != workload.budget:
-                refusal = f"{found.loaded.path}: budget: the ledger has another: {ledger.budget}."
-                return _LedgerCheck(path, True, "has another budget", refusal)
-            ledger.preview(workload.policy)
-        else:
-            nothing = Policy.zero(workload.budget.currency)
-            check_budget(nothing, workload.policy, workload.budget)
+        check_budget(Policy.zero(workload.budget.currency), workload.policy, workload.budget)
     except BudgetExceededError as error:
-        again = " If this very release was charged before, it can be run again." if exists else ""
-        return _LedgerCheck(path, exists, "refuses it", f"{error}{again}")
-    if exists:
-        return _LedgerCheck(path, True, "allows it")
+        return _LedgerCheck(path, False, "its budget is too small", str(error))
     remark = f"is not there yet; make it: perrecord ledger create {found.loaded.path}"
     return _LedgerCheck(path, False, remark)
+
+
+def _existing_ledger(found: Opened, ledger: "Ledger") -> _LedgerCheck:
+    from perrecord.errors import BudgetExceededError
+    from perrecord.release.identity import identity_of
+
+    if ledger.budget != found.workload.budget:
+        refusal = f"{found.loaded.path}: budget: the ledger has another: {ledger.budget}."
+        return _LedgerCheck(ledger.path, True, "has another budget", refusal)
+    try:
+        ledger.preview(found.workload.policy)
+    except BudgetExceededError as error:
+        # Only now are the source's bytes hashed: a release that was charged may be run again.
+        if ledger.state_of(identity_of(found.loaded, ledger.secret)) == "unknown":
+            return _LedgerCheck(ledger.path, True, "refuses it", str(error))
+        return _LedgerCheck(ledger.path, True, "was charged for it already; to run again is free")
+    return _LedgerCheck(ledger.path, True, "allows it")
 
 
 def _lines(report: _Report) -> Iterator[str]:

@@ -67,36 +67,37 @@ def examples(*lines: str) -> str:
     return "\n".join(["Examples:", *(f"  {line}" for line in lines)])
 
 
+_ENDINGS = (typer.Exit, typer.Abort, typer.BadParameter, SystemExit, GeneratorExit, BrokenPipeError)
+"""What Typer and Python end a command with; it is none of our business."""
+
+
 @contextmanager
 def reported() -> Iterator[None]:
     """Turn what goes wrong inside into a message on stderr and an exit code."""
     try:
         yield
-    except (typer.Exit, typer.Abort, typer.BadParameter):
+    except _ENDINGS:
         raise
-    except InternalError as error:
-        complain(str(error))
-        raise typer.Exit(FAULT) from None
     except PerrecordError as error:
         complain(str(error))
-        raise typer.Exit(REFUSED) from None
+        code = FAULT if isinstance(error, InternalError) else REFUSED
+        raise typer.Exit(code) from None
     except KeyboardInterrupt:
         complain("interrupted.")
         raise typer.Exit(INTERRUPTED) from None
-    except BrokenPipeError:
-        raise
-    except Exception as error:
-        raise typer.Exit(_unexpected(error)) from None
+    except BaseException as error:  # a panic of a Rust library is no Exception
+        raise typer.Exit(_unforeseen(error)) from None
 
 
-def _unexpected(error: Exception) -> int:
+def _unforeseen(error: BaseException) -> int:
     """Say what an error was that nobody foresaw; return the exit code."""
     if isinstance(error, OSError) and error.errno is not None:
         complain(_system(error))
         return REFUSED
+    hint = f" {DEBUG}=1 shows where it happened."
     if os.environ.get(DEBUG) == "1":
         complain("".join(traceback.format_exception(error)).rstrip())
-    hint = "" if os.environ.get(DEBUG) == "1" else f" {DEBUG}=1 shows where it happened."
+        hint = ""
     complain(str(InternalError(f"{type(error).__name__}: nobody foresaw this.")) + hint)
     return FAULT
 
@@ -115,20 +116,17 @@ def data_open() -> Iterator[None]:
 
     Our own errors never do, and pass; so do those of the operating system, which name files.
     """
-    found: tuple[str, TracebackType | None] | None = None
     try:
         yield
-    except (PerrecordError, typer.Exit, typer.BadParameter, BrokenPipeError):
+    except (*_ENDINGS, PerrecordError, KeyboardInterrupt):
         raise
-    except Exception as error:
+    except BaseException as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        found = type(error).__name__, error.__traceback__
-    if found is not None:  # raised out here, so that no context clings to it
         raise InternalError(
-            f"{found[0]} in {_place(found[1])} while the data was open. What it said is withheld, "
-            f"also under {DEBUG}=1, because it may quote records."
-        )
+            f"{type(error).__name__} in {_place(error.__traceback__)} while the data was open. "
+            f"What it said is withheld, also under {DEBUG}=1, because it may quote records."
+        ) from None
 
 
 def _place(trace: TracebackType | None) -> str:

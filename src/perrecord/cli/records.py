@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from perrecord.cli.opening import opened
-from perrecord.errors import InputError, SpecError, listing, suggestion
+from perrecord.errors import InputError, listing, suggestion
 
 if TYPE_CHECKING:
     from perrecord.cli.opening import Opened
@@ -112,7 +112,7 @@ def records_of(path: Path, subject: Subject) -> list[tuple[str, Row]]:
         try:
             found.append((name, subject.record(written)))
         except InputError as error:
-            raise SpecError(f"{path}:{line}: {error}") from None
+            raise InputError(f"{path}:{line}: {error}") from None
     return found
 
 

@@ -1,4 +1,3 @@
-# ruff: noqa: S608 -- we write SQL; names and literals are quoted
 """The loss of a record under a policy, as SQL in DOUBLE.
 
 No guarantee rests on it, so floats may do: each term passes a handful of roundings, and what comes

@@ -1,0 +1,100 @@
+"""Where confidential results may be written: a folder for this user alone, marked as what it is."""
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import pyarrow as pa
+
+from perrecord.errors import InputError
+from perrecord.mechanisms.write import write_csv, write_parquet
+
+MARKER = "CONFIDENTIAL.txt"
+HEADER = (
+    "CONFIDENTIAL: computed from confidential records without any protection; "
+    "do not publish or pass on."
+)
+FileFormat = Literal["csv", "parquet"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidentialFolder:
+    """A folder of results. What is public, because the input is, carries no marks."""
+
+    path: Path
+    is_public: bool
+
+    def write(self, name: str, table: pa.Table, file_format: FileFormat = "csv") -> Path:
+        """Write a table under a name, with the header on top; return its path.
+
+        In CSV the header is the first line, after `# `; in Parquet it stands in the metadata of
+        the file, under `confidential`.
+        """
+        if file_format not in ("csv", "parquet"):
+            raise InputError(f"the format is {file_format!r}; expected 'csv' or 'parquet'.")
+        if not name or Path(name).name != name:
+            raise InputError(f"the name is {name!r}; expected one without folders, as 'losses'.")
+        path = self.path / f"{name}.{file_format}"
+        with os.fdopen(os.open(path, _CREATE, 0o644 if self.is_public else 0o600), "wb") as file:
+            if file_format == "parquet":
+                known = table.schema.metadata or {}
+                marked = known if self.is_public else {**known, b"confidential": HEADER.encode()}
+                write_parquet(table.replace_schema_metadata(marked), file)
+            else:
+                if not self.is_public:
+                    file.write(f"# {HEADER}\n".encode())
+                write_csv(table, file)
+        return path
+
+
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+def confidential_folder(path: str | Path, *, is_public: bool = False) -> ConfidentialFolder:
+    """Make or check a folder for confidential results: mode 0700, with a marker file in it.
+
+    A folder that others may read, or that holds files without the marker, such as a release, is
+    refused. Declare with `is_public=True` that the input is public or synthetic, and nothing is
+    marked.
+    """
+    folder = Path(path)
+    if is_public:
+        _make(folder, 0o755)
+        if (folder / MARKER).exists():
+            raise InputError(
+                f"{folder} is marked as confidential; write public results to another folder."
+            )
+        return ConfidentialFolder(folder, is_public=True)
+    if folder.exists():
+        _check(folder)
+    else:
+        _make(folder, 0o700)
+    marker = folder / MARKER
+    if not marker.exists():
+        with os.fdopen(os.open(marker, _CREATE, 0o600), "w") as file:
+            file.write(f"{HEADER}\n")
+    return ConfidentialFolder(folder, is_public=False)
+
+
+def _make(folder: Path, mode: int) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file; expected a folder, or a name for a new one.")
+    folder.mkdir(mode=mode, parents=True, exist_ok=True)
+
+
+def _check(folder: Path) -> None:
+    if not folder.is_dir():
+        raise InputError(f"{folder} is a file; expected a folder, or a name for a new one.")
+    mode = stat.S_IMODE(folder.stat().st_mode)
+    if mode & 0o077:
+        raise InputError(
+            f"{folder} may be read by others (mode {mode:04o}); expected 0700. Type: chmod 700 "
+            f"{folder}"
+        )
+    if not (folder / MARKER).exists() and any(folder.iterdir()):
+        raise InputError(
+            f"{folder} holds files and no {MARKER}; confidential results go to a folder of their "
+            "own. Give the name of a new one."
+        )

@@ -1,0 +1,296 @@
+"""Fitness for use: the least budget that makes the cells as accurate as a goal asks (T22).
+
+The goal is |noise| < d |true| with probability gamma. It reads the true numbers, so whatever comes
+of it is confidential, unless the table is public or synthetic.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from statistics import NormalDist
+
+import numpy as np
+import pyarrow as pa
+
+from perrecord.errors import CurrencyError, InputError, ProbabilityError
+from perrecord.evaluate.distributions import Distribution
+from perrecord.evaluate.losses import policy_losses
+from perrecord.evaluate.truths import Truth, truths
+from perrecord.exact import Exact, ceil_div, parameter, round_up
+from perrecord.laws import DiscreteGaussian, Law
+from perrecord.policy.policy import Policy
+from perrecord.policy.terms import Currency
+from perrecord.queries.answers import Quantile, Sum
+from perrecord.queries.methods import (
+    Splitting,
+    Spread,
+    Spreads,
+    Tree,
+    leaves,
+    sensitivity,
+    spread,
+    tree_of,
+)
+from perrecord.queries.plan import Plan
+from perrecord.queries.policies import on_filtered
+from perrecord.tables.table import Table
+
+_LARGE = 20.0
+"""From this sigma on the corrected normal quantile errs by less than `_MARGIN`."""
+
+_FAR = 6.0
+"""Beyond so many standard deviations the exact law is asked whatever sigma is."""
+
+_MARGIN = 1e-6
+_BITS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """|noise| < `within` * |true| with probability `confidence`."""
+
+    within: Fraction
+    confidence: Fraction
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Requirement:
+    """What one answer needs in one grouping: for each cell the least rho that meets the goal.
+
+    A cell has None where its true number is 0 (no noise is below 0), and where clamping biased it:
+    no rho makes up for that. `sizes` are the sensitivities that the rhos go with: sigma^2 =
+    size^2 / (2 rho).
+    """
+
+    truth: Truth
+    goal: Goal
+    rhos: tuple[Fraction | None, ...]
+    sizes: tuple[Fraction, ...]
+    zeros: int
+    biased: int
+
+    @property
+    def name(self) -> str:
+        """The answer, and what it is grouped by."""
+        return f"{self.truth.answer.name} by {', '.join(self.truth.columns) or 'total'}"
+
+    def rho(self, share: Exact = 1) -> Fraction | None:
+        """Return the one rho with which this share of the cells, zeros apart, meets the goal.
+
+        It is that percentile of the rhos of cells that can meet it at all; None if none can.
+        """
+        level = parameter(share, "the share")
+        if not 0 < level <= 1:
+            raise ProbabilityError(f"the share is {share}; expected above 0 and up to 1.")
+        found = sorted(float(rho) for rho in self.rhos if rho is not None)
+        if not found:
+            return None
+        least = found[math.ceil(level * len(found)) - 1]
+        # Floats find the place, the exact number is the one that stands there.
+        return max(rho for rho in self.rhos if rho is not None and float(rho) <= least)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitness:
+    """What a workload needs so that its counts and totals are fit for use, in both readings.
+
+    Every cell meets the goal, each with a rho of its own; or a share of the cells does, with one
+    rho for each answer.
+    """
+
+    planned: Plan
+    goal: Goal
+    requirements: tuple[Requirement, ...]
+
+    def policy(self, share: Exact | None = None) -> Policy:
+        """Return the policy that the goal implies, by exact accounting (T11, T22).
+
+        Without a share every cell has its own rho, and records outside all cells, or in cells set
+        apart, lose nothing. Thresholds cancel: the loss is (value / sigma)^2 / 2.
+        """
+        return Policy.total(
+            on_filtered(
+                _policy(each, share),
+                self.planned.queries[each.truth.query].filter,
+                self.planned.schema.dimension_names,
+            )
+            for each in self.requirements
+        )
+
+    def losses(self, table: Table, share: Exact | None = None) -> Distribution:
+        """Return what the records of the table lose under the implied policy."""
+        return policy_losses(self.policy(share), table)
+
+    def to_arrow(self) -> pa.Table:
+        """Return a row for each cell of each answer: its key as text, its true number, its rho."""
+        tables = []
+        for each in self.requirements:
+            truth = each.truth
+            rows = truth.keys.num_rows
+            step = float(truth.total.step)
+            table = pa.table(
+                {
+                    "query": pa.array([truth.query] * rows, pa.int64()),
+                    "grouping": pa.array([", ".join(truth.columns)] * rows, pa.string()),
+                    "answer": pa.array([truth.answer.name] * rows, pa.string()),
+                    "key": pa.array(_key_texts(truth.keys), pa.string()),
+                    "true": pa.array(truth.total.exact.astype(np.float64) * step, pa.float64()),
+                    "rho": pa.array(
+                        [None if rho is None else float(rho) for rho in each.rhos], pa.float64()
+                    ),
+                }
+            )
+            tables.append(table)
+        return pa.concat_tables(tables)
+
+
+def fitness(planned: Plan, table: Table, *, within: Exact, confidence: Exact = "0.95") -> Fitness:
+    """Return the least rho for |noise| < within * |true| with this probability, cell by cell (T22).
+
+    Rhos are exact rationals, rounded up by less than one part in 10^5. Averages and quantiles are
+    left out: their errors are no one noise.
+
+    For normal noise rho = (z T / (d S))^2 / 2, with z the quantile of |N|; here the noise is
+    discrete, so for small sigma the law itself is asked.
+    """
+    goal = Goal(parameter(within, "the error"), parameter(confidence, "the confidence"))
+    if goal.within <= 0:
+        raise InputError(f"the error is {within}; expected a share above 0, such as '0.1'.")
+    if not 0 < goal.confidence < 1:
+        raise ProbabilityError(
+            f"the confidence is {confidence}; expected a number strictly between 0 and 1, such as "
+            '"0.95".'
+        )
+    if planned.policy.currency is not Currency.RHO:
+        raise CurrencyError("fitness for use is in zCDP; give the answers rho, not epsilon.")
+    found = [_requirement(each, goal) for each in truths(planned, table) if each.count is None]
+    return Fitness(planned, goal, tuple(found))
+
+
+def largest_sigma_squared(limit: int, confidence: Fraction) -> Fraction:
+    """Return the largest sigma^2, rounded down, with Pr[|Z| <= limit] >= confidence.
+
+    >>> law = DiscreteGaussian(largest_sigma_squared(9, Fraction(95, 100)))
+    >>> law.half_width("0.95")
+    9
+    """
+    score = -NormalDist().inv_cdf(float(1 - confidence) / 2)
+    start = (limit + 0.5) / max(score, 1e-3)
+    if start > _LARGE and 1e-3 < score < _FAR:
+        # Pr[Z > x] = Pr[N > y] - z phi(z) / (24 sigma^2), y = x + 1/2: so y/sigma is a little
+        # below the normal quantile.
+        corrected = start * (1 + 1 / (24 * start**2))
+        return Fraction(corrected**2 * (1 - _MARGIN))
+    return _bisected(limit, confidence, start**2)
+
+
+@lru_cache(maxsize=4096)
+def _bisected(limit: int, confidence: Fraction, start: float) -> Fraction:
+    def is_met(variance: float) -> bool:
+        outside = DiscreteGaussian(Fraction(variance)).tail(limit + 1).upper
+        return 2 * outside <= 1 - confidence
+
+    low = high = start
+    while not is_met(low):
+        high, low = low, low / 2
+    while is_met(high):
+        low, high = high, high * 2
+    while high - low > _MARGIN * low:
+        middle = (low + high) / 2
+        low, high = (middle, high) if is_met(middle) else (low, middle)
+    return Fraction(low)
+
+
+def _requirement(truth: Truth, goal: Goal) -> Requirement:
+    noisy = truth.total
+    known = _sizes(truth)
+    sizes = [known[_gaussian(law).sigma_squared * noisy.step**2] for law in noisy.laws]
+    rhos: list[Fraction | None] = []
+    zeros = biased = 0
+    cells = zip(noisy.exact.tolist(), noisy.bias.tolist(), noisy.which.tolist(), strict=True)
+    for exact, bias, which in cells:
+        if exact == 0 or bias:
+            zeros, biased = zeros + (exact == 0), biased + (exact != 0)
+            rhos.append(None)
+        else:
+            # |Z| < d t on integers is |Z| <= ceil(d t) - 1
+            limit = ceil_div(goal.within.numerator * abs(exact), goal.within.denominator) - 1
+            variance = largest_sigma_squared(limit, goal.confidence) * noisy.step**2
+            rhos.append(round_up(sizes[which] ** 2 / (2 * variance), _BITS))
+    found = tuple(sizes[which] for which in noisy.which)
+    return Requirement(truth, goal, tuple(rhos), found, zeros, biased)
+
+
+def _sizes(truth: Truth) -> dict[Spread, Fraction]:
+    """Return the sensitivity that each spread of an answer comes from, the largest if of several.
+
+    Where methods differ from part to part, a cell's noise is that of one of them (T11).
+    """
+    measure = _measure(truth)
+    found: dict[Spread, Fraction] = {}
+    for leaf in leaves(_tree(truth)):
+        size = sensitivity(leaf.method, measure)
+        own = spread(leaf.method, measure, Currency.RHO)
+        found[own] = max(size, found.get(own, size))
+    return found
+
+
+def _policy(required: Requirement, share: Exact | None) -> Policy:
+    truth = required.truth
+    if share is not None:
+        rho = required.rho(share)
+        if rho is None:
+            return Policy.zero()
+        sizes = _sizes(truth)
+        return _by_spread(truth.total.noise.spreads, lambda found: _loss(truth, rho, sizes[found]))
+    losses = [
+        None if rho is None else _loss(truth, rho, size)
+        for rho, size in zip(required.rhos, required.sizes, strict=True)
+    ]
+    if not truth.columns:
+        return losses[0] or Policy.zero()
+    keys = zip(*(column.to_pylist() for column in truth.keys.columns), strict=True)
+    cases = {key: each for key, each in zip(keys, losses, strict=True) if each is not None}
+    return Policy.by(truth.columns, cases, Policy.zero())
+
+
+def _by_spread(spreads: Spreads, loss: Callable[[Spread], Policy]) -> Policy:
+    """Return a policy that hangs on a cell's noise as the noise hangs on the cell's key."""
+    if spreads.cases is None:
+        return Policy.zero() if spreads.value is None else loss(spreads.value)
+    cases = spreads.cases.map(lambda each: _by_spread(each, loss))
+    default = Policy.zero() if cases.default is None else cases.default
+    return Policy.by(cases.dimensions, dict(cases.entries), default)
+
+
+def _loss(truth: Truth, rho: Fraction, size: Fraction) -> Policy:
+    """Return value^2 / (2 sigma^2); rho where a record's value is bounded by the method itself."""
+    is_split = any(isinstance(leaf.method, Splitting) for leaf in leaves(_tree(truth)))
+    if not is_split:
+        return Policy.constant(rho)
+    return Policy.exact(rho, measure=_measure(truth) or "", threshold=size)
+
+
+def _tree(truth: Truth) -> Tree:
+    answer = truth.answer
+    assert not isinstance(answer, Quantile)  # noqa: S101 - quantiles have no truth here
+    return tree_of(answer.method)
+
+
+def _measure(truth: Truth) -> str | None:
+    return truth.answer.measure if isinstance(truth.answer, Sum) else None
+
+
+def _gaussian(law: Law) -> DiscreteGaussian:
+    assert isinstance(law, DiscreteGaussian)  # noqa: S101 - the currency is rho
+    return law
+
+
+def _key_texts(keys: pa.Table) -> list[str]:
+    """Return each key as text, its parts joined."""
+    if not keys.num_columns:
+        return [""] * keys.num_rows
+    columns = (column.to_pylist() for column in keys.columns)
+    return [", ".join(map(str, key)) for key in zip(*columns, strict=True)]
