@@ -11,9 +11,11 @@ from perrecord.laws import Law
 from perrecord.mechanisms.additive import noise_plan
 from perrecord.mechanisms.released import deviation
 from perrecord.policy.policy import Policy
+from perrecord.policy.reads import names_read
 from perrecord.policy.terms import Currency
 from perrecord.queries.answers import Answer, Quantile
 from perrecord.queries.plan import Plan
+from perrecord.tables.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,11 @@ def losses_of(
     if isinstance(examples, Mapping):
         return tuple((name, policy.loss(record)) for name, record in examples.items())
     return tuple((_shown(record), policy.loss(record)) for record in examples)
+
+
+def meanings_in(schema: Schema, policy: Policy) -> dict[str, str]:
+    """Return what each name that a policy reads stands for, to be charged with it."""
+    return {name: schema.meaning(name) for name in names_read(policy)}
 
 
 def _laws(

@@ -12,7 +12,7 @@ from perrecord.mechanisms.rows import RowsAnswer, RowsPlan, plan_rows, run_rows
 from perrecord.mechanisms.run import check_plan, run
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
-from perrecord.preview import Preview, expected, losses_of
+from perrecord.preview import Preview, expected, losses_of, meanings_in
 from perrecord.queries.plan import Plan, plan
 from perrecord.queries.query import Query
 from perrecord.queries.sql import from_sql
@@ -73,7 +73,7 @@ rho, for fewer answers, or with a scheme that the budget declares.
         planned = self._plan(asked, options)
         refusal = None
         try:
-            self._ledger.preview(planned.policy)
+            self._ledger.preview(planned.policy, meanings=self._meanings(planned.policy))
         except BudgetExceededError as error:
             refusal = str(error)
         losses = losses_of(planned.policy, examples)
@@ -86,7 +86,7 @@ rho, for fewer answers, or with a scheme that the budget declares.
         `Answers`, several give a list of them.
         """
         planned = self._plan(asked, options)
-        self._ledger.charge(planned.policy, label=_label(planned))
+        self._charge(planned.policy, _label(planned))
         answers: list[Answers] = run(planned, self._table)
         return answers[0] if len(answers) == 1 else answers
 
@@ -132,8 +132,14 @@ rho, for fewer answers, or with a scheme that the budget declares.
 
     def _run_rows(self, planned: RowsPlan) -> RowsAnswer:
         shown = ", ".join(planned.query.columns)
-        self._ledger.charge(planned.policy, label=f"a mechanism on {shown}")
+        self._charge(planned.policy, f"a mechanism on {shown}")
         return run_rows(planned, self._table)
+
+    def _charge(self, policy: Policy, label: str) -> None:
+        self._ledger.charge(policy, label=label, meanings=self._meanings(policy))
+
+    def _meanings(self, policy: Policy) -> dict[str, str]:
+        return meanings_in(self._table.schema, policy)
 
     def _plan(self, asked: Asked, options: Mapping[str, Any]) -> Plan:
         schema = self._table.schema

@@ -253,7 +253,7 @@ def test_ten_thousand_charges_stay_fast(path):
         Policy.exact("0.00003", measure="employees", threshold=50),
     ]
     early = Ledger.create(path, Budget(1, SCHEME))
-    fields = [charge_fields(policy, "one of many", None, {}) for policy in policies]
+    fields = [charge_fields(policy, "one of many", None, {}, {}) for policy in policies]
     with storage.writing(path) as connection:
         number, last = 1, early.entries()[0].hash
         for count in range(10_000):

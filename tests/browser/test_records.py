@@ -8,10 +8,10 @@ from random import Random
 import pytest
 
 from perrecord import Currency, Policy, Split, meaning
-from perrecord.policy.terms import Constant, ExactLoss, Largest, Piecewise, SplitLoss, evaluate
+from perrecord.release.document import Field
 from perrecord.release.page import policy_page
 from tests.browser import policies
-from tests.browser.typing import result, retouched, type_record
+from tests.browser.typing import fill, result, retouched, type_record
 
 pytestmark = pytest.mark.browser
 
@@ -78,26 +78,6 @@ def schemes_of(published):
     return list(found.values())
 
 
-def loss_that_reads(form, name, record):
-    """Return the part of a zCDP loss that one measure enters."""
-    total = Fraction(0)
-    for term in form.terms:
-        match term:
-            case Constant():
-                pass
-            case SplitLoss(amount, split):
-                plain = split.at(record)
-                total += amount * plain.pieces(record) ** 2 if name in plain.measures else 0
-            case ExactLoss(amount, measure, threshold):
-                total += amount * ((record[name] or 0) / threshold) ** 2 if measure == name else 0
-            case Largest(options):
-                best = max(options, key=lambda option: evaluate(option, record, 2))
-                total += loss_that_reads(best, name, record)
-            case Piecewise(cases):
-                total += loss_that_reads(cases.at(record), name, record)
-    return total
-
-
 DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789", ",")
 
 
@@ -117,15 +97,19 @@ def check_meaning(shown, published, record):
             "power": min(1, 0.05 * factor, 1 - 0.95 / factor),
             "odds": math.exp(loss) if loss < 709 else math.inf,
         }
-        precision = []
+        precision, least = [], published.total.minimum()
+        replaced = math.exp(loss + least) if loss + least < 709 else math.inf
     else:
         told = meaning(loss, key_delta=delta)
         figures = {"epsilon": told.epsilon, "power": told.power[0.05], "odds": told.odds}
         names = [field.name for field in published.fields if field.kind == "measure"]
-        parts = {name: loss_that_reads(published.total.form, name, record) for name in names}
-        precision = [
-            [name, meaning(part).precision] for name, part in parts.items() if part and record[name]
-        ]
+        precision = [[name, told.precision] for name in names if loss and record[name]]
+        least = published.total.minimum()
+        replaced = meaning((math.sqrt(loss) + math.sqrt(least)) ** 2).odds
+    if published.total.slots:
+        assert shown["replaced"] == ""
+    else:
+        figures["replaced"] = replaced
     for name, figure in figures.items():
         assert float(shown[name]) == pytest.approx(figure, rel=1e-6), name
     assert [name for name, _ in json.loads(shown["precision"])] == [name for name, _ in precision]
@@ -182,8 +166,8 @@ CRAFTED = policies.published(
         ),
         (
             str(2 * BIG + 1),
-            "return { number: exact(joined) };",
-            "return { number: exact(`${BigInt(Number(joined))}`) };",
+            "return { number: exact(joined), text: joined };",
+            "return { number: exact(`${BigInt(Number(joined))}`), text: joined };",
         ),
     ],
     ids=["ceil", "rounding", "parsing"],
@@ -196,3 +180,70 @@ def test_a_page_that_counts_in_floats_or_cuts_ties_is_caught(typed, old, new, sh
         tab = show(text)
         type_record(tab, CRAFTED, {"employees": typed})
         assert (result(tab)["loss"] == expected) is is_right
+
+
+# -- rounding as the source rounds ---------------------------------------------------------------
+
+AWKWARD = [
+    "50.49999999999", "50.4999999999", "1.49999999995", "0.00000000005", "0.00499999999999",
+    "89.91499999999999", "1.005", "0.285", "1.0049999999999999", "0.49999999999999994",
+    "4503599627370497.5", "9007199254740993", "9999999999999999.99999999995", "9999999999999999",
+    "10000000000000000", "92233720368547758", "9223372036854775807", "1e22", "1e300", "1e308",
+    "17976931348623157e292", "1e310", "5e-324", "2e-323", "1e-340", "-0", ".5", "5.", "+7",
+]  # fmt: skip
+RESOLUTIONS = ["1", "0.01", "1000", "0.25", "0.000000000001"]
+
+
+def source_value(text, rounding):
+    """Return what the source holds for typed text, made without the code under test."""
+    return {"exact": Fraction, "text": str, "float": float}[rounding](text)
+
+
+@pytest.mark.parametrize("rounding", ["exact", "text", "float"])
+def test_numbers_are_rounded_as_the_source_rounds_them(rounding, show):
+    """The page and Field.number agree with the table's own Measure.grid, step for step."""
+    source = Random(7)
+    near = [f"{source.randrange(10**6) / 200!r}" for _ in range(20)]
+    near += [repr(math.nextafter(float(each), 0)) for each in near]
+    typed = [sign + each.lstrip("+-") for each in AWKWARD for sign in ("", "-")] + near
+    fields = tuple(
+        Field(f"m{place}", "measure", resolution=Fraction(step), rounding=rounding,
+              outside=("null", "cut")[place % 2])
+        for place, step in enumerate(RESOLUTIONS)
+    )  # fmt: skip
+    charges = {
+        field.name: Policy.exact(1, measure=field.name, threshold=field.resolution)
+        for field in fields
+    }
+    published = policies.published("Rounded", fields, charges)
+    tab = show(published)
+    for text in typed:
+        wanted = []
+        for field in fields:
+            steps = field.measure().grid(source_value(text, rounding))
+            number = field.number(text)
+            assert number == (None if steps is None else steps * field.resolution), text
+            wanted.append([field.name, str((steps or 0) ** 2), "0"])
+            fill(tab, field.name, text)
+        assert result(tab)["charges"] == wanted, text
+
+
+@pytest.mark.parametrize(
+    ("rounding", "resolution", "typed", "counted"),
+    [("text", "1", "50.49999999999", "51"), ("float", "0.01", "89.91499999999999", "8992")],
+)
+def test_a_page_that_divides_what_is_typed_exactly_is_caught(
+    rounding, resolution, typed, counted, show
+):
+    """Broken twin: it shows less than the table counts."""
+    step = Fraction(resolution)
+    field = Field("x", "measure", resolution=step, rounding=rounding)
+    policy = Policy.exact(1, measure="x", threshold=step)
+    page = policy_page(policies.published("t", (field,), {"x": policy}))
+    twin = retouched(page, "stepsOf(typed, step, field.rounding)", 'stepsOf(typed, step, "exact")')
+    losses = []
+    for text in (page, twin):
+        tab = show(text)
+        fill(tab, "x", typed)
+        losses.append(int(result(tab)["loss"]))
+    assert losses == [int(counted) ** 2, (int(counted) - 1) ** 2]

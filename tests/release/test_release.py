@@ -1,5 +1,6 @@
 """A release from end to end: charged once, sealed, published whole, whatever happens."""
 
+import contextlib
 import json
 import os
 import random
@@ -364,3 +365,148 @@ def test_a_release_killed_at_any_moment_is_whole_or_absent(tmp_path):
 def test_hundreds_of_kills(tmp_path):
     """The same, three hundred times, each with a ledger and a release of its own every thirty."""
     assert sum(check_after_kills(tmp_path / str(part), 30) for part in range(10)) > 30
+
+
+def test_a_name_keeps_its_meaning_for_as_long_as_the_ledger_lasts(tmp_path):
+    """Otherwise releases on overlapping parts of the data would pass for disjoint ones."""
+    base = SPEC.replace("budget:\n  rho: 2", "budget:\n  rho: 1")
+    queries = """\
+queries:
+  - name: part
+    where: grp = '{0}'
+    answers: {{n: {{count: records, rho: 1}}}}
+"""
+    head = base[: base.index("queries:")]
+    for number, (expression, value) in enumerate(
+        [("state", "TX"), ("CASE WHEN cattle > 5 THEN 'x' ELSE 'y' END", "x")]
+    ):
+        spec = head.replace("dimensions:\n", f'dimensions:\n  grp: "{expression}"\n')
+        path = prepared(tmp_path, spec=spec + queries.format(value), ledger=number == 0)
+        if number == 0:
+            release(path, tmp_path / "first")
+        else:
+            with pytest.raises(LedgerError, match="'grp' means something else"):
+                release(path, tmp_path / "second")
+    assert len(Ledger.open(tmp_path / "farms.ledger").entries()) == 4
+
+
+def test_a_measure_or_a_lookup_that_changes_its_meaning_is_noticed():
+    """Resolution, range, column, and what a lookup says; not its order."""
+    from perrecord import Lookup, Measure, table
+
+    source = pa.table({"county": ["a"], "emp": [1], "pay": [2]})
+
+    def meaning(name, measure=None, regions=("x", "y"), keys=("a", "b")):
+        lookup = Lookup({"county": list(keys), "region": list(regions)}, on="county")
+        roles = {"dimensions": ["region"], "measures": {"emp": measure or Measure()}}
+        with table(source, **roles, lookups=[lookup]) as opened:
+            return opened.schema.meaning(name)
+
+    assert meaning("emp") == meaning("emp", Measure(column="emp"))
+    for other in (Measure(2), Measure(column="pay"), Measure(largest=9), Measure(outside="cut")):
+        assert meaning("emp", other) != meaning("emp")
+    assert meaning("region") == meaning("region", regions=("y", "x"), keys=("b", "a"))
+    assert meaning("region") != meaning("region", regions=("y", "y"))
+
+
+def test_a_ledger_restored_from_a_backup_does_not_draw_noise_again(tmp_path):
+    """The files that may have been seen are charged anew and published as they were."""
+    spec, ledger = prepared(tmp_path), tmp_path / "farms.ledger"
+    backup = ledger.read_bytes()
+    release(spec, tmp_path / "out")
+    ledger.write_bytes(backup)
+    outcome = release(spec, tmp_path / "other")
+    assert outcome.did == "recovered"
+    assert contents(tmp_path / "out") == contents(tmp_path / "other")
+    names = [type(entry).__name__ for entry in Ledger.open(ledger).entries()]
+    assert names == ["Creation", "Charge", "Seal", "Publication"]
+
+
+def test_data_that_changes_while_it_is_read_is_not_published(tmp_path, monkeypatch):
+    """The identity would be that of other data."""
+    spec = prepared(tmp_path)
+    real = publish.run
+
+    def changing(*arguments, **options):
+        answers = real(*arguments, **options)
+        pq.write_table(pa.table({**ROWS, "cattle": [1] * 60}), tmp_path / "farms.parquet")
+        return answers
+
+    monkeypatch.setattr(publish, "run", changing)
+    with pytest.raises(ReleaseError, match="changed while it was read"):
+        release(spec, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_link_among_sealed_files_is_refused(tmp_path):
+    """Nothing but plain files is published, and no link is followed."""
+    spec = prepared(tmp_path)
+    release(spec, tmp_path / "out")
+    ledger = ledger_of(load_spec(spec))
+    staged = staging_folder(ledger, ledger.entries()[1].identity)
+    (staged / "etc").symlink_to("/etc")
+    with pytest.raises(ReleaseError, match="is a link"):
+        release(spec, tmp_path / "other")
+
+
+@pytest.mark.parametrize("place", ["farms.ledger.releases/x/out", "release.yaml/out", "dangling"])
+def test_a_place_that_cannot_be_published_to_is_refused_before_the_charge(tmp_path, place):
+    """Inside the ledger's private folder, below a file, a dangling link."""
+    spec = prepared(tmp_path)
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(ReleaseError):
+        release(spec, tmp_path / place)
+    assert len(Ledger.open(tmp_path / "farms.ledger").entries()) == 1
+
+
+def test_names_of_columns_do_not_become_paths(tmp_path):
+    """They become part of a file's name, in letters that every disk takes."""
+    hostile = SPEC.replace("state", "x/../../t").replace("x/../../t: {", '"x/../../t": {')
+    rows = {"id": ROWS["id"], "x/../../t": ROWS["state"], "cattle": ROWS["cattle"]}
+    before = set(tmp_path.rglob("*"))
+    with contextlib.suppress(SpecError):  # the spec may refuse such a name for a table
+        release(prepared(tmp_path / "in", rows, hostile), tmp_path / "out")
+    made = {path for path in set(tmp_path.rglob("*")) - before if path.suffix == ".parquet"}
+    folders = {path.parent.name for path in made}
+    assert folders <= {"in", "tables"}
+    assert pq.read_table(tmp_path / "in/farms.parquet").num_rows == 60
+
+
+def test_the_method_states_the_delta_and_what_is_biased(tmp_path):
+    """Selected keys are not pure; cut totals and chosen cells are not unbiased (T2, T9, T12)."""
+    release(prepared(tmp_path), tmp_path / "out")
+    text = (tmp_path / "out/methodology.md").read_text()
+    assert "(P, delta)-PRzCDP" in text
+    assert "in both directions" not in text
+    assert "not of the values themselves" in text
+    pure = SPEC.replace("    keys: found\n", "    keys: states\n").replace(
+        "title: Farms", "title: <b>|Farms"
+    )
+    release(prepared(tmp_path / "pure", spec=pure), tmp_path / "pure/out")
+    text = (tmp_path / "pure/out/methodology.md").read_text()
+    assert "in both directions" in text
+    assert "delta" not in text.partition("## Numbers")[0]
+    assert "\\<b\\>\\|Farms" in text
+
+
+def test_two_releases_to_one_place_do_not_mix(tmp_path):
+    """One of them is there, whole; the other is told, and stays sealed."""
+    for trial in range(6):
+        folder = tmp_path / str(trial)
+        first = prepared(folder, spec=SPEC.replace("rho: 2", "rho: 4"))
+        second = folder / "second.yaml"
+        second.write_text(first.read_text().replace("title: Farms", "title: More farms"))
+        for spec in (first, second):  # both sealed, published elsewhere
+            release(spec, folder / f"own-{spec.stem}")
+        children = []
+        for spec in (first, second):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)
+                child = os.fork()
+            if child == 0:
+                one_release(spec, folder / "shared")
+            children.append(child)
+        ended = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+        assert sorted(ended) == [0, 1]
+        own = [contents(folder / f"own-{spec.stem}") for spec in (first, second)]
+        assert contents(folder / "shared") == own[ended.index(0)]

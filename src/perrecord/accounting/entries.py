@@ -21,6 +21,7 @@ from perrecord.accounting.chain import digest, line
 from perrecord.accounting.schema import Row
 from perrecord.errors import InputError, PerrecordError
 from perrecord.policy.policy import Policy
+from perrecord.policy.reads import names_read
 
 FORMAT = "perrecord-ledger"
 VERSION = 1
@@ -49,6 +50,8 @@ class Charge:
     label: str
     identity: str | None
     policy: Policy = field(hash=False)
+    meanings: Mapping[str, str] = field(hash=False)
+    """What each name that the policy reads stands for in the table."""
     details: Mapping[str, Any] = field(hash=False)
 
 
@@ -95,7 +98,11 @@ def creation_fields(name: str, budget: Policy, secret: str) -> dict[str, Any]:
 
 
 def charge_fields(
-    policy: Policy, label: str, identity: str | None, details: Mapping[str, Any]
+    policy: Policy,
+    label: str,
+    identity: str | None,
+    meanings: Mapping[str, str],
+    details: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return what the line of a charge says, its details checked."""
     if not isinstance(label, str) or not label:
@@ -109,10 +116,19 @@ def charge_fields(
         "label": label,
         "identity": identity,
         "policy": document(policy),
+        "meanings": _checked_meanings(policy, meanings),
         "details": dict(details),
     }
     line(fields)  # refuse what JSON cannot hold before anything is locked
     return fields
+
+
+def _checked_meanings(policy: Policy, meanings: Mapping[str, str]) -> dict[str, str]:
+    if not isinstance(meanings, Mapping) or not all(
+        isinstance(part, str) for pair in meanings.items() for part in pair
+    ):
+        raise InputError("the meanings are not a dictionary from names of fields to texts.")
+    return {name: meanings[name] for name in sorted(names_read(policy)) if name in meanings}
 
 
 def check_identity(identity: object) -> None:
@@ -155,8 +171,9 @@ def entry_of(fields: dict[str, Any], own_hash: str) -> Entry:
             return Creation(*common, fields["name"], policy, fields["secret"])
         case "charge":
             policy = _policy(json.dumps(fields["policy"]))
+            meanings = MappingProxyType(fields["meanings"])
             details = MappingProxyType(fields["details"])
-            return Charge(*common, fields["label"], fields["identity"], policy, details)
+            return Charge(*common, fields["label"], fields["identity"], policy, meanings, details)
         case "seal":
             return Seal(*common, fields["charge"], MappingProxyType(fields["digests"]))
         case "publication":
@@ -176,6 +193,20 @@ def next_row(fields: Mapping[str, Any], number: int, previous: str) -> Row:
         fields.get("charge"),
         fields.get("identity"),
     )
+
+
+def meanings_of(entries: Iterable[Entry]) -> dict[str, tuple[str | None, int]]:
+    """Return what each name was first said to mean, None if nothing, and in which entry."""
+    found: dict[str, tuple[str | None, int]] = {}
+    names: dict[int, frozenset[str]] = {}
+    for entry in entries:
+        if isinstance(entry, Charge):
+            # Policies read from one document are one object, so its id finds its like.
+            if id(entry.policy) not in names:
+                names[id(entry.policy)] = names_read(entry.policy)
+            for name in names[id(entry.policy)]:
+                found.setdefault(name, (entry.meanings.get(name), entry.number))
+    return found
 
 
 def total_of(before: Policy, entries: Iterable[Entry]) -> Policy:

@@ -19,13 +19,15 @@ from perrecord.accounting.entries import (
     charge_fields,
     check_identity,
     creation_fields,
+    meanings_of,
     next_row,
     total_of,
 )
-from perrecord.accounting.refusals import check_budget
+from perrecord.accounting.refusals import check_budget, check_meanings
 from perrecord.accounting.storage import reading, writing
 from perrecord.errors import InputError, InternalError, LedgerError
 from perrecord.policy.policy import Policy
+from perrecord.policy.reads import names_read
 
 State = Literal["unknown", "charged", "sealed", "published"]
 
@@ -37,6 +39,7 @@ class _Seen:
     count: int
     last: str
     spent: Policy
+    meanings: Mapping[str, tuple[str | None, int]]
 
 
 class Ledger:
@@ -76,7 +79,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         self._secret = secret
         spent = total_of(Policy.zero(first.budget.currency), entries)
         # One frozen value, replaced as a whole: threads need no lock, and a fork copies it.
-        self._seen = _Seen(len(entries), entries[-1].hash, spent)
+        self._seen = _Seen(len(entries), entries[-1].hash, spent, meanings_of(entries))
 
     # -- opening ----------------------------------------------------------------------------
 
@@ -129,11 +132,13 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         with reading(self._path) as connection:
             return self._refreshed(connection).spent
 
-    def preview(self, policy: Policy) -> None:
+    def preview(self, policy: Policy, *, meanings: Mapping[str, str] | None = None) -> None:
         """Raise BudgetExceededError if the policy could not be charged now; charges nothing."""
-        charge_fields(policy, "preview", None, {})
+        fields = charge_fields(policy, "preview", None, meanings or {}, {})
         with reading(self._path) as connection:
-            check_budget(self._refreshed(connection).spent, policy, self._budget)
+            seen = self._refreshed(connection)
+            check_meanings(self._path, seen.meanings, names_read(policy), fields["meanings"])
+            check_budget(seen.spent, policy, self._budget)
 
     def charge_of(self, identity: str) -> Charge | None:
         """Return the charge that was made under this identity; None if there is none."""
@@ -192,6 +197,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         *,
         label: str,
         identity: str | None = None,
+        meanings: Mapping[str, str] | None = None,
         details: Mapping[str, Any] | None = None,
     ) -> Charge:
         """Write a charge down, durably, or raise BudgetExceededError; call it before computing.
@@ -200,8 +206,12 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         charged again: what is computed twice under one charge must be published once (see
         `seal`). A charge is never refunded: an answer that was not looked at cannot be told from
         one that was.
+
+        Losses add up record by record, so a name must mean the same in every charge (T4). Sessions
+        and releases say with `meanings` what each name that the policy reads stands for in the
+        table; a charge that says otherwise than an earlier one is refused.
         """
-        fields = charge_fields(policy, label, identity, {} if details is None else details)
+        fields = charge_fields(policy, label, identity, meanings or {}, details or {})
         with writing(self._path) as connection:
             seen = self._refreshed(connection)
             earlier = finding.charge_with(self._path, connection, identity)
@@ -213,6 +223,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
                         "release needs an identity of its own, and its own charge."
                     )
                 return earlier
+            check_meanings(self._path, seen.meanings, names_read(policy), fields["meanings"])
             check_budget(seen.spent, policy, self._budget)
             return finding.only(Charge, self._append(connection, seen, fields))
 
@@ -275,7 +286,8 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         fresh = list(checking.following(self._path, connection, seen.count, seen.last))
         if fresh:
             spent = total_of(seen.spent, fresh)
-            seen = _Seen(seen.count + len(fresh), fresh[-1].hash, spent)
+            meanings = {**meanings_of(fresh), **seen.meanings}
+            seen = _Seen(seen.count + len(fresh), fresh[-1].hash, spent, meanings)
             self._seen = seen
         return seen
 

@@ -1,9 +1,11 @@
 """What a refused charge is told: which record would exceed its budget, and what is left."""
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from pathlib import Path
 
-from perrecord.errors import BudgetExceededError, listing
+from perrecord.errors import BudgetExceededError, LedgerError, listing
 from perrecord.exact import float_up, text
 from perrecord.policy.cases import Record
 from perrecord.policy.policy import Policy
@@ -43,6 +45,29 @@ def check_budget(spent: Policy, policy: Policy, budget: Policy) -> None:
         f"and {_number(left)} is left. Nothing was charged. Ask for less {unit}, for fewer "
         "answers, or with a scheme that the budget declares."
     )
+
+
+def check_meanings(
+    path: Path,
+    earlier: Mapping[str, tuple[str | None, int]],
+    names: Iterable[str],
+    given: Mapping[str, str],
+) -> None:
+    """Refuse a name that stands for something else than in an earlier charge.
+
+    Charges are added as functions of one record. Were a name to change its meaning, two charges
+    could fall on the same record while their sum says that they fall on two.
+    """
+    for name in sorted(names):
+        then, number = earlier.get(name, (given.get(name), 0))
+        if then != given.get(name):
+            raise LedgerError(
+                f"{path}: {name!r} means something else than when it was first charged, in entry "
+                f"{number}: then {then or 'nothing was said'}, now "
+                f"{given.get(name) or 'nothing is said'}. Losses add up record by record, so a "
+                "name keeps its meaning for as long as the ledger lasts; give the new one another "
+                "name. Nothing was charged."
+            )
 
 
 def _no_slot(spent: Policy, policy: Policy, budget: Policy) -> str:

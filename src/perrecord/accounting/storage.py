@@ -76,7 +76,8 @@ def connect(path: Path) -> sqlite3.Connection:
             f"this Python comes with SQLite {sqlite3.sqlite_version}; a ledger needs 3.37 or "
             "newer. Use a newer Python."
         )
-    uri = f"file:{quote(str(path))}?mode=rw"
+    # Two slashes at the beginning would name a host.
+    uri = f"file:///{quote(os.fsencode(path).lstrip(b'/'))}?mode=rw"
     connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=WAIT_SECONDS)
     try:
         for name, value, expected in _SETTINGS:

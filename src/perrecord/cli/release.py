@@ -20,6 +20,10 @@ EXAMPLES = examples(
 
 _DONE = {
     "made": "The release was charged, made and published.",
+    "recovered": (
+        "The ledger did not know this release, but its files were there: they were charged anew "
+        "and published as they were."
+    ),
     "published again": "It was made before: the same files were published again, at no charge.",
     "nothing": "It is published there already; nothing was done, and nothing charged.",
 }

@@ -78,6 +78,14 @@ def accuracy(planned: Plan, table: Table, *, confidence: Exact = "0.95") -> list
     QueryRelErr(gamma) is the infimum of v with Pr[|noise| >= v |true|] <= 1 - gamma, from the exact
     law: the half width over |true|. Top-coding's bias stands apart, and with the noise in `size`
     and `reach`. Where noise decides which cells are published, errors are those before it does.
+
+    >>> import perrecord
+    >>> from perrecord.queries.plan import plan
+    >>> with perrecord.table(pa.table({"emp": [10, 20, 970]}), measures=["emp"]) as source:
+    ...     asked = perrecord.Query().sum("emp", clamp=(0, 50), rho="0.5")
+    ...     (errors,) = accuracy(plan(asked, source.schema), source)
+    >>> errors.true, errors.bias, errors.relative(errors.noise_reach)
+    (array([1000.]), array([-920.]), array([0.098]))
     """
     level = rational(confidence, "the confidence")
     if not 0 < level < 1:

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Literal
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from perrecord.errors import InputError
-from perrecord.mechanisms.write import write_csv, write_parquet
+from perrecord.mechanisms.write import write_csv
 
 MARKER = "CONFIDENTIAL.txt"
 HEADER = (
@@ -39,9 +40,12 @@ class ConfidentialFolder:
         path = self.path / f"{name}.{file_format}"
         with os.fdopen(os.open(path, _CREATE, 0o644 if self.is_public else 0o600), "wb") as file:
             if file_format == "parquet":
-                known = table.schema.metadata or {}
-                marked = known if self.is_public else {**known, b"confidential": HEADER.encode()}
-                write_parquet(table.replace_schema_metadata(marked), file)
+                with pq.ParquetWriter(
+                    file, table.schema, compression="zstd", store_schema=False
+                ) as writer:
+                    writer.write_table(table)
+                    if not self.is_public:
+                        writer.add_key_value_metadata({"confidential": HEADER})
             else:
                 if not self.is_public:
                     file.write(f"# {HEADER}\n".encode())

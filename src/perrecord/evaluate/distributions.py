@@ -1,4 +1,3 @@
-# ruff: noqa: S608 -- we write SQL; names and literals are quoted
 """Distributions of losses, summed up in the engine: a few hundred points, however many records."""
 
 from bisect import bisect_left, bisect_right
@@ -99,27 +98,27 @@ def distribution(
         f" AS at_most FROM (SELECT {value} AS value, sum({number}) AS number FROM {relation}"
         " GROUP BY 1))"
     )
-    size = space.read(
-        f"SELECT count(*) AS different, CAST(coalesce(max(at_most), 0) AS BIGINT) AS count "
-        f"FROM {running}"
-    ).to_pylist()[0]
-    if size["different"] <= _MOST_VALUES:
-        return _read(space, f"SELECT value, at_most FROM {running} ORDER BY value")
-    count = size["count"]
+    first = space.read(
+        "SELECT value, at_most, max(at_most) OVER () AS count "
+        f"FROM {running} ORDER BY value LIMIT {_MOST_VALUES + 1}"
+    )
+    if first.num_rows <= _MOST_VALUES:
+        return _distribution(first)
+    count = first["count"][0].as_py()
     ranks = pa.table({"rank": pa.array([max(1, ceil(share * count)) for share in _SHARES])})
     limits = [float(each) for each in points]
     limits = [each + abs(each) * AGREEMENT for each in limits]
     wanted = pa.table({"point": pa.array(limits, pa.float64())})
-    return _read(
-        space,
-        f"WITH running AS MATERIALIZED {running} "
-        f"SELECT running.value, running.at_most FROM {space.add_local(ranks)} AS wanted "
-        "ASOF JOIN running ON wanted.rank <= running.at_most "
-        f"UNION SELECT running.value, running.at_most FROM {space.add_local(wanted)} AS wanted "
-        "ASOF JOIN running ON wanted.point >= running.value ORDER BY value",
+    return _distribution(
+        space.read(
+            f"WITH running AS MATERIALIZED {running} "
+            f"SELECT running.value, running.at_most FROM {space.add_local(ranks)} AS wanted "
+            "ASOF JOIN running ON wanted.rank <= running.at_most "
+            f"UNION SELECT running.value, running.at_most FROM {space.add_local(wanted)} AS wanted "
+            "ASOF JOIN running ON wanted.point >= running.value ORDER BY value"
+        )
     )
 
 
-def _read(space: Workspace, sql: str) -> Distribution:
-    rows = space.read(sql)
+def _distribution(rows: pa.Table) -> Distribution:
     return Distribution(tuple(rows["value"].to_pylist()), tuple(rows["at_most"].to_pylist()))

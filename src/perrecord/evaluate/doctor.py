@@ -1,4 +1,3 @@
-# ruff: noqa: S608 -- we write SQL; names and literals are quoted
 """What is odd about the records, for the curator alone: CONFIDENTIAL, and charged to nobody.
 
 Exact numbers of the data, without noise. They help to find a wrong file, a wrong column or a

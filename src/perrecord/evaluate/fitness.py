@@ -17,6 +17,7 @@ import pyarrow as pa
 from perrecord.errors import CurrencyError, InputError, ProbabilityError
 from perrecord.evaluate.distributions import Distribution
 from perrecord.evaluate.losses import policy_losses
+from perrecord.evaluate.noise_size import Floats
 from perrecord.evaluate.truths import Truth, truths
 from perrecord.exact import Exact, ceil_div, parameter, round_up
 from perrecord.laws import DiscreteGaussian, Law
@@ -24,6 +25,8 @@ from perrecord.policy.policy import Policy
 from perrecord.policy.terms import Currency
 from perrecord.queries.answers import Quantile, Sum
 from perrecord.queries.methods import (
+    Branch,
+    Method,
     Splitting,
     Spread,
     Spreads,
@@ -67,6 +70,8 @@ class Requirement:
     truth: Truth
     goal: Goal
     rhos: tuple[Fraction | None, ...]
+    values: Floats
+    """The same as floats, NaN in place of None."""
     sizes: tuple[Fraction, ...]
     zeros: int
     biased: int
@@ -84,12 +89,16 @@ class Requirement:
         level = parameter(share, "the share")
         if not 0 < level <= 1:
             raise ProbabilityError(f"the share is {share}; expected above 0 and up to 1.")
-        found = sorted(float(rho) for rho in self.rhos if rho is not None)
-        if not found:
+        found = self.values[~np.isnan(self.values)]
+        if not len(found):
             return None
-        least = found[math.ceil(level * len(found)) - 1]
-        # Floats find the place, the exact number is the one that stands there.
-        return max(rho for rho in self.rhos if rho is not None and float(rho) <= least)
+        least = np.sort(found)[math.ceil(level * len(found)) - 1]
+        # Floats find the place; of the exact numbers that stand there the largest is safe.
+        here = {id(rho): rho for rho in map(self.rhos.__getitem__, self._at(least))}
+        return max(rho for rho in here.values() if rho is not None)
+
+    def _at(self, value: float) -> list[int]:
+        return np.flatnonzero(self.values == value).tolist()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,20 +117,24 @@ class Fitness:
         """Return the policy that the goal implies, by exact accounting (T11, T22).
 
         Without a share every cell has its own rho, and records outside all cells, or in cells set
-        apart, lose nothing. Thresholds cancel: the loss is (value / sigma)^2 / 2.
+        apart, lose nothing. Thresholds cancel: the loss is (value / sigma)^2 / 2. What selecting
+        keys costs is not in it.
         """
-        return Policy.total(
+        return Policy.total(self._policies(share))
+
+    def losses(self, table: Table, share: Exact | None = None) -> Distribution:
+        """Return what the records of the table lose under the implied policy."""
+        return policy_losses(self._policies(share), table)
+
+    def _policies(self, share: Exact | None) -> list[Policy]:
+        return [
             on_filtered(
                 _policy(each, share),
                 self.planned.queries[each.truth.query].filter,
                 self.planned.schema.dimension_names,
             )
             for each in self.requirements
-        )
-
-    def losses(self, table: Table, share: Exact | None = None) -> Distribution:
-        """Return what the records of the table lose under the implied policy."""
-        return policy_losses(self.policy(share), table)
+        ]
 
     def to_arrow(self) -> pa.Table:
         """Return a row for each cell of each answer: its key as text, its true number, its rho."""
@@ -137,9 +150,7 @@ class Fitness:
                     "answer": pa.array([truth.answer.name] * rows, pa.string()),
                     "key": pa.array(_key_texts(truth.keys), pa.string()),
                     "true": pa.array(truth.total.exact.astype(np.float64) * step, pa.float64()),
-                    "rho": pa.array(
-                        [None if rho is None else float(rho) for rho in each.rhos], pa.float64()
-                    ),
+                    "rho": pa.array(each.values, pa.float64(), from_pandas=True),
                 }
             )
             tables.append(table)
@@ -154,6 +165,14 @@ def fitness(planned: Plan, table: Table, *, within: Exact, confidence: Exact = "
 
     For normal noise rho = (z T / (d S))^2 / 2, with z the quantile of |N|; here the noise is
     discrete, so for small sigma the law itself is asked.
+
+    >>> import perrecord
+    >>> from perrecord.queries.plan import plan
+    >>> with perrecord.table(pa.table({"emp": [10, 20, 970]}), measures=["emp"]) as source:
+    ...     asked = perrecord.Query().sum("emp", split=perrecord.Split(emp=50), rho=1)
+    ...     found = fitness(plan(asked, source.schema), source, within="0.1")
+    >>> round(float(found.requirements[0].rho()), 3), float(found.policy().loss({"emp": 970}))
+    (0.485, 182.53...)
     """
     goal = Goal(parameter(within, "the error"), parameter(confidence, "the confidence"))
     if goal.within <= 0:
@@ -166,6 +185,11 @@ def fitness(planned: Plan, table: Table, *, within: Exact, confidence: Exact = "
     if planned.policy.currency is not Currency.RHO:
         raise CurrencyError("fitness for use is in zCDP; give the answers rho, not epsilon.")
     found = [_requirement(each, goal) for each in truths(planned, table) if each.count is None]
+    if not found:
+        raise InputError(
+            "the workload has no count and no total; averages and quantiles have no one noise to "
+            "hold against a goal."
+        )
     return Fitness(planned, goal, tuple(found))
 
 
@@ -208,19 +232,29 @@ def _requirement(truth: Truth, goal: Goal) -> Requirement:
     known = _sizes(truth)
     sizes = [known[_gaussian(law).sigma_squared * noisy.step**2] for law in noisy.laws]
     rhos: list[Fraction | None] = []
-    zeros = biased = 0
+    known_rhos: dict[tuple[int, int], Fraction] = {}  # many small cells have the same number
     cells = zip(noisy.exact.tolist(), noisy.bias.tolist(), noisy.which.tolist(), strict=True)
     for exact, bias, which in cells:
         if exact == 0 or bias:
-            zeros, biased = zeros + (exact == 0), biased + (exact != 0)
             rhos.append(None)
-        else:
+            continue
+        cell = abs(exact), which
+        if cell not in known_rhos:
             # |Z| < d t on integers is |Z| <= ceil(d t) - 1
             limit = ceil_div(goal.within.numerator * abs(exact), goal.within.denominator) - 1
             variance = largest_sigma_squared(limit, goal.confidence) * noisy.step**2
-            rhos.append(round_up(sizes[which] ** 2 / (2 * variance), _BITS))
-    found = tuple(sizes[which] for which in noisy.which)
-    return Requirement(truth, goal, tuple(rhos), found, zeros, biased)
+            known_rhos[cell] = round_up(sizes[which] ** 2 / (2 * variance), _BITS)
+        rhos.append(known_rhos[cell])
+    zeros = int((noisy.exact == 0).sum())
+    return Requirement(
+        truth,
+        goal,
+        tuple(rhos),
+        np.array([math.nan if rho is None else float(rho) for rho in rhos]),
+        tuple(sizes[which] for which in noisy.which),
+        zeros,
+        rhos.count(None) - zeros,
+    )
 
 
 def _sizes(truth: Truth) -> dict[Spread, Fraction]:
@@ -240,15 +274,17 @@ def _sizes(truth: Truth) -> dict[Spread, Fraction]:
 def _policy(required: Requirement, share: Exact | None) -> Policy:
     truth = required.truth
     if share is not None:
-        rho = required.rho(share)
-        if rho is None:
+        one = required.rho(share)
+        if one is None:
             return Policy.zero()
         sizes = _sizes(truth)
-        return _by_spread(truth.total.noise.spreads, lambda found: _loss(truth, rho, sizes[found]))
-    losses = [
-        None if rho is None else _loss(truth, rho, size)
-        for rho, size in zip(required.rhos, required.sizes, strict=True)
-    ]
+        return _by_spread(truth.total.noise.spreads, lambda found: _loss(truth, one, sizes[found]))
+    made: dict[tuple[int, Fraction], Policy] = {}  # cells with the same rho share one policy
+    losses: list[Policy | None] = []
+    for rho, size in zip(required.rhos, required.sizes, strict=True):
+        if rho is not None and (id(rho), size) not in made:
+            made[id(rho), size] = _loss(truth, rho, size)
+        losses.append(made.get((id(rho), size)))
     if not truth.columns:
         return losses[0] or Policy.zero()
     keys = zip(*(column.to_pylist() for column in truth.keys.columns), strict=True)
@@ -266,11 +302,28 @@ def _by_spread(spreads: Spreads, loss: Callable[[Spread], Policy]) -> Policy:
 
 
 def _loss(truth: Truth, rho: Fraction, size: Fraction) -> Policy:
-    """Return value^2 / (2 sigma^2); rho where a record's value is bounded by the method itself."""
-    is_split = any(isinstance(leaf.method, Splitting) for leaf in leaves(_tree(truth)))
-    if not is_split:
-        return Policy.constant(rho)
-    return Policy.exact(rho, measure=_measure(truth) or "", threshold=size)
+    """Return value^2 / (2 sigma^2), or the most that it can be where the method bounds the value.
+
+    sigma^2 = size^2 / (2 rho) is the cell's; which method a record has, its part says.
+    """
+    measure = _measure(truth)
+
+    def of(tree: Tree) -> Policy:
+        if all(isinstance(leaf.method, Splitting) for leaf in leaves(tree)):
+            return Policy.exact(rho, measure=measure or "", threshold=size)
+        bounds = {_bound(leaf.method, measure) for leaf in leaves(tree)}
+        if len(bounds) == 1 and (bound := bounds.pop()) is not None:
+            return Policy.constant(rho * (bound / size) ** 2)
+        assert isinstance(tree, Branch)  # noqa: S101 - one leaf is one of the two above
+        cases = tree.cases.map(of)
+        default = Policy.zero() if cases.default is None else cases.default
+        return Policy.by(cases.dimensions, dict(cases.entries), default)
+
+    return of(_tree(truth))
+
+
+def _bound(method: Method, measure: str | None) -> Fraction | None:
+    return None if isinstance(method, Splitting) else sensitivity(method, measure)
 
 
 def _tree(truth: Truth) -> Tree:

@@ -1,4 +1,3 @@
-# ruff: noqa: S608 -- we write SQL; names and literals are quoted
 """The advanced group bound of every unit at once, as one statement for the local DuckDB (T7).
 
 inf over k > 1 of sum_j k^j/(k-1) P_(j), P descending. The bound is convex in s = ln k, so it falls

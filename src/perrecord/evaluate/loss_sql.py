@@ -24,7 +24,6 @@ ARROW = {
     Kind.TEXT: pa.string(),
     Kind.INTEGER: pa.int64(),
     Kind.TRUTH: pa.bool_(),
-    Kind.MEASURE: pa.int64(),
 }
 """How a column of each kind is held in a public table that is joined to the records."""
 
@@ -103,13 +102,16 @@ class LossWriter:
     def _piecewise(self, cases: Cases[Form]) -> str:
         alias = f"{self.parts.prefix}_case{len(self._seen)}"
         self._seen[cases] = alias  # takes the number, so that nested cases take others
-        written: dict[Form, tuple[str, _Columns]] = {}
+        # By identity: equal forms that are two objects are merely written twice.
+        written: dict[int, tuple[str, _Columns]] = {}
+        shapes: dict[str, int] = {}
+        rows = []
         for _, form in cases.entries:
-            if form not in written:
+            if id(form) not in written:
                 columns = _Columns(alias)
-                written[form] = self.form(form, columns.number), columns
-        shapes = {text: index for index, text in enumerate(dict.fromkeys(_texts(written)))}
-        rows = [(shapes[written[form][0]], written[form][1]) for _, form in cases.entries]
+                written[id(form)] = self.form(form, columns.number), columns
+            text, columns = written[id(form)]
+            rows.append((shapes.setdefault(text, len(shapes)), columns))
         self._join(cases, alias, rows)
         default = NOTHING if cases.default is None else self.form(cases.default)
         inside = "".join(
@@ -118,10 +120,10 @@ class LossWriter:
         return f"(CASE WHEN {alias}.shape IS NULL THEN {default}{inside} END)"
 
     def _join(self, cases: Cases[Form], alias: str, rows: list[tuple[int, "_Columns"]]) -> None:
-        kinds = {name: found.kind for name, found in self.schema.fields.items()}
+        kinds = [ARROW[self.schema.grouping_kind(name)] for name in cases.dimensions]
         table = {
-            f"k{index}": pa.array([key[index] for key, _ in cases.entries], ARROW[kinds[name]])
-            for index, name in enumerate(cases.dimensions)
+            f"k{index}": pa.array([key[index] for key, _ in cases.entries], kind)
+            for index, kind in enumerate(kinds)
         }
         table["shape"] = pa.array([shape for shape, _ in rows], pa.int64())
         for place in range(max((len(each.doubles) for _, each in rows), default=0)):
@@ -158,10 +160,6 @@ class _Columns:
             return f"{self.alias}.i{len(self.integers) - 1}"
         self.doubles.append(float_up(value))
         return f"{self.alias}.d{len(self.doubles) - 1}"
-
-
-def _texts(written: dict[Form, tuple[str, _Columns]]) -> list[str]:
-    return [text for text, _ in written.values()]
 
 
 def _at(numbers: "list[float] | list[int]", place: int) -> float | int | None:

@@ -1,4 +1,3 @@
-# ruff: noqa: S608 -- we write SQL; names and literals are quoted
 """What the records and units of a confidential table lose under a plan: policy and realised.
 
 Everything here is confidential. It is computed in the engine, in DOUBLE, and agrees with the exact
@@ -11,6 +10,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 
+from perrecord.errors import CurrencyError
 from perrecord.evaluate.changes import Change, ChangeWriter, Entry
 from perrecord.evaluate.distributions import Distribution, distribution
 from perrecord.evaluate.groups import advanced_sql
@@ -83,6 +83,17 @@ def losses(planned: Plan, table: Table, *, points: Sequence[float | Fraction] = 
     (T17); quantiles and key selections enter at their policy value, different values as if nobody
     else had them, and cells whose publication noise decides as published. The shares above
     `points` are exact, and so is the one above the policy's minimum.
+
+    >>> import perrecord
+    >>> from perrecord.queries.plan import plan
+    >>> rows = pa.table({"firm": [1, 1, 2], "emp": [10, 150, 75]})
+    >>> with perrecord.table(rows, unit="firm", measures=["emp"]) as source:
+    ...     asked = perrecord.Query().sum("emp", split=perrecord.Split(emp=50), rho="0.5")
+    ...     found = losses(plan(asked, source.schema), source)
+    >>> found.policy.values, found.units.simple.values, found.policy.share_above(2)
+    ((0.5, 2.0, 4.5), (2.0, 10.0), 0.333...)
+    >>> found.units.realised.largest                                # 0.5 * (160 / 50)^2
+    5.12
     """
     policy = planned.policy
     minimum = policy.minimum()
@@ -103,12 +114,17 @@ def losses(planned: Plan, table: Table, *, points: Sequence[float | Fraction] = 
 
 
 def policy_losses(
-    policy: Policy, table: Table, *, points: Sequence[float | Fraction] = ()
+    policies: Policy | Sequence[Policy], table: Table, *, points: Sequence[float | Fraction] = ()
 ) -> Distribution:
-    """Return what the records of a table lose under any policy, as a distribution."""
+    """Return what the records of a table lose under a policy, or the sum of several."""
+    every = (policies,) if isinstance(policies, Policy) else tuple(policies)
+    if len({policy.currency for policy in every}) > 1:
+        raise CurrencyError("the policies are in rho and in epsilon, which do not add up.")
     with workspace(table) as space:
-        writer = LossWriter(table.schema, policy.currency.power, space.parts())
-        loss = writer.form(policy.form)
+        power = every[0].currency.power if every else Currency.RHO.power
+        writer = LossWriter(table.schema, power, space.parts())
+        # Not Policy.total: gathering the like terms of a million cases would take minutes.
+        loss = " + ".join([NOTHING, *(writer.form(policy.form) for policy in every)])
         kept = space.keep(
             f"SELECT loss, count(*) AS number FROM (SELECT {loss} AS loss "
             f"FROM {_records(table, writer.parts)}) AS valued GROUP BY loss",

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from uuid import uuid4
 
 import pyarrow as pa
@@ -18,7 +19,8 @@ class Workspace:
 
     engine: Engine
     prefix: str
-    _names: list[str] = field(default_factory=list)
+    _kept: list[str] = field(default_factory=list)
+    _numbers: Iterator[int] = field(default_factory=count)
 
     def parts(self) -> Parts:
         """Return an empty set of public tables to be joined by one statement."""
@@ -26,16 +28,23 @@ class Workspace:
 
     def keep(self, sql: str, tables: Mapping[str, pa.Table]) -> str:
         """Run SQL that joins public tables; return the name of its result in the local DuckDB."""
-        for name, rows in tables.items():
-            self._names.append(name)
-            self.engine.add(name, rows)
         kept = self._name("kept")
-        self.engine.keep(kept, sql)
+        added = []
+        try:
+            for name, rows in tables.items():
+                added.append(name)
+                self.engine.add(name, rows)
+            self._kept.append(kept)
+            self.engine.keep(kept, sql)
+        finally:
+            for name in added:
+                self.engine.drop(name)
         return kept
 
     def add_local(self, rows: pa.Table) -> str:
         """Make a small table known to the local DuckDB; return its name."""
         name = self._name("local")
+        self._kept.append(name)
         self.engine.add_local(name, rows)
         return name
 
@@ -43,15 +52,13 @@ class Workspace:
         """Return the result of SQL on the local DuckDB; it should be small."""
         return pa.Table.from_batches(self.engine.local(sql))
 
-    def _name(self, kind: str) -> str:
-        name = f"{self.prefix}_{kind}{len(self._names)}"
-        self._names.append(name)
-        return name
-
     def clear(self) -> None:
         """Forget every table."""
-        for name in self._names:
+        for name in self._kept:
             self.engine.drop(name)
+
+    def _name(self, kind: str) -> str:
+        return f"{self.prefix}_{kind}{next(self._numbers)}"
 
 
 @contextmanager

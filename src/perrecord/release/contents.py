@@ -1,6 +1,7 @@
 """What a release consists of, as bytes by file name. Nothing here reads the data."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from perrecord.errors import ReleaseError, listing
 from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.released import Chosen
 from perrecord.mechanisms.write import write_csv, write_parquet
@@ -24,6 +26,7 @@ from perrecord.release.spec import Workload
 from perrecord.version import VERSION
 
 MANIFEST = "manifest.json"
+_LONGEST_NAME = 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +38,31 @@ class ReleasedTable:
     rows: pa.Table
 
 
+def public_files(workload: Workload, planned: Plan) -> dict[str, bytes]:
+    """Return the files that do not hang on the data, so that their faults show before a charge."""
+    names = [table_name(workload, grouping) for grouping in planned.groupings]
+    folded = [name.casefold() for name in names]
+    twins = sorted({name for name in names if folded.count(name.casefold()) > 1})
+    long = [name for name in names if len(name.encode()) > _LONGEST_NAME]
+    if twins or long:
+        raise ReleaseError(
+            f"the tables {listing(twins or long)} would have the same file or too long a name; "
+            "rename their queries."
+        )
+    published = published_policy(workload, planned)
+    return {
+        "policy.json": published.to_json().encode(),
+        "policy.html": policy_page(published).encode(),
+        "methodology.md": methodology(workload, planned).encode(),
+    }
+
+
 def release_files(
-    workload: Workload, planned: Plan, answers: Sequence[Answers], charge_hash: str
+    workload: Workload,
+    planned: Plan,
+    answers: Sequence[Answers],
+    public: Mapping[str, bytes],
+    charge_hash: str,
 ) -> dict[str, bytes]:
     """Return every file of a release; the manifest, which lists the others, is the last."""
     tables = [
@@ -44,15 +70,11 @@ def release_files(
         for each, found in zip(planned.groupings, answers, strict=True)
         for title in [workload.queries[each.query].title]
     ]
-    files: dict[str, bytes] = {}
+    files = dict(public)
     for table in tables:
         files[f"tables/{table.name}.parquet"] = _bytes(write_parquet, table.rows)
         if workload.outputs.csv:
             files[f"tables/{table.name}.csv"] = _bytes(write_csv, table.rows)
-    published = published_policy(workload, planned)
-    files["policy.json"] = published.to_json().encode()
-    files["policy.html"] = policy_page(published).encode()
-    files["methodology.md"] = methodology(workload, planned).encode()
     rows = [(table.name, table.title, table.rows) for table in tables]
     files["datapackage.json"] = _json(data_package(workload, rows))
     files[MANIFEST] = _json(_manifest(workload, files, charge_hash))
@@ -62,10 +84,11 @@ def release_files(
 def table_name(workload: Workload, grouping: PlannedGrouping) -> str:
     """Return the name of a grouping's table: its query's, and its columns if there are several."""
     named = workload.queries[grouping.query]
-    if len(named.query.groupings) == 1:
-        return named.name
-    columns = grouping.grouping.columns
-    return f"{named.name}_by_{'_'.join(columns)}" if columns else f"{named.name}_total"
+    name = named.name
+    if len(named.query.groupings) > 1:
+        columns = grouping.grouping.columns
+        name = f"{name}_by_{'_'.join(columns)}" if columns else f"{name}_total"
+    return re.sub(r"[^\w-]+", "_", name)
 
 
 def published_policy(workload: Workload, planned: Plan) -> PublishedPolicy:

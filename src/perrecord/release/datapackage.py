@@ -63,7 +63,7 @@ def _description(name: str, workload: Workload) -> str:
     fields = {each.name: each for each in workload.fields}
     names = {answer.name for each in workload.queries for answer in each.query.answers}
     if name in names:
-        return "noisy answer, unbiased unless it is an average or a quantile"
+        return "noisy answer; methodology.md says what it estimates"
     for ending, shown in _ENDINGS.items():
         if name.endswith(ending) and name.removesuffix(ending) in names:
             level = text(workload.outputs.confidence * 100)

@@ -6,7 +6,7 @@ JSON Schema is `published.schema.json` beside this module.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -14,18 +14,22 @@ from typing import Any
 
 from perrecord.errors import DocumentError, InputError, listing
 from perrecord.exact import text
-from perrecord.policy.cases import Record
+from perrecord.policy.cases import Dimension, Record
 from perrecord.policy.policy import Policy
+from perrecord.policy.reads import check_fields_of
 from perrecord.policy.terms import slots_of
 from perrecord.release.curves import Curve, curve_of, together
 from perrecord.release.fields import TYPES, Field, read_field, write_field
 from perrecord.release.reading import Json, each, exactly, located, one_of_each, plain_text
-from perrecord.release.reads import check_fields_of
 
-__all__ = ["Charge", "Field", "PublishedPolicy", "Share"]
+__all__ = ["Charge", "Example", "Field", "PublishedPolicy", "Share"]
 
 FORMAT = "perrecord-published-policy"
 VERSION = 1
+
+
+Example = tuple[str, Mapping[str, Dimension]]
+"""A name and a record; measures are exact text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,8 @@ class PublishedPolicy:
     total: Policy
     budget: Policy | None = None
     notes: tuple[str, ...] = ()
+    examples: tuple[Example, ...] = ()
+    """Named records, invented ones, for the policy page to start with; measures as exact text."""
 
     def __post_init__(self) -> None:
         _no_twins("field", [field.name for field in self.fields])
@@ -82,6 +88,22 @@ class PublishedPolicy:
         spent = [charge.policy for charge in self.charges]
         _check_below(Policy.total(spent) if spent else None, self.total, "charges", "total")
         _check_below(self.total, self.budget, "total", "budget")
+        _no_twins("example", [name for name, _ in self.examples])
+        for name, record in self.examples:
+            self._check_example(name, record)
+
+    def _check_example(self, name: str, record: Mapping[str, Dimension]) -> None:
+        fields = {field.name: field for field in self.fields}
+        for column, value in record.items():
+            if column not in fields:
+                raise InputError(f"the example {name!r} gives {column!r}, which is no field.")
+            expected = TYPES.get(fields[column].kind, str)
+            if value is not None and type(value) is not expected:
+                raise InputError(
+                    f"the example {name!r} gives {column!r} a {type(value).__name__}; expected "
+                    f"{'a measure as exact text' if expected is str else expected.__name__}."
+                )
+        self.total.loss(self.record(record))
 
     def policies(self) -> Iterator[Policy]:
         """Yield every policy of the document: each charge's, the total, the budget."""
@@ -142,6 +164,7 @@ class PublishedPolicy:
             "budget": None if self.budget is None else _policy(self.budget),
             "curves": [_curve(curve) for curve in self.curves],
             "notes": list(self.notes),
+            "examples": [{"name": name, "record": dict(record)} for name, record in self.examples],
         }
         return json.dumps(document, indent=indent, ensure_ascii=False)
 
@@ -158,6 +181,7 @@ class PublishedPolicy:
                 total=_read_policy(top["total"], "total"),
                 budget=None if top["budget"] is None else _read_policy(top["budget"], "budget"),
                 notes=tuple(each(top["notes"], "notes", plain_text)),
+                examples=tuple(each(top["examples"], "examples", _read_example)),
             )
         if top["curves"] != [_curve(curve) for curve in published.curves]:
             raise DocumentError(
@@ -205,8 +229,8 @@ def _curve(curve: Curve) -> Json:
 
 # -- reading ---------------------------------------------------------------------------------
 
-_TOP = ["budget", "charges", "curves", "fields", "format", "notes", "table", "title", "total",
-        "version"]  # fmt: skip
+_TOP = ["budget", "charges", "curves", "examples", "fields", "format", "notes", "table", "title",
+        "total", "version"]  # fmt: skip
 
 
 def _parsed(written: str) -> Json:
@@ -232,6 +256,14 @@ def _read_charge(value: object, where: str) -> Charge:
     with located(where):
         name, title = plain_text(given["name"], "name"), plain_text(given["title"], "title")
         return Charge(name, title, _read_policy(given["policy"], "policy"))
+
+
+def _read_example(value: object, where: str) -> Example:
+    given = exactly(value, where, ["name", "record"])
+    if not isinstance(given["record"], dict):
+        raise DocumentError(f"{where}: expected a record as an object.")
+    with located(where):
+        return plain_text(given["name"], "name"), given["record"]
 
 
 def _read_policy(value: object, where: str) -> Policy:

@@ -1,5 +1,6 @@
 """`methodology.md`: what was released, how, and under which guarantee, in words and formulas."""
 
+import re
 from collections.abc import Iterator
 
 from perrecord.exact import text
@@ -17,7 +18,7 @@ from perrecord.queries.groupings import Grouping, SelectCells, SelectKeys
 from perrecord.queries.methods import Clamping, Splitting, leaves, tree_of
 from perrecord.queries.plan import Plan
 from perrecord.release.spec import Workload
-from perrecord.tables.expressions import describe
+from perrecord.tables.expressions import Column, describe
 from perrecord.tables.keys import Keys
 
 
@@ -25,7 +26,13 @@ def methodology(workload: Workload, planned: Plan) -> str:
     """Return the method of a release as Markdown; it is written from the plan alone."""
     return (
         "\n".join(
-            [*_head(workload), *_measures(workload), *_tables(workload, planned), *_foot(workload)]
+            [
+                *_head(workload),
+                *_dimensions(workload),
+                *_measures(workload),
+                *_tables(workload, planned),
+                *_foot(workload),
+            ]
         )
         + "\n"
     )
@@ -47,11 +54,25 @@ def _head(workload: Workload) -> Iterator[str]:
         "what can be seen in them by no more than the *policy* P(r), which is published in full "
         "beside them (`policy.json`; `policy.html` computes it for any record you type in)."
     )
-    if currency is Currency.RHO:
+    if currency is Currency.RHO and not workload.policy.slots:
         yield (
             "In formulas: for every record r and every alpha > 1, the Rényi divergence "
             "D_alpha between the releases with and without r is at most alpha · P(r), in both "
             "directions."
+        )
+    elif currency is Currency.RHO:
+        yield (
+            "Some keys are selected from the data, which cannot be done without a small chance of "
+            "failure, so the guarantee is the approximate one, (P, delta)-PRzCDP: for every record "
+            "r, with and without it, there are events of probability at least 1 - delta(r) given "
+            "which the Rényi divergence D_alpha is at most alpha · P(r), for every alpha > 1. "
+            "delta(r) is published with the policy; for a large record that is alone in its key "
+            "it is near 1, which means that the key, and so the record, is openly revealed."
+        )
+    else:
+        yield (
+            "In formulas: no outcome is more than exp(P(r)) times as likely with r as without it, "
+            "or the other way round."
         )
     yield ""
     yield "## The policy"
@@ -67,6 +88,17 @@ def _head(workload: Workload) -> Iterator[str]:
         yield "|---|---|"
         for name, record in workload.examples:
             yield f"| {_cell(name)} | {text(workload.policy.loss(record))} |"
+    yield ""
+
+
+def _dimensions(workload: Workload) -> Iterator[str]:
+    derived = [each for each in workload.schema.dimensions if each.expression != Column(each.name)]
+    if not derived:
+        return
+    yield "## Derived dimensions"
+    yield ""
+    for each in derived:
+        yield f"- {_inline(each.name)} = `{describe(each.expression).replace('`', '')}`"
     yield ""
 
 
@@ -182,9 +214,18 @@ def _foot(workload: Workload) -> Iterator[str]:
     yield ""
     yield (
         "Sums are exact integers; the noise is drawn from the exact discrete Gaussian or discrete "
-        "Laplace law with randomness of the operating system. Counts and totals are unbiased. "
-        f"Confidence intervals hold with {text(workload.outputs.confidence * 100)} % probability: "
-        "for counts and totals by the exact law of the noise, for averages by the delta method."
+        "Laplace law with randomness of the operating system. It has mean 0, so counts and totals "
+        "of split records are unbiased. A total of cut values estimates the total of the cut "
+        "values, not of the values themselves; averages are ratios and so only nearly unbiased; "
+        "quantiles are one of their candidates; where cells are published because an answer is "
+        "large, that answer is too large on average."
+    )
+    yield ""
+    yield (
+        f"Confidence intervals hold with {text(workload.outputs.confidence * 100)} % probability "
+        "for what is estimated in the sense above: for counts and totals by the exact law of the "
+        "noise, for averages approximately, by the delta method. For the answer that cells are "
+        "chosen by they do not hold given that a cell was published."
     )
     yield ""
     yield (
@@ -197,8 +238,9 @@ def _foot(workload: Workload) -> Iterator[str]:
 
 
 def _inline(words: str) -> str:
-    return " ".join(words.split())
+    """Return words of the spec on one line, in which nothing is Markdown or HTML."""
+    return re.sub(r"([\\`*_\[\]<>&#|!])", r"\\\1", " ".join(words.split()))
 
 
 def _cell(words: str) -> str:
-    return _inline(words).replace("|", "\\|")
+    return _inline(words)

@@ -17,9 +17,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from perrecord.exact import text
+from perrecord.policy.reads import reads
 from perrecord.policy.terms import Currency
 from perrecord.release.document import PublishedPolicy
-from perrecord.release.reads import reads
 
 _SCRIPTS = (
     "exact.js", "figures.js", "policy.js", "meaning.js", "chart.js",
@@ -64,6 +64,8 @@ def policy_page(published: PublishedPolicy) -> str:
             if field.name not in read
         ],
         is_rho=published.total.currency is Currency.RHO,
+        selects=bool(published.total.slots),
+        has_budget=published.budget is not None,
         security=Markup(  # noqa: S704 - our own, without double quotes
             f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
             "base-uri 'none'; form-action 'none'"
@@ -143,6 +145,11 @@ def _data(published: PublishedPolicy, read: frozenset[str]) -> Json:
             for curve in document["curves"]
         ],
         "least": text(published.total.minimum()),
+        "selects": bool(published.total.slots),
+        "examples": [
+            [each["name"], [[name, _tag(value)] for name, value in each["record"].items()]]
+            for each in document["examples"]
+        ],
     }
 
 

@@ -6,10 +6,13 @@
     publish   the sealed files appear in their place, all at once
 
 Before the seal nothing was visible: a retry destroys what it finds and draws fresh noise under the
-same charge. After it a retry publishes the sealed bytes again. Nothing is ever refunded.
+same charge. After it a retry publishes the sealed bytes again, also when the ledger was restored
+from a backup that does not know them: they are charged anew. Nothing is ever refunded.
 """
 
-from collections.abc import Callable
+import json
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -19,14 +22,16 @@ from perrecord.accounting.ledger import Ledger
 from perrecord.errors import LedgerError, ReleaseError, SpecError
 from perrecord.mechanisms.run import check_plan, run
 from perrecord.noise.bits import BitSource
+from perrecord.preview import meanings_in
 from perrecord.queries.plan import Plan, plan
 from perrecord.release import staging
-from perrecord.release.contents import release_files
+from perrecord.release.contents import MANIFEST, public_files, release_files
 from perrecord.release.identity import identity_of
 from perrecord.release.spec import LoadedSpec, Workload, build, load_spec, open_table
 from perrecord.tables.table import Table
 
 Progress = Callable[[str], None]
+Did = Literal["made", "published again", "recovered", "nothing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +40,7 @@ class Outcome:
 
     folder: Path
     charge: Charge
-    did: Literal["made", "published again", "nothing"]
+    did: Did
 
 
 def release(
@@ -49,24 +54,24 @@ def release(
     progress("reading the spec")
     loaded, target = load_spec(spec), Path(out).absolute()
     ledger = ledger_of(loaded)
+    progress("hashing the source")
+    identity = identity_of(loaded, ledger.secret)
     with open_table(loaded) as table:
         workload = build(loaded, table.schema)
         _check_budget(ledger, workload, loaded)
         planned = plan([named.query for named in workload.queries], table.schema)
         check_plan(planned)
-        progress("hashing the source")
-        identity = identity_of(loaded, ledger.secret)
         folder = staging_folder(ledger, identity)
         with staging.locked(folder.with_suffix(".lock")):
-            return _Release(ledger, identity, folder, target, progress).finish(
-                table, workload, planned, _bits
-            )
+            way = _Release(loaded, ledger, identity, folder, target, progress)
+            return way.finish(table, workload, planned, _bits)
 
 
 @dataclass(frozen=True, slots=True)
 class _Release:
     """One release on its way; the lock is held."""
 
+    loaded: LoadedSpec
     ledger: Ledger
     identity: str
     staged: Path
@@ -76,21 +81,37 @@ class _Release:
     def finish(
         self, table: Table, workload: Workload, planned: Plan, bits: BitSource | None
     ) -> Outcome:
+        """Do what is left to do, from wherever an earlier run has come to."""
+        public = public_files(workload, planned)
         state = self.ledger.state_of(self.identity)
         if state in ("sealed", "published"):
             return self._again()
         self._check_target()
+        is_forgotten = state == "unknown" and self._is_whole()
         self.progress("charging the ledger")
-        charge = self.ledger.charge(workload.policy, label=workload.title, identity=self.identity)
+        charge = self.ledger.charge(
+            workload.policy,
+            label=workload.title,
+            identity=self.identity,
+            meanings=meanings_in(workload.schema, workload.policy),
+        )
+        if is_forgotten:
+            # The ledger was restored from before this release. Its files may have been seen, so
+            # they are what the new charge pays for: fresh noise would be a second release.
+            return self._publish(charge, self._seal(charge), "recovered")
         self.progress("reading the data and adding noise")
         answers = run(planned, table, _bits=bits)
+        if identity_of(self.loaded, self.ledger.secret) != self.identity:
+            raise ReleaseError(
+                "the source, or a file of keys or lookups, changed while it was read; nothing was "
+                "published. Run the release again when the files are at rest; what was charged "
+                "stays charged."
+            )
         self.progress("writing")
-        files = release_files(workload, planned, answers, charge.hash)
+        files = release_files(workload, planned, answers, public, charge.hash)
         staging.write_files(self.staged, files)
         self.progress("sealing")
-        self.ledger.seal(charge, staging.digests(self.staged))
-        self._publish(charge)
-        return Outcome(self.target, charge, "made")
+        return self._publish(charge, self._seal(charge), "made")
 
     def _again(self) -> Outcome:
         charge = self.ledger.charge_of(self.identity)
@@ -98,7 +119,7 @@ class _Release:
         if charge is None or seal is None:
             raise LedgerError(f"{self.ledger.path}: a sealed release has no charge or no seal.")
         sealed = dict(seal.digests)
-        if self.target.exists() and staging.digests(self.target) == sealed:
+        if self.target.is_dir() and staging.digests(self.target) == sealed:
             self.ledger.publish(charge, place=str(self.target))
             return Outcome(self.target, charge, "nothing")
         if not self.staged.exists() or staging.digests(self.staged) != sealed:
@@ -108,19 +129,44 @@ class _Release:
                 "again under the same charge, because the noise would be another."
             )
         self._check_target()
-        self._publish(charge)
-        return Outcome(self.target, charge, "published again")
+        return self._publish(charge, sealed, "published again")
 
-    def _publish(self, charge: Charge) -> None:
+    def _seal(self, charge: Charge) -> Mapping[str, str]:
+        return dict(self.ledger.seal(charge, staging.digests(self.staged)).digests)
+
+    def _publish(self, charge: Charge, sealed: Mapping[str, str], did: Did) -> Outcome:
         self.progress("publishing")
-        staging.publish(self.staged, self.target)
+        staging.publish(self.staged, sealed, self.target)
         self.ledger.publish(charge, place=str(self.target))
+        return Outcome(self.target, charge, did)
+
+    def _is_whole(self) -> bool:
+        """Whether the staging folder holds a finished release, as its manifest lists it."""
+        manifest = self.staged / MANIFEST
+        if not manifest.is_file():
+            return False
+        listed = json.loads(manifest.read_text())["files"]
+        found = staging.digests(self.staged)
+        found.pop(MANIFEST)
+        return found == {name: each["sha256"] for name, each in listed.items()}
 
     def _check_target(self) -> None:
-        if self.target.exists():
+        """Refuse a place that cannot be published to, before anything is charged."""
+        if os.path.lexists(self.target):
             raise ReleaseError(
                 f"{str(self.target)!r} exists already and holds something else than this release; "
                 "give another folder with --out, or move it away."
+            )
+        private = self.staged.parent.resolve()
+        parent = next(each for each in self.target.parents if os.path.lexists(each))
+        if private in (self.target.resolve(), *self.target.resolve().parents):
+            raise ReleaseError(
+                f"{str(self.target)!r} lies in the ledger's private folder; give another folder "
+                "with --out."
+            )
+        if not parent.is_dir() or not os.access(parent, os.W_OK):
+            raise ReleaseError(
+                f"nothing can be written to {str(parent)!r}; give another folder with --out."
             )
 
 

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -9,6 +10,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from perrecord.errors import ReleaseError
+
+_NAME = re.compile(r"(tables/)?[\w-][\w.-]*")
 
 
 @contextmanager
@@ -30,6 +33,9 @@ def locked(path: Path) -> Iterator[None]:
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write files into a new folder that only this user may read, and flush them to the disk."""
+    for name in files:
+        if not _NAME.fullmatch(name):
+            raise ReleaseError(f"a file of the release would be named {name!r}; rename its table.")
     if folder.exists():
         shutil.rmtree(folder)
     folder.mkdir(mode=0o700, parents=True)
@@ -41,25 +47,42 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of every file below a folder, by its relative path."""
-    return {
-        path.relative_to(folder).as_posix(): sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
+    """Return the SHA-256 of every file below a folder, by its relative path; links are refused."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink():
+            raise ReleaseError(f"{str(path)!r} is a link; a release holds plain files only.")
+        if path.is_file():
+            found[path.relative_to(folder).as_posix()] = sha256(path.read_bytes()).hexdigest()
+    return found
 
 
-def publish(sealed: Path, out: Path) -> None:
-    """Copy a sealed folder to its public place: there is all of it, or nothing."""
-    partial = out.parent / f".{out.name}.partial"
+def publish(sealed: Path, wanted: Mapping[str, str], out: Path) -> None:
+    """Copy sealed files to their public place: there is all of them as sealed, or nothing.
+
+    The copy is made under a name that belongs to this release alone, compared with the seal, and
+    then renamed, which fails if something has taken the place meanwhile.
+    """
+    partial = out.parent / f".{out.name}.{sealed.name[:12]}.partial"
     out.parent.mkdir(parents=True, exist_ok=True)
     if partial.exists():
         shutil.rmtree(partial)
-    shutil.copytree(sealed, partial)
-    for path in (partial, *partial.rglob("*")):
-        path.chmod(0o755 if path.is_dir() else 0o644)
+    for name in wanted:
+        path = partial / name
+        path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        shutil.copyfile(sealed / name, path, follow_symlinks=False)
+        path.chmod(0o644)
+    if digests(partial) != wanted:
+        raise ReleaseError("the copy of the sealed files is not what was sealed; run it again.")
     flush(partial)
-    partial.rename(out)
+    try:
+        partial.rename(out)
+    except OSError:
+        shutil.rmtree(partial)
+        raise ReleaseError(
+            f"{str(out)!r} cannot be made, or something was put there meanwhile; give another "
+            "folder with --out. The release is sealed: running again publishes it at no charge."
+        ) from None
     _flush_one(out.parent)
 
 

@@ -7,6 +7,7 @@ text, and the whole file is parsed at opening, so that no later query can fail o
 import csv
 import glob
 import gzip
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -110,6 +111,12 @@ def _parquet_schema(path: Path) -> pq.ParquetSchema:
 
 def _load_csv(database: Database, files: Sequence[Path], name: str, delimiter: str) -> None:
     header = _header(files[0], delimiter)
+    if "" not in header and (twice := _twice(header)):  # not quoted: it may be a record
+        raise SourceError(
+            f"the first line of {files[0].name!r} has names that differ at most in case, in "
+            f"columns {listing(str(place) for place in twice)}. Rename all but one, as engines "
+            "ignore case; if the line is a record, add a header line before it."
+        )
     checked_names(header, f"the file {files[0].name!r}")
     columns = ", ".join(f"{DUCKDB.literal(column)}: 'VARCHAR'" for column in header)
     for place, path in enumerate(files):
@@ -133,6 +140,39 @@ def _load_csv(database: Database, files: Sequence[Path], name: str, delimiter: s
             "than the first, a quote is not closed, line ends are mixed, a line is longer than "
             "16 MB, or the text is not UTF-8.",
         )
+
+
+def check_names(pattern: str | Path) -> None:
+    """Refuse CSV files whose first line looks like a record; the line is not quoted.
+
+    A name that is empty, a number or given twice is a value, as likely as not. A table may have
+    such names where somebody declares them; nobody is to be shown them unasked.
+    """
+    path = find_files(pattern)[0]
+    kind = _format_of(path)
+    if kind == "Parquet":
+        return
+    header = _header(path, "\t" if kind == "TSV" else ",")
+    if any(_is_value(name) for name in header) or _twice(header):
+        raise SourceError(
+            f"the first line of {str(path)!r} has fields that are empty, numbers or given twice, "
+            "and looks like a record; the first line of a CSV file must hold the names of its "
+            "columns. Add a header line."
+        )
+
+
+def _is_value(name: str) -> bool:
+    try:
+        float(name.strip().replace(",", "") or 0)
+    except ValueError:
+        return False
+    return True
+
+
+def _twice(header: Sequence[str]) -> list[int]:
+    """Return the places, from 1, of names that another one equals but for its case."""
+    counted = Counter(name.casefold() for name in header)
+    return [place for place, name in enumerate(header, 1) if counted[name.casefold()] > 1]
 
 
 def _header(path: Path, delimiter: str) -> list[str]:

@@ -1,10 +1,10 @@
 """What a stored column can be to a query, and what to say when it is missing."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import pyarrow as pa
 
-from perrecord.errors import SchemaError, listing, suggestion
+from perrecord.errors import SchemaError, SourceError, listing, suggestion
 from perrecord.tables.fields import Kind
 from perrecord.tables.measures import is_text
 
@@ -27,3 +27,16 @@ def missing_column(name: str, role: str, known: Iterable[str]) -> SchemaError:
         f"the source has no column {name!r} for {role}. It has {listing(every, limit=20)}."
         f"{suggestion(str(name), every)}"
     )
+
+
+def check_header(declared: Iterable[str], columns: Collection[str]) -> None:
+    """Refuse a CSV file that has none of the declared columns: its first line may be a record.
+
+    The line is not quoted, for then it is confidential.
+    """
+    names = list(dict.fromkeys(declared))
+    if names and not any(name in columns for name in names):
+        raise SourceError(
+            f"the first line of the file holds none of the names {listing(names, limit=20)}. A CSV "
+            "file needs a header line, with the names of its columns written as they are declared."
+        )

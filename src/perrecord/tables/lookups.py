@@ -1,7 +1,9 @@
 """Public lookup tables: more columns for a record, by a key that is proved unique."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import pyarrow as pa
@@ -74,6 +76,13 @@ class Lookup:
                     f"the table has a column {each!r} already; leave it out of the lookup with "
                     "columns=[...], or rename it there."
                 )
+
+    def digest(self, column: str) -> str:
+        """Return a digest of what the lookup says of a column, in whichever order it is stored."""
+        keys = [theirs for _, theirs in self.on]
+        rows = self.table.select([*keys, column]).sort_by([(key, "ascending") for key in keys])
+        written = json.dumps([self.on, rows.to_pydict()], default=str, ensure_ascii=False)
+        return sha256(written.encode()).hexdigest()
 
     def types(self) -> dict[str, pa.DataType]:
         """Return the columns that the lookup adds, with their types."""

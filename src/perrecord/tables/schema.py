@@ -9,7 +9,15 @@ from typing import Any
 import pyarrow as pa
 
 from perrecord.errors import QueryError, listing, suggestion
-from perrecord.tables.expressions import Column, Expression, Substring, columns_of, evaluate
+from perrecord.exact import text
+from perrecord.tables.expressions import (
+    Column,
+    Expression,
+    Substring,
+    columns_of,
+    describe,
+    evaluate,
+)
 from perrecord.tables.fields import Field, Kind
 from perrecord.tables.lookups import Lookup
 from perrecord.tables.measures import Measure
@@ -104,6 +112,41 @@ class Schema:
                 if longer is not None and longer.length >= expression.length:
                     found[name] = Substring(longer.operand, 1, expression.length)
         return found
+
+    def meaning(self, name: str) -> str:
+        """Return what a dimension or measure stands for, as a text that changes when that does.
+
+        A ledger holds it, so that one name means one thing in all charges.
+        """
+        measures = dict(self.measures)
+        if name in measures:
+            return self._measure_meaning(name, measures[name])
+        found = {each.name: each for each in self.dimensions}[name]
+        inner = {
+            column: self._column_meaning(column)
+            for column in sorted(columns_of(found.expression))
+            if column in measures or any(column in each.columns for each in self.lookups)
+        }
+        shown = describe(found.expression)
+        return f"{found.kind.value}: {shown}" + "".join(
+            f"; {column} = {meaning}" for column, meaning in inner.items()
+        )
+
+    def _measure_meaning(self, name: str, measure: Measure) -> str:
+        column = measure.column or name
+        return (
+            f"measure: {self._column_meaning(column)} in steps of {text(measure.resolution)}, at "
+            f"most {measure.largest} of them, else {measure.outside}"
+        )
+
+    def _column_meaning(self, column: str) -> str:
+        measures = dict(self.measures)
+        if column in measures and (measures[column].column or column) != column:
+            return self._measure_meaning(column, measures[column])
+        for lookup in self.lookups:
+            if column in lookup.columns:
+                return f"{column} by the lookup {lookup.digest(column)[:16]}"
+        return column
 
     def record(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return a row of the source as the record that a policy sees: derived and rounded."""

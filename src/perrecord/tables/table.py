@@ -1,6 +1,7 @@
 """Tables: a source with declared roles, as the one relation that queries run on."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,13 +9,13 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from perrecord.errors import SchemaError, listing
+from perrecord.errors import InputError, SchemaError, listing
 from perrecord.exact import Exact
 from perrecord.tables.columns import checked_names
 from perrecord.tables.engines import Engine
-from perrecord.tables.expressions import Column, kind_of
+from perrecord.tables.expressions import Column, columns_of, kind_of
 from perrecord.tables.fields import Field, Kind
-from perrecord.tables.kinds import missing_column
+from perrecord.tables.kinds import check_header, missing_column
 from perrecord.tables.lookups import Lookup
 from perrecord.tables.measures import Measure, check_measure
 from perrecord.tables.parse import parse_expression
@@ -79,6 +80,10 @@ def table(
         source, relation=relation, memory_limit=memory_limit, spill_folder=spill_folder
     )
     try:
+        if engine.is_text:
+            declared = (each for each in (id, unit) if each is not None)
+            read = columns_read(dimensions, measures, lookups)
+            check_header([*declared, *read], engine.columns)
         columns = _with_lookups(engine.columns, lookups)
         found = _measures(measures, columns, may_be_text=engine.is_text)
         schema = Schema(
@@ -101,6 +106,22 @@ def table(
         engine.close()
         raise
     return Table(schema, engine)
+
+
+def columns_read(
+    dimensions: Dimensions, measures: Measures, lookups: Sequence[Lookup]
+) -> list[str]:
+    """Return the columns that these declarations name; what is wrong with them is said later."""
+    found = [ours for lookup in lookups for ours, _ in lookup.on]
+    for name, measure in _by_name(measures, "measures", 1).items():
+        found.append((measure.column if isinstance(measure, Measure) else None) or name)
+    for name, written in _by_name(dimensions, "dimensions", None).items():
+        if written is None:
+            found.append(name)
+            continue
+        with suppress(InputError):
+            found += sorted(columns_of(parse_expression(written, f"the dimension {name!r}")))
+    return found
 
 
 def _with_lookups(

@@ -28,9 +28,17 @@ const tagged = (field, typed) => {
   return { problem: "Write a whole number, such as 11." };
 };
 
-const UNLISTED = "Not on the public list of values. The rule for all other values is used.";
+const NO_CASE = "No case of the policy names this value; the default applies.";
+const UNLISTED = "Not on the public list of values, but the policy names it.";
 const MISSING = "Nothing entered: counted as a missing value.";
 const MOST_OPTIONS = 12;
+
+// What there is to say of a value that may be on no list; a field that no case reads has none.
+const noteOn = (field, tag) => {
+  if (tag === undefined || field.values.includes(tag)) return "";
+  if (!field.named.has(tag)) return NO_CASE;
+  return field.values.length ? UNLISTED : "";
+};
 
 const selectControl = (field, id) => {
   const select = make("select", { id });
@@ -54,7 +62,7 @@ const selectControl = (field, id) => {
     if (select.value === "none") return { tag: "n" };
     if (select.value !== "other") return { tag: field.values[Number(select.value)] };
     const found = tagged(field, other.value);
-    return found.tag && !field.values.includes(found.tag) ? { ...found, note: UNLISTED } : found;
+    return { ...found, note: noteOn(field, found.tag) };
   };
   return {
     nodes: [select, other],
@@ -64,13 +72,18 @@ const selectControl = (field, id) => {
       select.selectedIndex = 0;
       other.value = "";
     },
+    put: (tag) => {
+      const place = field.values.indexOf(tag);
+      select.value = place >= 0 ? `${place}` : tag === "n" ? "none" : "other";
+      other.value = select.value === "other" ? tag.slice(1) : "";
+    },
   };
 };
 
 const listControl = (field, id) => {
   const list = make("datalist", { id: `${id}-list` });
   const byText = new Map();
-  for (const tag of field.values) {
+  for (const tag of field.values.length ? field.values : field.named) {
     if (tag === "n" || tag === "t") continue;
     const text = tagText(tag).replace(/[\r\n]/g, ""); // as the browser's text field has it
     byText.set(text, tag);
@@ -88,9 +101,7 @@ const listControl = (field, id) => {
     if (input.value === "") return { tag: "n", note: MISSING };
     if (byText.has(input.value)) return { tag: byText.get(input.value) };
     const found = tagged(field, input.value);
-    if (found.problem || field.values.length === 0 || field.values.includes(found.tag))
-      return found;
-    return { ...found, note: UNLISTED };
+    return { ...found, note: noteOn(field, found.tag) };
   };
   const hint = byText.size
     ? `Type to search ${grouped(`${byText.size}`)} values, or write another.`
@@ -103,6 +114,9 @@ const listControl = (field, id) => {
     start: () => {
       input.value = [...byText.keys()][0] ?? "";
     },
+    put: (tag) => {
+      input.value = tag === "n" ? "" : tag.slice(1);
+    },
   };
 };
 
@@ -112,9 +126,15 @@ const measureControl = (field, id, example) => {
   const largest = BigInt(field.largest);
   const read = () => {
     if (input.value.trim() === "") return { number: ZERO, note: "Nothing entered: counted as 0." };
-    const { number, problem } = typedNumber(input.value);
+    const typed = typedNumber(input.value);
+    const { number, problem } = typed;
     if (problem) return { problem };
-    const steps = roundHalfAway(divide(number, step));
+    const steps = stepsOf(typed, step, field.rounding);
+    if (steps === null)
+      return {
+        number: ZERO,
+        note: "Longer than the table can read: treated as missing, which counts as 0.",
+      };
     if (size(steps) > largest) {
       const most = multiply(fraction(largest), step);
       if (field.outside === "null")
@@ -151,6 +171,9 @@ const measureControl = (field, id, example) => {
     start: () => {
       input.value = readable(decimal(example));
     },
+    put: (tag) => {
+      input.value = tag === "n" ? "" : readable(decimal(exact(tag.slice(1))));
+    },
   };
 };
 
@@ -165,7 +188,18 @@ const control = (field, index, example) => {
         : listControl(field, id);
   const note = make("p", { class: "note", id: `${id}-note` });
   const problem = make("p", { class: "problem", id: `${id}-problem`, role: "alert" });
-  made.main.setAttribute("aria-describedby", `${note.id} ${problem.id}`);
+  const definition = field.expression
+    ? [
+        make(
+          "p",
+          { class: "note definition", id: `${id}-definition` },
+          "Defined as: ",
+          make("code", { text: field.expression }),
+        ),
+      ]
+    : [];
+  const described = [...definition, note, problem].map((each) => each.id);
+  made.main.setAttribute("aria-describedby", described.join(" "));
   made.main.dataset.field = field.name;
   const tell = (noteText = "", problemText = "") => {
     const told = noteText || made.hint || "";
@@ -178,6 +212,6 @@ const control = (field, index, example) => {
     ...made,
     field,
     tell,
-    row: make("div", { class: "field" }, label, ...made.nodes, note, problem),
+    row: make("div", { class: "field" }, label, ...made.nodes, ...definition, note, problem),
   };
 };

@@ -52,10 +52,13 @@ const brief = (a) => {
   return text.replace(/\D/g, "").length <= 6 ? text : figure(toNumber(a));
 };
 
-// A probability that is a bound: 13 %, 0.04 %, 1 in 9,100,000.
+// A bound so near 1 that it limits nothing.
+const isNearlyCertain = (probability) => probability > 0.9999;
+
+// A probability that is a bound: 13 %, 0.04 %, 1 in 9,100,000, nearly 100 %.
 const chance = (probability) => {
   if (probability <= 0) return "0 %";
-  if (probability > 0.9999) return probability >= 1 ? "100 %" : "over 99.99 %";
+  if (isNearlyCertain(probability)) return "nearly 100 %";
   if (probability >= 0.001) return `${figure(100 * probability, probability > 0.99 ? 4 : 2)} %`;
   const one = 1 / probability;
   const step = 10 ** (Math.floor(Math.log10(one)) - 1);

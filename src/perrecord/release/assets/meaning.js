@@ -1,4 +1,4 @@
-// What a loss means: the generic bounds, which hold for every mechanism (T18, T19). Floats, for
+// What a loss means: the generic bounds, which hold for every mechanism (T18, T19, T20). Floats, for
 // people to read; the same formulas and steps as perrecord.meaning.
 
 const LEVEL = 0.05;
@@ -52,5 +52,11 @@ const meaningOfEpsilon = (loss) => ({
   odds: Math.exp(loss),
 });
 
-// How closely somebody who knows every other record could estimate one value.
+// The odds between a record and another in its place (T20): losses add up as square roots do.
+const replacedOddsOfRho = (loss, other) =>
+  meaningOfRho((Math.sqrt(loss) + Math.sqrt(other)) ** 2, 0).odds;
+const replacedOddsOfEpsilon = (loss, other) => Math.exp(loss + other);
+
+// How closely, about, somebody who knows every other record could estimate one value: what one
+// Gaussian total of it at this loss would give. Our noise is discrete, so it is no limit.
 const precisionOf = (loss) => 1 / Math.sqrt(2 * loss);

@@ -21,7 +21,7 @@ const showNothing = (reason) => {
   latest = null;
   const result = at("result");
   result.dataset.state = "invalid";
-  for (const name of ["loss", "delta", "epsilon", "power", "odds", "precision"])
+  for (const name of ["loss", "delta", "epsilon", "power", "odds", "precision", "replaced"])
     delete result.dataset[name];
   at("waiting").textContent = reason;
   speak(reason);
@@ -40,7 +40,7 @@ const update = () => {
     }
     return showNothing("No rule of this policy covers such a record: it promises nothing for it.");
   }
-  const { loss, delta, meaning, precision } = latest;
+  const { loss, delta, meaning, precision, replaced } = latest;
   Object.assign(at("result").dataset, {
     state: "valid",
     loss: written(loss),
@@ -48,6 +48,7 @@ const update = () => {
     epsilon: meaning.epsilon,
     power: meaning.power,
     odds: meaning.odds,
+    replaced: replaced ?? "",
     precision: JSON.stringify(precision.map(({ field, ratio }) => [field.name, ratio])),
   });
   at("loss").textContent = brief(loss);
@@ -62,15 +63,27 @@ const update = () => {
   return undefined;
 };
 
-const begin = () => {
-  controls.forEach((each) => each.start());
+// Fill in an example; what it leaves out starts as without one.
+const fillIn = (values) => {
+  const given = new Map(values);
+  for (const each of controls) {
+    if (given.has(each.field.name)) each.put(given.get(each.field.name));
+    else each.start();
+  }
   update();
 };
+const begin = () => fillIn(data.examples[0]?.[1] ?? []);
 
 at("fields").append(...controls.map((each) => each.row));
 measures.forEach((field, index) =>
   at("curve-measure").append(make("option", { value: index, dir: "auto", text: labelOf(field) })),
 );
+for (const [name, values] of data.examples) {
+  const button = make("button", { type: "button", dir: "auto", text: name });
+  button.addEventListener("click", () => fillIn(values));
+  at("examples").append(button, " ");
+}
+at("examples").hidden = data.examples.length < 2; // one is filled in anyway
 at("curve-section").hidden = measures.length === 0;
 at("curve-choice").hidden = measures.length < 2;
 at("breakdown-section").hidden = charges.length === 0;

@@ -86,33 +86,27 @@ const compiledTerm = (term, context) => {
   }
 };
 
-// The loss as a list of parts { loss, measures }, so that what reads a measure can be told apart.
-const partsOf = (form, record, power) =>
-  form.terms.flatMap((term) => {
-    switch (term.type) {
-      case "constant":
-        return [{ loss: term.amount, measures: [] }];
-      case "split": {
-        const { count, thresholds } = piecesOf(term.split, record);
-        const loss = multiply(term.amount, fraction(count ** power));
-        return [{ loss, measures: thresholds.map(([name]) => name) }];
-      }
-      case "exact": {
-        const ratio = divide(absolute(record.measures.get(term.measure)), term.threshold);
-        return [{ loss: multiply(term.amount, raise(ratio, power)), measures: [term.measure] }];
-      }
-      case "largest":
-        return term.options
-          .map((option) => partsOf(option, record, power))
-          .reduce((best, next) => (isBelow(total(best), total(next)) ? next : best));
-      default:
-        return partsOf(chosen(term.table, record), record, power);
+const lossOf = (form, record, power) =>
+  sum(form.terms.map((term) => termLoss(term, record, power)));
+
+const termLoss = (term, record, power) => {
+  switch (term.type) {
+    case "constant":
+      return term.amount;
+    case "split":
+      return multiply(term.amount, fraction(piecesOf(term.split, record).count ** power));
+    case "exact": {
+      const ratio = divide(absolute(record.measures.get(term.measure)), term.threshold);
+      return multiply(term.amount, raise(ratio, power));
     }
-  });
-
-const total = (parts) => sum(parts.map((part) => part.loss));
-
-const lossOf = (form, record, power) => total(partsOf(form, record, power));
+    case "largest":
+      return term.options
+        .map((option) => lossOf(option, record, power))
+        .reduce((best, next) => (isBelow(best, next) ? next : best));
+    default:
+      return lossOf(chosen(term.table, record), record, power);
+  }
+};
 
 // The key selections that the record takes part in.
 const slotsOf = (form, record) => [

@@ -17,8 +17,22 @@ const policy = compiled(data.total);
 const budget = data.budget === null ? null : compiled(data.budget);
 const charges = data.charges.map((charge) => ({ ...charge, form: compiled(charge.form) }));
 const least = exact(data.least);
+const policySelects = data.selects;
+const replacedOdds = isRho ? replacedOddsOfRho : replacedOddsOfEpsilon;
 const labels = new Map(data.labels);
 const nameOf = (name) => labels.get(name) || name;
+
+// The values of each dimension that some case names.
+const named = new Map(data.fields.map((field) => [field.name, new Set()]));
+const gatherNamed = (value) => {
+  if (value === null || typeof value !== "object") return;
+  if (Array.isArray(value.dimensions))
+    for (const { when } of value.cases)
+      when.forEach((tag, i) => named.get(value.dimensions[i])?.add(tag));
+  Object.values(value).forEach(gatherNamed);
+};
+gatherNamed([data.splits, data.total, data.charges]);
+for (const field of data.fields) field.named = named.get(field.name);
 const measures = data.fields.filter((field) => field.kind === "measure");
 
 // The example: the usual threshold of each measure, on its grid.
@@ -48,8 +62,7 @@ const readRecord = () => {
 
 // Everything there is to say of a record, or NotCovered.
 const assess = (record) => {
-  const parts = partsOf(policy, record, POWER);
-  const loss = total(parts);
+  const loss = lossOf(policy, record, POWER);
   const delta = deltaOf(policy, record);
   const shares = charges.map(({ name, title, form }) => ({
     name,
@@ -60,15 +73,14 @@ const assess = (record) => {
   const meaning = isRho
     ? meaningOfRho(toNumber(loss), toNumber(delta))
     : meaningOfEpsilon(toNumber(loss));
-  // A part that reads several measures counts for each of them: it may be the total of any.
+  const slots = slotsOf(policy, record).map((slot) => ({
+    slot,
+    pieces: slotPieces(slot, record),
+  }));
+  // The whole loss for each measure: a clamped total or a quantile tells of one it does not read.
   const precision = measures
-    .filter(({ name }) => isRho && record.measures.get(name).top !== 0n)
-    .map((field) => ({
-      field,
-      loss: total(parts.filter((part) => part.measures.includes(field.name))),
-    }))
-    .filter((each) => each.loss.top > 0n)
-    .map((each) => ({ field: each.field, ratio: precisionOf(toNumber(each.loss)) }));
+    .filter(({ name }) => isRho && loss.top > 0n && record.measures.get(name).top !== 0n)
+    .map((field) => ({ field, ratio: precisionOf(toNumber(loss)) }));
   return {
     record,
     loss,
@@ -76,12 +88,14 @@ const assess = (record) => {
     shares,
     meaning,
     precision,
+    // Groups of their own may tell two records apart, whatever their losses.
+    replaced: policySelects ? null : replacedOdds(toNumber(loss), toNumber(least)),
     limit: budget && lossOf(budget, record, POWER),
     reserve: subtract(loss, sum(shares.map((share) => share.loss))),
     pieces: data.shown_splits
       // A scheme of some part of the records may not know this one.
       .map((index) => unlessNotCovered(() => ({ index, ...piecesOf(splits[index], record) })))
       .filter((found) => found !== null),
-    slots: slotsOf(policy, record).map((slot) => ({ slot, pieces: slotPieces(slot, record) })),
+    slots,
   };
 };

@@ -20,32 +20,47 @@ const comparison = (loss) => {
 };
 
 const inHundred = (probability) =>
-  probability >= 1 ? "100" : figure(100 * probability, probability > 0.99 ? 4 : 2);
+  isNearlyCertain(probability) ? "100" : figure(100 * probability, probability > 0.99 ? 4 : 2);
 
-const meaningItems = ({ meaning, precision, delta, slots }) => {
+const USEFUL_ODDS = 1e6;
+const sharpened = ({ meaning, replaced }) => {
+  if (!(meaning.odds < USEFUL_ODDS))
+    return [
+      strong("There is no useful limit"),
+      ": the published figures may turn a guess about this record into near certainty.",
+    ];
+  const often = isRho ? "In 95 of 100 cases the" : "The";
+  return [
+    `${often} published figures multiply the odds of a guess about whether this record is in the data by less than `,
+    strong(figure(meaning.odds, 2)),
+    ". A guess about its size can be sharpened more",
+    ...(replaced !== null && replaced < USEFUL_ODDS
+      ? [
+          ": whether it is this record or one that loses the least, by less than ",
+          strong(figure(replaced, 2)),
+          "; this record or a large one, by more.",
+        ]
+      : ["."]),
+  ];
+};
+
+const meaningItems = (found) => {
+  const { meaning, precision, delta, slots } = found;
   const items = [
     [
       "Could someone tell that this record is in the data?",
       [
-        "Suppose they know every other record, and accept 5 false alarms in 100. They would recognise this one at most ",
-        strong(`${inHundred(meaning.power)} times in 100`),
+        "Suppose they know every other record, and accept 5 false alarms in 100. ",
+        ...(isNearlyCertain(meaning.power)
+          ? ["They may recognise this one ", strong("practically every time")]
+          : [
+              "They would recognise this one at most ",
+              strong(`${inHundred(meaning.power)} times in 100`),
+            ]),
         ". Blind guessing gives 5.",
       ],
     ],
-    [
-      "How far could a guess about it be sharpened?",
-      meaning.odds < 1e6
-        ? [
-            isRho ? "In 95 of 100 cases the" : "The",
-            " published figures multiply the odds of any guess about this record by less than ",
-            strong(figure(meaning.odds, 2)),
-            ".",
-          ]
-        : [
-            strong("There is no useful limit"),
-            ": the published figures may turn a guess about this record into near certainty.",
-          ],
-    ],
+    ["How far could a guess about it be sharpened?", sharpened(found)],
   ];
   for (const { field, ratio } of precision) {
     const percent = `±${figure(100 * ratio, 2, Math.floor)} %`;
@@ -67,8 +82,10 @@ const meaningItems = ({ meaning, precision, delta, slots }) => {
       [
         "Groups are listed only where the data has enough. If this record were alone in its group (",
         ...keys.flatMap((key, i) => [i ? ", " : "", isolated(nameOf(key))]),
-        "), the group would be listed, and the record thereby revealed, with a chance of at most ",
-        strong(chance(toNumber(delta))),
+        "), the group would be listed, and the record thereby revealed, ",
+        ...(isNearlyCertain(toNumber(delta))
+          ? [strong("almost certainly")]
+          : ["with a chance of at most ", strong(chance(toNumber(delta)))]),
         ".",
       ],
     ]);

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from perrecord.errors import listing
 from perrecord.release.spec.models import Spec
-from perrecord.release.spec.names import Found, grid_problem, one_of, refer
+from perrecord.release.spec.names import Found, grid_problem, null_cases, one_of, refer
 from perrecord.release.spec.problems import Path
 from perrecord.release.spec.questions import AnswerEntry, CandidatesEntry, MethodEntry
 
@@ -108,6 +108,7 @@ def _check_answer_parts(
         yield path, "the parts carry their own methods; leave split, clamp and accounting out."
     here = (*path, "parts")
     yield from refer((*here, "by"), "dimension", parts.by, spec.dimensions)
+    yield from null_cases((*here, "cases"), parts.cases, parts.by)
     methods = [((*here, "cases", case), method) for case, method in parts.cases.items()]
     if parts.default is not None:
         methods.append(((*here, "default"), parts.default))

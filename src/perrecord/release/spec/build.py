@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+import pyarrow as pa
+
 from perrecord.errors import InputError
 from perrecord.exact import rational
 from perrecord.policy.policy import Policy
@@ -12,7 +14,7 @@ from perrecord.policy.split import Scheme
 from perrecord.queries.methods import Accounting
 from perrecord.queries.plan import plan
 from perrecord.queries.query import Query
-from perrecord.release.fields import Field, FieldKind
+from perrecord.release.fields import Field, FieldKind, Rounding
 from perrecord.release.spec.checks import unknown_field
 from perrecord.release.spec.load import LoadedSpec
 from perrecord.release.spec.models import Outputs, PostProcessing, Spec
@@ -21,9 +23,10 @@ from perrecord.release.spec.pieces import budget_of, keys_of, splits_of
 from perrecord.release.spec.problems import Problems, found
 from perrecord.release.spec.queries import Asking
 from perrecord.release.spec.tables import lookups_of
-from perrecord.tables.expressions import columns_of, evaluate
+from perrecord.tables.expressions import Column, Expression, columns_of, describe, evaluate
 from perrecord.tables.fields import Kind
 from perrecord.tables.kinds import kind_of_column
+from perrecord.tables.measures import is_text
 from perrecord.tables.schema import Schema
 
 _KINDS: dict[Kind, FieldKind] = {
@@ -137,10 +140,18 @@ def _fields(spec: Spec, schema: Schema, problems: Problems) -> tuple[Field, ...]
     for each in schema.dimensions:
         dimension = spec.dimensions[each.name]
         with problems.at("dimensions", each.name, "values"):
-            kind, values = _KINDS[each.kind], dimension.values or ()
-            fields.append(Field(each.name, kind, label=dimension.label or "", values=values))
+            fields.append(
+                Field(
+                    each.name,
+                    _KINDS[each.kind],
+                    label=dimension.label or "",
+                    values=dimension.values or (),
+                    expression=_definition(each.name, each.expression),
+                )
+            )
+    columns = dict(schema.columns)
     for name, measure in schema.measures:
-        entry = spec.measures[name]
+        entry, column = spec.measures[name], measure.column or name
         with problems.at("measures", name):
             fields.append(
                 Field(
@@ -151,9 +162,21 @@ def _fields(spec: Spec, schema: Schema, problems: Problems) -> tuple[Field, ...]
                     resolution=measure.resolution,
                     largest=measure.largest,
                     outside=measure.outside,
+                    rounding=_rounding(columns[column]),
+                    expression=_definition(name, Column(column)),
                 )
             )
     return tuple(fields)
+
+
+def _definition(name: str, expression: Expression) -> str:
+    return "" if expression == Column(name) else describe(expression)
+
+
+def _rounding(kind: pa.DataType) -> Rounding:
+    if is_text(kind):
+        return "text"
+    return "float" if pa.types.is_floating(kind) else "exact"
 
 
 def _record(given: Mapping[str, Any], schema: Schema) -> dict[str, Any]:

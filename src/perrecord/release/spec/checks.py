@@ -13,7 +13,7 @@ from perrecord.release.spec.models import (
     Spec,
     SplitEntry,
 )
-from perrecord.release.spec.names import Found, grid_problem, one_of, refer
+from perrecord.release.spec.names import Found, grid_problem, null_cases, one_of, refer
 from perrecord.release.spec.problems import Path
 from perrecord.release.spec.query_checks import check_queries
 
@@ -21,6 +21,7 @@ _FORMS = (
     *("file", "values", "product", "union", "difference"),
     *("filter", "project", "domain", "select"),
 )
+_BESIDE_SPLIT = ("thresholds", "by", "cases", "default", "cap")
 
 
 def check_spec(spec: Spec) -> Iterator[Found]:
@@ -65,6 +66,13 @@ def _check_splits(spec: Spec) -> Iterator[Found]:
 def _check_split(entry: SplitEntry, path: Path, spec: Spec) -> Iterator[Found]:
     if entry.split is not None:
         yield from refer(path, "split", entry.split, spec.splits)
+        beside = [name for name in _BESIDE_SPLIT if getattr(entry, name) is not None]
+        if beside:
+            yield (
+                path,
+                f"split names another scheme, which this one is; {listing(beside)} beside it would "
+                "say nothing. Give one or the other.",
+            )
         return
     if (entry.thresholds is None) == (entry.by is None):
         yield (
@@ -79,6 +87,7 @@ def _check_split(entry: SplitEntry, path: Path, spec: Spec) -> Iterator[Found]:
     yield from refer((*path, "by"), "dimension", str(entry.by), spec.dimensions)
     if not entry.cases and entry.default is None:
         yield path, "there is neither a case nor a default; give at least one."
+    yield from null_cases((*path, "cases"), entry.cases or (), str(entry.by))
     for case, inner in (entry.cases or {}).items():
         yield from _check_split(inner, (*path, "cases", case), spec)
     if entry.default is not None:

@@ -52,6 +52,11 @@ def explained(error: ErrorDetails, model: type[BaseModel]) -> tuple[Path, str]:
             f"expected a name of letters, digits, _ and -, found {found(value)}; text for readers "
             "goes into title."
         )
+    if kind == "string_too_long":
+        return path, (
+            f"expected at most {context['max_length']} characters, found {len(value)}; text for "
+            "readers goes into title."
+        )
     if kind in ("greater_than_equal", "less_than_equal"):
         limit = context.get("ge", context.get("le"))
         word = "at least" if "ge" in context else "at most"

@@ -211,7 +211,7 @@ class PostProcessing(Entry):
     """Columns added to the answers; the unbiased ones stay."""
 
     floor_at_zero: Truth = False
-    """Add, for each answer that cannot be negative, a column that is never below 0."""
+    """Add, for each count, total and average, a column that is never below 0; biased upwards."""
     round: Mapping[str, Annotated[Whole, Field(ge=0, le=12)]] = Field(default_factory=dict)
     """Add, for each of these answers, a column rounded to so many decimals."""
 

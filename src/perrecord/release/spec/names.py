@@ -1,6 +1,6 @@
 """Small checks that name what there is: references, exactly one of several, multiples of a grid."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -10,6 +10,8 @@ from perrecord.release.spec.models import Spec
 from perrecord.release.spec.problems import Path
 
 Found = tuple[Path, str]
+
+_NULLS = ("null", "Null", "NULL", "~")
 
 
 def refer(path: Path, what: str, name: str, known: Collection[str]) -> Iterator[Found]:
@@ -43,3 +45,19 @@ def grid_problem(
             f"the {word} {text(number)} is no multiple of the resolution {text(entry.resolution)} "
             f"of {measure!r}; give a multiple, or declare a finer resolution.",
         )
+
+
+def null_cases(path: Path, cases: Iterable[str], dimension: str) -> Iterator[Found]:
+    """Yield a problem for each case that YAML reads as the missing value.
+
+    Keys of a mapping are text: whether `null` was in quotes is no longer known, and either meaning
+    would be wrong for somebody.
+    """
+    for case in cases:
+        if case in _NULLS:
+            yield (
+                (*path, case),
+                f"the case {case} may be the missing value or the text {case!r}; it is neither. "
+                f"Leave records without {dimension!r} to the default, or derive a dimension, such "
+                f"as coalesce({dimension}, 'missing'), and write its values here.",
+            )

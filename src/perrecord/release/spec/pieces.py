@@ -1,5 +1,6 @@
 """The named pieces of a spec as values: splitting schemes, key sets, the budget."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 from math import prod
@@ -30,32 +31,47 @@ from perrecord.tables.schema import Schema
 Cells = Keys | Domain | SelectKeys
 
 _MOST_KEYS = 50_000_000
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
+_TRUTHS = {
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
 
 
 def case_keys(names: Iterable[str], dimension: str, schema: Schema | None) -> dict[str, Any]:
     """Return the values that the keys of a spec's cases stand for, in the kind of the dimension.
 
     Keys of a YAML mapping are text; `11:` and `"11":` mean what the table's column holds. As long
-    as the table is not known they stay text.
+    as the table is not known they stay text. No two of them may be one value.
     """
     kinds = {} if schema is None else {each.name: each.kind for each in schema.dimensions}
-    return {name: _case_key(name, dimension, kinds.get(dimension, Kind.TEXT)) for name in names}
+    kind = kinds.get(dimension, Kind.TEXT)
+    found: dict[str, Any] = {}
+    first: dict[Any, str] = {}
+    for name in names:
+        value = found[name] = _case_key(name, dimension, kind)
+        if first.setdefault(value, name) != name:
+            raise QueryError(
+                f"the cases {first[value]!r} and {name!r} are one value of {dimension!r}; give it "
+                "once."
+            )
+    return found
 
 
 def _case_key(written: str, dimension: str, kind: Kind) -> str | int | bool:
     if kind is Kind.INTEGER:
-        try:
-            return int(written)
-        except ValueError:
+        if not _WHOLE.fullmatch(written):
             raise QueryError(
-                f"the case {written!r} is no whole number, and {dimension!r} holds whole numbers."
-            ) from None
+                f"the case {written!r} is no whole number, and {dimension!r} holds whole numbers; "
+                "write it in the digits 0 to 9, such as 11 or -3, without zeros before it."
+            )
+        return int(written)
     if kind is Kind.TRUTH:
-        if written.lower() not in ("true", "false"):
+        if written not in _TRUTHS:
             raise QueryError(
                 f"the case {written!r} is neither true nor false, as {dimension!r} is."
             )
-        return written.lower() == "true"
+        return _TRUTHS[written]
     return written
 
 

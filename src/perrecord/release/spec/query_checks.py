@@ -1,12 +1,13 @@
 """What the queries of a spec say against the rest of it, and against themselves."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from perrecord.errors import listing, suggestion
 from perrecord.release.spec.answer_checks import check_answer, check_candidates
 from perrecord.release.spec.models import Spec
 from perrecord.release.spec.names import Found, one_of, refer
-from perrecord.release.spec.problems import Path
+from perrecord.release.spec.problems import Path, found
 from perrecord.release.spec.questions import (
     EVERY,
     AnswerEntry,
@@ -18,6 +19,11 @@ from perrecord.release.spec.questions import (
 _IN_PARTS = ("where", "group_by", "grouping_sets", "rollup", "answers")
 _WITH_SQL = ("rho", "epsilon", "split", "clamp", "candidates", "accounting")
 _GROUPINGS = ("group_by", "grouping_sets", "rollup")
+_LONGEST = 100
+_LONGEST_TABLE = 200  # of the 255 bytes that file systems allow
+_IN_FILE_NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{_LONGEST}}}")
+
+Columns = tuple[str, ...]
 
 
 def check_queries(spec: Spec) -> Iterator[Found]:
@@ -37,6 +43,68 @@ def check_queries(spec: Spec) -> Iterator[Found]:
         yield from (
             _check_parts(query, path, spec) if query.sql is None else _check_sql(query, path, spec)
         )
+    # What SQL groups by is known once it is read.
+    yield from check_tables((each.name, () if each.sql else sets_of(each)) for each in spec.queries)
+
+
+def table_names(query: str, sets: Sequence[Columns]) -> list[str]:
+    """Return the name of the table, and of its file, of each grouping set of a query.
+
+    >>> table_names("farms", [("state", "size"), ()])
+    ['farms_by_state_size', 'farms_total']
+    """
+    if len(sets) < 2:
+        return [query]
+    return [f"{query}_by_{'_'.join(each)}" if each else f"{query}_total" for each in sets]
+
+
+def check_tables(queries: Iterable[tuple[str, Sequence[Columns]]]) -> Iterator[Found]:
+    """Yield what keeps a table from a file of its own, of queries by name with their grouping sets.
+
+    Names are told apart without regard to case, as by file systems.
+    """
+    seen: dict[str, tuple[int, str, Columns]] = {}
+    for place, (query, sets) in enumerate(queries):
+        path: Path = ("queries", place)
+        if len(sets) > 1:
+            yield from _check_in_names(path, sets)
+        for number, name in enumerate(table_names(query, sets)):
+            columns = sets[number] if sets else ()
+            if len(name) > _LONGEST_TABLE:
+                yield (
+                    (*path, "grouping_sets", number),
+                    f"the table's name, {query}_by_ and the columns, has {len(name)} characters; "
+                    f"at most {_LONGEST_TABLE} fit into the name of a file. Shorten them.",
+                )
+            other, others, theirs = seen.setdefault(name.casefold(), (place, query, columns))
+            if other == place and columns != theirs:
+                yield (
+                    (*path, "grouping_sets", number),
+                    f"the grouping sets {', '.join(theirs)!r} and {', '.join(columns)!r} both make "
+                    f"the table {name!r}; give a dimension another name.",
+                )
+            elif other != place and others.casefold() != query.casefold():
+                yield (
+                    (*path, "name"),
+                    f"a table of this query is named {name!r}, as one of queries[{other}], "
+                    f"{others!r}, at least without regard to case; give one of the queries another "
+                    "name.",
+                )
+
+
+def _check_in_names(path: Path, sets: Sequence[Columns]) -> Iterator[Found]:
+    """Yield the columns that cannot be part of the name of a file, each once."""
+    told: set[str] = set()
+    for number, columns in enumerate(sets):
+        for place, column in enumerate(columns):
+            if column not in told and not _IN_FILE_NAME.fullmatch(column):
+                yield (
+                    (*path, "grouping_sets", number, "rollup", place),
+                    f"with several grouping sets, {found(column)} is part of the names of their "
+                    f"tables; expected at most {_LONGEST} letters, digits, _ and -. Declare a "
+                    "dimension of such a name, with the column as its expression.",
+                )
+            told.add(column)
 
 
 def _check_currency(query: QueryEntry, path: Path, spec: Spec) -> Iterator[Found]:

@@ -12,6 +12,7 @@ from perrecord.release.spec.load import LoadedSpec
 from perrecord.release.spec.models import MeasureEntry, Spec
 from perrecord.release.spec.pieces import existing
 from perrecord.release.spec.problems import Problems
+from perrecord.tables.kinds import check_header
 from perrecord.tables.lookups import Lookup
 from perrecord.tables.measures import Measure
 from perrecord.tables.sources import open_source
@@ -27,7 +28,7 @@ def open_table(loaded: LoadedSpec) -> Table:
     problems.check()
     spec = loaded.spec
     try:
-        return table(
+        opened = table(
             loaded.source,
             id=spec.id,
             unit=spec.unit,
@@ -37,6 +38,8 @@ def open_table(loaded: LoadedSpec) -> Table:
             name=spec.table,
             **_options(loaded),
         )
+        _check_examples(spec, opened)
+        return opened
     except SourceError as error:
         problems.add(("source",), str(error))
     except InputError as error:
@@ -45,6 +48,21 @@ def open_table(loaded: LoadedSpec) -> Table:
             problems.add(("source",), str(error))
     problems.check()
     raise InternalError("A table was refused for no reason.")
+
+
+def _check_examples(spec: Spec, opened: Table) -> None:
+    """Refuse a CSV file if examples name columns, nothing else does, and it has none of them.
+
+    Its first line may be a record, and a message about a field of an example lists the columns.
+    """
+    declared = (spec.id, spec.unit, *spec.dimensions, *spec.measures, *spec.lookups)
+    if opened.engine.is_text and not any(declared):
+        try:
+            named = [name for example in spec.examples for name in example.record]
+            check_header(named, opened.engine.columns)
+        except SourceError:
+            opened.close()
+            raise
 
 
 def lookups_of(loaded: LoadedSpec, problems: Problems) -> list[Lookup]:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from perrecord.tables.databases import is_address
+from perrecord.tables.files import check_names
 from perrecord.tables.kinds import kind_of_column
 from perrecord.tables.sources import open_source
 
@@ -20,8 +22,11 @@ def template(source: str | Path, *, relation: str | None = None, title: str | No
     """Return a commented spec for a source, which loads as it is: one count of all records.
 
     It is written from names and types of columns; no value of the data is in it. Save it beside
-    the source, or give the source's absolute path.
+    the source, or give the source's absolute path. A CSV file whose first line looks
+    like a record is refused.
     """
+    if relation is None and not is_address(source):
+        check_names(source)
     with open_source(source, relation=relation) as engine:
         columns, is_text = dict(engine.columns), engine.is_text
     given = str(source)

@@ -5,6 +5,7 @@ from typing import Any, assert_never
 
 from perrecord.errors import SchemaError, listing, suggestion
 from perrecord.policy.cases import Cases
+from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme, Split, SplitBy
 from perrecord.policy.terms import Constant, ExactLoss, Form, Largest, Piecewise, SplitLoss
 
@@ -34,6 +35,17 @@ def reads(form: Form) -> Iterator[Read]:
                     yield from reads(part)
             case _:
                 assert_never(term)
+
+
+def names_read(policy: Policy) -> frozenset[str]:
+    """Return every name that a record's loss, its delta or a group's delta hangs on.
+
+    >>> from perrecord import Policy, Split
+    >>> sorted(names_read(Policy.selection("0.1", ["county"], split=Split(emp=50), delta="1e-6")))
+    ['county', 'emp']
+    """
+    selected = {name for _, slot in policy.slots for name in slot.keys}
+    return frozenset(selected | {name for name, _ in reads(policy.form)})
 
 
 def _split_reads(split: Scheme) -> Iterator[Read]:

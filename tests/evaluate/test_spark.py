@@ -1,0 +1,65 @@
+"""Spark and DuckDB give the same losses, errors and rhos."""
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from perrecord import Query, Split
+from perrecord.evaluate.accuracy import accuracy
+from perrecord.evaluate.fitness import fitness
+from perrecord.evaluate.losses import losses
+from perrecord.queries.plan import plan
+from perrecord.tables.table import table
+from tests.engines.conftest import spark  # noqa: F401 - a fixture
+from tests.evaluate.reference import agree, expanded
+from tests.evaluate.test_losses import check, select_cells, select_keys, workload
+from tests.queries import random_queries
+
+pytestmark = pytest.mark.spark
+
+
+def on_both(session, rows):
+    """Open the same rows on DuckDB and on Spark."""
+    arrow = random_queries.arrow(rows)
+    declared = random_queries.DECLARED
+    return table(arrow, **declared), table(session.createDataFrame(arrow), **declared)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_losses_are_the_same(spark, seed):  # noqa: F811
+    """Random workloads and both selections, and the reference's, too."""
+    random = Random(seed)
+    rows = random_queries.rows(random, 40)
+    asked = workload(random, 2)
+    if seed == 0:
+        asked = [select_keys(random, random_queries.scheme(random, "emp")), select_cells()]
+    duckdb, sparkly = on_both(spark, rows)
+    with duckdb, sparkly:
+        planned = plan(asked, duckdb.schema)
+        check(planned, sparkly, rows)
+        here, there = losses(planned, duckdb), losses(planned, sparkly)
+    assert agree(there.units.advanced, expanded(here.units.advanced))
+
+
+def test_errors_and_rhos_are_the_same(spark):  # noqa: F811
+    """Cell by cell, to the last bit: they are made of the same integers."""
+    rows = random_queries.rows(Random(4), 60, extreme=False)
+    keys = random_queries.Keys.from_dict({"sector": ["farm", "mine", "é", None]})
+    asked = (
+        Query()
+        .rollup("sector", keys=keys)
+        .count(rho="0.1")
+        .sum("emp", clamp=(0, 10), rho="0.1")
+        .sum("pay", split=Split(pay=2), rho="0.1")
+    )
+    duckdb, sparkly = on_both(spark, rows)
+    with duckdb, sparkly:
+        planned = plan(asked, duckdb.schema)
+        for here, there in zip(accuracy(planned, duckdb), accuracy(planned, sparkly), strict=True):
+            np.testing.assert_array_equal(here.reach, there.reach)
+            np.testing.assert_array_equal(here.size, there.size)
+        first, second = (fitness(planned, each, within="0.1") for each in (duckdb, sparkly))
+        assert [r.rhos for r in first.requirements] == [r.rhos for r in second.requirements]
+        for share in (None, "0.5"):
+            assert agree(second.losses(sparkly, share), expanded(first.losses(duckdb, share)))
