@@ -2,6 +2,7 @@
 
 import base64
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -231,6 +232,123 @@ def test_what_a_table_cannot_count_is_explained(show):
         assert said in tab.evaluate(f"{element('employees', '-note')}.textContent")
         assert "cut to it" in tab.evaluate(f"{element('payroll', '-note')}.textContent")
         assert result(tab)["loss"] == str(published.loss({"employees": typed, "payroll": "-10500"}))
+
+
+# -- what it says ------------------------------------------------------------------------------
+
+
+def words(tab, where):
+    """Return the text of a part of the page, folded or not."""
+    return tab.evaluate(f"document.querySelector('{where}').textContent.replace(/\\s+/g, ' ')")
+
+
+@pytest.mark.parametrize("name", policies.EVERY)
+def test_the_formulas_promise_pure_privacy_only_where_no_keys_are_selected(name, show):
+    """With selections the divergence is bounded given events of probability 1 - delta (T2, T9)."""
+    published = policies.EVERY[name]()
+    said = words(show(published), ".formulas")
+    is_selecting = name == "selecting"
+    assert ("given these, what is published differs" in said) is is_selecting
+    assert ("at least 1 − δ(r)" in said) is is_selecting
+    assert ("Pr[Z ≥ τ − m]" in said) is is_selecting
+    assert ("With the record and without it, what" in said) is (name in ("plain", "piecewise"))
+    assert ("approximate figure and no limit" in said) is (name != "pure epsilon")
+
+
+def test_a_measure_is_estimated_from_the_whole_loss(show):
+    """A clamped total is a constant term that reads no measure; it tells of its values all the same."""
+    loss = Policy.split("0.01", Split(employees=50)) + Policy.constant(10)
+    tab = show(policies.published("t", (policies.employees(),), {"all": loss}))
+    fill(tab, "employees", "50")
+    assert "Knowing every other record, to within about ±22 %" in words(tab, "#meaning")
+    fill(tab, "employees", "0")
+    assert "estimate" not in words(tab, "#meaning")
+
+
+def test_odds_are_those_of_being_in_the_data(show):
+    """Guesses about size may be sharpened more (T20); the figure stands where no keys are found."""
+    said = words(show(policies.plain()), "#meaning")
+    assert "guess about whether this record is in the data by less than" in said
+    assert "or one that loses the least, by less than" in said
+    said = words(show(policies.selecting()), "#meaning")
+    assert "A guess about its size can be sharpened more." in said
+
+
+def test_near_certainty_is_said_plainly(show):
+    """No "at most over 99.99 %"."""
+    published = policies.selecting()
+    tab = show(published)
+    type_record(tab, published, {"region": "North", "employees": "5000", "industry": None})
+    said = words(tab, "#meaning")
+    assert "thereby revealed, almost certainly." in said
+    assert "They may recognise this one practically every time." in said
+    assert "over 99" not in words(tab, "#result")
+
+
+def test_other_releases_of_a_ledger_are_mentioned_where_there_is_a_limit(show):
+    """The page shows one release; the limit holds for all of them together."""
+    for published in (policies.plain(), policies.selecting()):
+        said = words(show(published), "#breakdown-section")
+        assert ("add up to at most the limit" in said) is (published.budget is not None)
+
+
+SIZES = Field("size", "text", expression="CASE WHEN emp > 100 THEN 'large' ELSE 'small' END")
+DERIVED = policies.published(
+    "Derived",
+    (SIZES, Field("kind", "text", "Kind", values=("a", "b"))),
+    {
+        "large": Policy.by("size", {"large": Policy.constant(5)}, Policy.constant(1)),
+        "kinds": Policy.by("kind", {"a": Policy.constant(1), "c": Policy.constant(2)}, Policy.zero()),
+    },
+    examples=(
+        ("a corner shop", {"size": "small", "kind": "b"}),
+        ("a hospital", {"size": "large", "kind": "c"}),
+        ("<b>unknown</b>", {"size": None, "kind": None}),
+    ),
+)  # fmt: skip
+
+
+def test_a_derived_dimension_shows_its_definition_and_unknown_values_are_noted(show):
+    """Somebody who types Large for large reads that no case names it."""
+    tab = show(DERIVED)
+    assert SIZES.expression in words(tab, f"#{tab.evaluate(element('size') + '.id')}-definition")
+    for size, kind, notes in (
+        ("large", "a", ["", ""]),
+        ("Large", "z", ["No case of the policy names", "No case of the policy names"]),
+        ("large", "c", ["", "Not on the public list of values, but the policy"]),
+        ("large", "b", ["", ""]),
+    ):
+        typed = {"size": size, "kind": kind}
+        type_record(tab, DERIVED, typed)
+        assert result(tab)["loss"] == str(DERIVED.loss(typed))
+        for name, note in zip(typed, notes, strict=True):
+            said = tab.evaluate(f"{element(name, '-note')}.textContent")
+            assert said.startswith(note)
+            assert note or "case" not in said
+
+
+def test_examples_are_buttons_and_the_first_is_filled_in(show):
+    """Whatever the control, an example brings the loss that the library gives it."""
+    tab = show(DERIVED)
+    losses = [str(DERIVED.loss(record)) for _, record in DERIVED.examples]
+    assert result(tab)["loss"] == losses[0]
+    buttons = "[...document.querySelectorAll('#examples button')]"
+    named = [name for name, _ in DERIVED.examples]
+    assert tab.evaluate(f"{buttons}.map(it => it.textContent)") == named
+    for place in (1, 2, 0):
+        tab.evaluate(f"{buttons}[{place}].click()")
+        assert result(tab)["loss"] == losses[place]
+
+
+def test_an_example_of_measures_is_filled_in_exactly(show):
+    """Thousands, decimals and missing values."""
+    examples = (("a", {"employees": "1234567.5", "payroll": None}), ("b", {"employees": "0.1"}))
+    plain = policies.plain()
+    for name, record in examples:
+        published = replace(plain, examples=((name, {"payroll": "5000000", **record}),))
+        tab = show(published)
+        assert result(tab)["loss"] == str(published.loss(published.examples[0][1]))
+        assert tab.evaluate("document.getElementById('examples').hidden")
 
 
 # -- phone, paper, no script -------------------------------------------------------------------

@@ -49,6 +49,17 @@ def test_init_says_what_it_cannot_open(folder):
     assert not (folder / "mine.yaml").exists()
 
 
+def test_init_does_not_take_a_record_for_column_names(folder):
+    """A CSV file without a header line: no spec is written, and the line is not shown."""
+    (folder / "est.csv").write_text(f"{SECRET},37001,5\n{SECRET},37003,6\n", encoding="utf-8")
+    shown = run("init", "est.csv", "--out", "mine.yaml")
+    assert shown.code == 1
+    assert "the first line of a CSV file must hold the names of its columns" in shown.err
+    assert SECRET not in shown.out + shown.err
+    assert "37001" not in shown.out + shown.err
+    assert not (folder / "mine.yaml").exists()
+
+
 def test_the_schema_is_json():
     """For editors."""
     assert run("schema").json()["required"] == ["title", "source", "budget", "queries"]

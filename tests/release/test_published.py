@@ -3,8 +3,11 @@
 import json
 from fractions import Fraction
 from importlib.resources import files
+from itertools import cycle
 
 import jsonschema
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,6 +25,7 @@ from perrecord import (
 from perrecord.policy.slots import Slot
 from perrecord.release.curves import MOST_POINTS, curve_of, together
 from perrecord.release.document import Charge, Field, PublishedPolicy
+from perrecord.release.spec import build, load_spec, open_table
 from tests.browser import policies
 from tests.policy import strategies as some
 
@@ -39,8 +43,11 @@ VALIDATOR = jsonschema.Draft202012Validator(
 
 FIELDS = (
     Field("region", "text", "Region", values=(*some.REGIONS, "west")),
-    Field("kind", "integer", values=(0, 1, 2, None)),
-    *(Field(name, "measure", unit="t", resolution=Fraction(1, 1000)) for name in some.MEASURES),
+    Field("kind", "integer", values=(0, 1, 2, None), expression="CASE WHEN x THEN 1 ELSE 2 END"),
+    *(
+        Field(name, "measure", unit="t", resolution=Fraction(1, 1000), rounding=rounding)
+        for name, rounding in zip(some.MEASURES, cycle(("float", "exact", "text")))
+    ),
 )
 
 
@@ -50,7 +57,9 @@ def test_documents_round_trip_and_fit_the_schema(policy, selection, record):
     """Nothing is lost, and the same record loses the same."""
     charges = (Charge("a", "A sum", policy), Charge("k", "Keys", selection))
     total = policy + selection
-    published = PublishedPolicy("T", "t", FIELDS, charges, total, total, ("note",))
+    example = {"region": "west", "kind": None} | dict.fromkeys(some.MEASURES, "1.5")
+    examples = (("an example", example),)
+    published = PublishedPolicy("T", "t", FIELDS, charges, total, total, ("note",), examples)
     written = published.to_json()
     VALIDATOR.validate(json.loads(written))
     again = PublishedPolicy.from_json(written)
@@ -125,6 +134,63 @@ def test_what_lies_outside_becomes_null_or_is_cut():
         assert field.number(None) is None
 
 
+@pytest.mark.parametrize(
+    ("rounding", "text", "counted"),
+    [
+        ("exact", "50.49999999999", 50), ("text", "50.49999999999", 51), ("float", "50.49999999999", 50),
+        ("exact", "1e16", 10**16), ("text", "1e16", None), ("float", "1e310", None),
+        ("text", "1/2", None), ("float", "1/2", 1), ("float", "-1e30", None),
+    ],
+)  # fmt: skip
+def test_text_is_read_as_the_source_reads_it(rounding, text, counted):
+    """A CSV file holds ten decimals, a float its own digits; the promise is about what is counted."""
+    assert Field("x", "measure", resolution=Fraction(1), rounding=rounding).number(text) == counted
+
+
+def test_what_is_no_number_is_refused_under_every_rounding():
+    """A typing error in a record must not count as 0."""
+    for rounding in ("exact", "text", "float"):
+        with pytest.raises(InputError):
+            Field("x", "measure", resolution=Fraction(1), rounding=rounding).number("many")
+
+
+SPEC = """
+title: T
+source: t.{kind}
+dimensions: {{st: st, size: "CASE WHEN emp > 100 THEN 'large' ELSE 'small' END", place: st}}
+measures: {{emp: 1, pay: {{column: wages, resolution: "0.01"}}, rate: 1}}
+lookups: [{{source: rates.parquet, on: st}}]
+budget: {{rho: 1}}
+ledger: l.ledger
+queries: [{{name: q, answers: {{n: {{count: records, rho: 1}}}}}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "roundings"),
+    [("csv", ["text", "text", "float"]), ("parquet", ["exact", "float", "float"])],
+)
+def test_a_spec_says_how_its_source_rounds_and_what_is_derived(kind, roundings, tmp_path):
+    """CSV is text, floats are floats, a lookup's column likewise; derived dimensions are defined."""
+    rows = pa.table({"st": ["x"], "emp": [1], "wages": [1.5]})
+    pq.write_table(rows, tmp_path / "t.parquet")
+    pq.write_table(pa.table({"st": ["x"], "rate": [0.5]}), tmp_path / "rates.parquet")
+    (tmp_path / "t.csv").write_text("st,emp,wages\nx,1,1.5\n")
+    (tmp_path / "spec.yaml").write_text(SPEC.format(kind=kind))
+    loaded = load_spec(tmp_path / "spec.yaml")
+    with open_table(loaded) as table:
+        fields = build(loaded, table.schema).fields
+    assert [field.rounding for field in fields if field.kind == "measure"] == roundings
+    assert {field.name: field.expression for field in fields} == {
+        "st": "",
+        "size": "CASE WHEN emp > 100 THEN 'large' ELSE 'small' END",
+        "place": "st",
+        "emp": "",
+        "pay": "wages",
+        "rate": "",
+    }
+
+
 # -- refused -----------------------------------------------------------------------------------
 
 X = Field("x", "measure", resolution=Fraction(1))
@@ -142,6 +208,11 @@ CHARGE = Charge("a", "A", LOSS)
         ({"fields": (X, X)}, InputError),
         ({"charges": (CHARGE, CHARGE), "total": 2 * LOSS}, InputError),
         ({"fields": (Field("x", "text"),)}, SchemaError),
+        ({"examples": (("e", {"y": "1"}),)}, InputError),
+        ({"examples": (("e", {"x": 1}),)}, InputError),
+        ({"examples": (("e", {"x": "many"}),)}, InputError),
+        ({"examples": (("e", {}),)}, InputError),
+        ({"examples": (("e", {"x": "1"}), ("e", {"x": "2"}))}, InputError),
         ({"total": LOSS + Policy.by("x", {"a": LOSS}, LOSS)}, SchemaError),
         ({"total": LOSS + Policy.by("s", {1: LOSS}, LOSS), "fields": (X, Field("s", "text"))},
          SchemaError),
@@ -173,6 +244,8 @@ def test_a_session_may_promise_its_budget():
         {"kind": "measure", "resolution": Fraction(1, 3)},
         {"kind": "measure", "resolution": Fraction(1), "outside": "drop"},
         {"kind": "measure", "resolution": Fraction(1), "largest": 0},
+        {"kind": "measure", "resolution": Fraction(1), "rounding": "decimal"},
+        {"rounding": "text"},
         {"kind": "truth", "values": (1,)},
     ],
 )
@@ -203,6 +276,14 @@ def spoilt(change):
         lambda d: d["fields"][1].update(largest="1" * 2000),
         lambda d: d["fields"][1].update(resolution="0"),
         lambda d: d["fields"][1].update(outside=None),
+        lambda d: d["fields"][1].update(rounding="other"),
+        lambda d: d["fields"][1].pop("rounding"),
+        lambda d: d["fields"][0].pop("expression"),
+        lambda d: d["fields"][0].update(expression=1),
+        lambda d: d.update(examples=[{"name": "e"}]),
+        lambda d: d.update(examples=[{"name": "e", "record": []}]),
+        lambda d: d.update(examples=[{"name": "e", "record": {"employees": 1.5}}]),
+        lambda d: d.update(examples=[{"name": "e", "record": {"employees": "x", "region": "North"}}]),
         lambda d: d["fields"][0].update(values=[[]]),
         lambda d: d["fields"].pop(1),
         lambda d: d["charges"][0].pop("title"),

@@ -493,7 +493,8 @@ def test_two_releases_to_one_place_do_not_mix(tmp_path):
     """One of them is there, whole; the other is told, and stays sealed."""
     for trial in range(6):
         folder = tmp_path / str(trial)
-        first = prepared(folder, spec=SPEC.replace("rho: 2", "rho: 4"))
+        pure = SPEC.replace("    keys: found\n", "    keys: states\n")
+        first = prepared(folder, spec=pure.replace("rho: 2", "rho: 4"))
         second = folder / "second.yaml"
         second.write_text(first.read_text().replace("title: Farms", "title: More farms"))
         for spec in (first, second):  # both sealed, published elsewhere

@@ -104,6 +104,44 @@ def test_a_large_product_of_keys_is_refused_before_it_is_made(tmp_path):
         check_without_data(load_spec(path))
 
 
+MENDED = [
+    ("124", "thresholds: {emp: 1}, split: moderate, cap: 3", "split: moderate"),
+    ("124", "thresholds: {emp: 1}, split: moderate, cap: 3", "thresholds: {emp: 1}, cap: 3"),
+    ("126", '"1_1": moderate', '"-11": moderate, "0": moderate'),
+    ("127", '"011"', "11"),
+    ("130", '"True"', '"False"'),
+    ("131", "TRUE", "FALSE"),
+    ("132", "{null: median}", '{"nil": median}'),
+    ("133", "~:", "none:"),
+    ("134", "../headless.csv", "../est.csv"),
+    ("136", "../headless_twice.csv", "../est.csv"),
+    ("137", "est_by_COUNTY", "est_by_STATE"),
+    ("138", "est_total", "est_totals"),
+    ("138", "rollup:", "group_by:"),
+    ("140", "e" * 101, "e" * 100),
+    ("142", "rollup:", "group_by:"),
+    ("144", "a" * 99, "a" * 93),
+]
+
+
+@pytest.mark.parametrize(("number", "wrong", "right"), MENDED)
+def test_a_mistake_that_is_mended_is_none(number, wrong, right, tmp_path):
+    """What is refused is refused for that alone."""
+    (path,) = MISTAKES.glob(f"{number}-*.yaml")
+    text = path.read_text(encoding="utf-8")
+    assert wrong in text
+    mended = text.replace(wrong, right).replace("../", f"{SPECS}/")
+    (tmp_path / path.name).write_text(mended, encoding="utf-8")
+    run(str(tmp_path / path.name))
+
+
+def test_no_message_about_a_csv_file_without_header_quotes_its_first_line():
+    """Whatever the spec declares."""
+    for path in MISTAKES.glob("13*-csv-*.txt"):
+        text = path.read_text(encoding="utf-8")
+        assert not any(value in text for value in ("SECRET", "Mary", "111110", "12.5"))
+
+
 EVERYTHING = parse_document((SPECS / "good" / "everything.yaml").read_text("utf-8"), "x")
 JUNK = st.sampled_from(
     [None, True, -1, 0, 7, 10**30, "", "x", "0.1", "county", "moderate", "1/0", "*", [], [[]],

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from perrecord import SourceError
 from perrecord.release.spec import build, load_spec, open_table, template
 from perrecord.release.spec.read import parse_document
 
@@ -88,3 +89,36 @@ def test_what_a_template_leaves_in_comments_is_right(folder):
     with open_table(loaded) as table:
         names = [each.name for each in build(loaded, table.schema).queries]
     assert names == ["all_records", "by_key"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["secret-name,TX,5", "secret-name,TX,5.0", 'secret-name,TX,"1,234"', "secret-name,TX,-1e3",
+     "secret-name,,TX", "secret-name, ,TX", "secret-name,TX,tx"],
+)  # fmt: skip
+@pytest.mark.parametrize("ending", [".csv", ".tsv"])
+def test_a_csv_file_without_a_header_gives_no_template(folder, line, ending):
+    """Its first record would be the names of columns; the refusal does not quote it."""
+    separator = "\t" if ending == ".tsv" else ","
+    text = line if '"' in line else line.replace(",", separator)
+    (folder / f"rows{ending}").write_text(f"{text}\n{text}\n", encoding="utf-8")
+    if '"' in line and ending == ".tsv":
+        text = text.replace('TX,"1,234"', "TX\t1,234").replace("name,", "name\t")
+        (folder / f"rows{ending}").write_text(f"{text}\n{text}\n", encoding="utf-8")
+    with pytest.raises(SourceError, match="first line of a CSV file must hold the names") as caught:
+        template(f"rows{ending}")
+    assert "secret" not in str(caught.value)
+    assert "TX" not in str(caught.value)
+
+
+def test_a_csv_header_of_names_gives_a_template(folder):
+    """Digits, signs and spaces inside a name do not make it a value."""
+    names = ["estab id", "naics2", "2020 emp", "e-mail", "x"]
+    (folder / "rows.csv").write_text(f"{','.join(names)}\n1,2,3,4,5\n", encoding="utf-8")
+    written = parse_document(template("rows.csv"), "release.yaml").value
+    assert list(written["dimensions"]) == names
+
+
+def test_a_parquet_file_may_have_columns_named_like_numbers(folder):
+    """Its names are names, whatever they look like."""
+    assert '"2020":' in template("est.parquet")

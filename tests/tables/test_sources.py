@@ -15,8 +15,11 @@ import pyarrow.dataset as pa_dataset
 import pyarrow.parquet as pq
 import pytest
 
-from perrecord.errors import SourceError
+from perrecord.errors import SchemaError, SourceError
+from perrecord.tables.lookups import Lookup
+from perrecord.tables.measures import Measure
 from perrecord.tables.sources import open_source
+from perrecord.tables.table import table
 
 SECRET = "-".join(("very", "confidential", "name"))
 
@@ -92,8 +95,9 @@ def test_csv_that_cannot_be_parsed_is_refused_at_opening(tmp_path, data):
     [
         (b"", "is empty"),
         (b"\n\n1,2\n", "begins with a blank line"),
-        (b"a,a\n1,2\n", "differ at most in case: a, a"),
-        (b"a,b,A\n1,2,3\n", "differ at most in case: a, A"),
+        (b"a,a\n1,2\n", "differ at most in case, in columns 1, 2."),
+        (b"a,b,A\n1,2,3\n", "differ at most in case, in columns 1, 3."),
+        (f"{SECRET},7,{SECRET}\n1,2,3\n".encode(), "in columns 1, 3."),
         (b"a,,c\n1,2,3\n", "a column without a name, number 2"),
         (b"a,\xff\n1,2\n", "first line"),
         (b'a,"b\n1,2\n', "first line"),
@@ -106,6 +110,40 @@ def test_a_csv_header_must_name_each_column_once(tmp_path, data, message):
     path = tmp_path / "records.csv"
     path.write_bytes(data)
     assert message in refusal(path)
+
+
+@pytest.mark.parametrize(
+    "roles",
+    [
+        {"id": "ident"},
+        {"unit": "firm"},
+        {"measures": ["emp"]},
+        {"measures": {"size": Measure(1, column="emp")}},
+        {"dimensions": ["county"]},
+        {"dimensions": {"state": "substr(county, 1, 2)"}},
+        {"dimensions": {"state": "substr(", "county": "county"}},
+        {"lookups": [Lookup(pa.table({"fips": ["1"], "x": ["y"]}), on={"county": "fips"})]},
+    ],
+)
+def test_a_csv_file_without_a_header_is_not_quoted(tmp_path, roles):
+    """None of the declared columns is there: its first line may be a record."""
+    path = tmp_path / "records.csv"
+    path.write_text(f"{SECRET},x,5\n")
+    with pytest.raises(SourceError, match="A CSV file needs a header line") as caught:
+        table(path, **roles)
+    assert SECRET not in str(caught.value)
+
+
+def test_a_csv_file_with_one_of_the_columns_has_a_header(tmp_path):
+    """Then its names are shown, as those of any other source are."""
+    path = tmp_path / "records.csv"
+    path.write_text("county,emp\n1,5\n")
+    with pytest.raises(SchemaError, match="It has county, emp"):
+        table(path, id="ident", dimensions=["county"])
+    with pytest.raises(SchemaError, match="It has county, emp"):
+        table(pa.table({"county": ["1"], "emp": [5]}), id="ident")
+    with table(path) as opened:
+        assert opened.schema.id is None
 
 
 def test_csv_may_be_compressed_tabbed_or_in_several_files(tmp_path):

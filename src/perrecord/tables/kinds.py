@@ -37,6 +37,6 @@ def check_header(declared: Iterable[str], columns: Collection[str]) -> None:
     names = list(dict.fromkeys(declared))
     if names and not any(name in columns for name in names):
         raise SourceError(
-            f"the first line of the file holds none of the names {listing(names, limit=20)}. A CSV "
+            f"the first line of the file does not hold {listing(names, limit=20)}. A CSV "
             "file needs a header line, with the names of its columns written as they are declared."
         )

@@ -81,9 +81,9 @@ def table(
     )
     try:
         if engine.is_text:
-            declared = (each for each in (id, unit) if each is not None)
-            read = columns_read(dimensions, measures, lookups)
-            check_header([*declared, *read], engine.columns)
+            named = [each for each in (id, unit) if each is not None]
+            named += _columns_read(dimensions, measures, lookups)
+            check_header(named, engine.columns)
         columns = _with_lookups(engine.columns, lookups)
         found = _measures(measures, columns, may_be_text=engine.is_text)
         schema = Schema(
@@ -108,7 +108,7 @@ def table(
     return Table(schema, engine)
 
 
-def columns_read(
+def _columns_read(
     dimensions: Dimensions, measures: Measures, lookups: Sequence[Lookup]
 ) -> list[str]:
     """Return the columns that these declarations name; what is wrong with them is said later."""

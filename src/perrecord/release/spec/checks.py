@@ -70,8 +70,8 @@ def _check_split(entry: SplitEntry, path: Path, spec: Spec) -> Iterator[Found]:
         if beside:
             yield (
                 path,
-                f"split names another scheme, which this one is; {listing(beside)} beside it would "
-                "say nothing. Give one or the other.",
+                f"split names another scheme, which this one is; {' and '.join(beside)} beside it "
+                "would say nothing. Give one or the other.",
             )
         return
     if (entry.thresholds is None) == (entry.by is None):

@@ -57,7 +57,7 @@ def null_cases(path: Path, cases: Iterable[str], dimension: str) -> Iterator[Fou
         if case in _NULLS:
             yield (
                 (*path, case),
-                f"the case {case} may be the missing value or the text {case!r}; it is neither. "
-                f"Leave records without {dimension!r} to the default, or derive a dimension, such "
-                f"as coalesce({dimension}, 'missing'), and write its values here.",
+                f"the case {case} may mean the missing value or the text {case!r}; it is not read. "
+                f"Leave records without {dimension!r} to the default, or declare a dimension such "
+                "as coalesce(column, 'missing') and write its values here.",
             )

@@ -86,9 +86,9 @@ def check_tables(queries: Iterable[tuple[str, Sequence[Columns]]]) -> Iterator[F
             elif other != place and others.casefold() != query.casefold():
                 yield (
                     (*path, "name"),
-                    f"a table of this query is named {name!r}, as one of queries[{other}], "
-                    f"{others!r}, at least without regard to case; give one of the queries another "
-                    "name.",
+                    f"a table of this query would be named {name!r}, as is one of "
+                    f"queries[{other}], {others!r}, but for upper and lower case; rename one of "
+                    "the queries.",
                 )
 
 
