@@ -28,9 +28,8 @@ $(VENV)/.dev: requirements-dev.lock $(VENV)/.runtime
 	$(PIP) --require-hashes -r requirements-dev.lock
 	touch $@
 
-# A whole release of synthetic establishments, into the folder demo, which holds nothing else.
+# A whole release of synthetic establishments, into the folder demo; what is there is kept.
 demo: $(VENV)/.runtime
-	rm -rf demo
 	PERRECORD=$(CURDIR)/$(BIN)/perrecord sh examples/business/run.sh demo
 
 system:

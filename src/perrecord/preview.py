@@ -13,7 +13,7 @@ from perrecord.mechanisms.released import deviation
 from perrecord.policy.policy import Policy
 from perrecord.policy.reads import names_read
 from perrecord.policy.terms import Currency
-from perrecord.queries.answers import Answer, Quantile
+from perrecord.queries.answers import Answer, Average, Quantile
 from perrecord.queries.plan import Plan
 from perrecord.tables.schema import Schema
 
@@ -27,13 +27,16 @@ class Expected:
     name: str
     policy: Policy
     deviations: tuple[float, ...]
+    is_of_total: bool = False
+    """Of an average: the noise is that of its total, which the count then divides."""
 
     def shown(self) -> str:
         """Return the noise for people: one figure, or from the least to the most."""
         if not self.deviations:
             return "-"
         least, most = min(self.deviations), max(self.deviations)
-        return f"{least:,.4g}" if least == most else f"{least:,.4g} to {most:,.4g}"
+        figures = f"{least:,.4g}" if least == most else f"{least:,.4g} to {most:,.4g}"
+        return f"{figures}, of its total" if self.is_of_total else figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,14 @@ def expected(plan: Plan) -> tuple[Expected, ...]:
             laws = _laws(charged.answer, plan, columns, query.currency or Currency.RHO)
             deviations = tuple(sorted({float(step) * deviation(law) for step, law in laws}))
             found.append(
-                Expected(grouping.query, columns, charged.answer.name, charged.policy, deviations)
+                Expected(
+                    grouping.query,
+                    columns,
+                    charged.answer.name,
+                    charged.policy,
+                    deviations,
+                    isinstance(charged.answer, Average),
+                )
             )
     return tuple(found)
 

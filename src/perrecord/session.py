@@ -144,12 +144,17 @@ rho, for fewer answers, or with a scheme that the budget declares.
     def _plan(self, asked: Asked, options: Mapping[str, Any]) -> Plan:
         schema = self._table.schema
         if isinstance(asked, str):
-            asked = from_sql(asked, schema=schema, **options)
+            planned = plan(from_sql(asked, schema=schema, **options), schema)
         elif options:
             raise InputError(
                 f"the options {', '.join(options)} go with SQL text; a Query carries its own."
             )
-        planned = plan(asked, schema)
+        elif isinstance(asked, Query) or (isinstance(asked, Sequence) and asked):
+            planned = plan(asked, schema)
+        else:
+            raise InputError(
+                f"a {type(asked).__name__} was asked; expected a Query, several, or SQL text."
+            )
         check_plan(planned)
         return planned
 

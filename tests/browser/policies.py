@@ -167,7 +167,10 @@ def hostile():
     fields = (
         Field(measure, "measure", measure, "<b>" + measure, resolution=Fraction(1)),
         Field("__proto__", "measure", resolution=Fraction(1)),
-        *(Field(f"{name}!", "text", name, values=HOSTILE) for name in names[:2]),
+        *(
+            Field(f"{name}!", "text", name, values=HOSTILE, expression=" ".join(HOSTILE))
+            for name in names[:2]
+        ),
     )
     scheme = Split({measure: 5, "__proto__": 7})
     policy = Policy.split("0.1", scheme)
@@ -177,4 +180,6 @@ def hostile():
     selection = Policy.selection("0.2", [names[0], measure], split=scheme, threshold=6)
     charges = (Charge(measure, names[0], policy), Charge(names[0], names[7], selection))
     total = policy + selection
-    return PublishedPolicy(names[0], measure, fields, charges, total, None, HOSTILE)
+    record = {measure: "5", "__proto__": "8"} | {field.name: HOSTILE[0] for field in fields[2:]}
+    examples = tuple((name, record) for name in HOSTILE)
+    return PublishedPolicy(names[0], measure, fields, charges, total, None, HOSTILE, examples)

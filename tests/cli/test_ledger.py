@@ -86,3 +86,12 @@ def test_a_ledger_that_is_not_there(folder):
     shown = run("ledger", "show", "none.ledger")
     assert shown.code == 1
     assert not (folder / "none.ledger").exists()
+
+
+def test_a_lost_ledger_is_not_replaced_while_its_releases_are_there(published):
+    """Their files show that something was spent, which a new ledger would not know."""
+    (published / "est.ledger").unlink()
+    shown = run("ledger", "create", "release.yaml")
+    assert shown.code == 1
+    assert "Restore it from a backup" in shown.err
+    assert not (published / "est.ledger").exists()

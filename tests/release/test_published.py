@@ -137,13 +137,14 @@ def test_what_lies_outside_becomes_null_or_is_cut():
 @pytest.mark.parametrize(
     ("rounding", "text", "counted"),
     [
-        ("exact", "50.49999999999", 50), ("text", "50.49999999999", 51), ("float", "50.49999999999", 50),
+        ("exact", "50.49999999999", 50), ("float", "50.49999999999", 50),
+        ("text", "50.49999999999", 51),
         ("exact", "1e16", 10**16), ("text", "1e16", None), ("float", "1e310", None),
         ("text", "1/2", None), ("float", "1/2", 1), ("float", "-1e30", None),
     ],
 )  # fmt: skip
 def test_text_is_read_as_the_source_reads_it(rounding, text, counted):
-    """A CSV file holds ten decimals, a float its own digits; the promise is about what is counted."""
+    """A CSV file holds ten decimals, a float its own digits; the policy sees what is counted."""
     assert Field("x", "measure", resolution=Fraction(1), rounding=rounding).number(text) == counted
 
 
@@ -171,7 +172,7 @@ queries: [{{name: q, answers: {{n: {{count: records, rho: 1}}}}}}]
     [("csv", ["text", "text", "float"]), ("parquet", ["exact", "float", "float"])],
 )
 def test_a_spec_says_how_its_source_rounds_and_what_is_derived(kind, roundings, tmp_path):
-    """CSV is text, floats are floats, a lookup's column likewise; derived dimensions are defined."""
+    """CSV is text, floats are floats, a lookup's column likewise; derived ones are defined."""
     rows = pa.table({"st": ["x"], "emp": [1], "wages": [1.5]})
     pq.write_table(rows, tmp_path / "t.parquet")
     pq.write_table(pa.table({"st": ["x"], "rate": [0.5]}), tmp_path / "rates.parquet")
@@ -283,7 +284,9 @@ def spoilt(change):
         lambda d: d.update(examples=[{"name": "e"}]),
         lambda d: d.update(examples=[{"name": "e", "record": []}]),
         lambda d: d.update(examples=[{"name": "e", "record": {"employees": 1.5}}]),
-        lambda d: d.update(examples=[{"name": "e", "record": {"employees": "x", "region": "North"}}]),
+        lambda d: d.update(
+            examples=[{"name": "e", "record": {"employees": "x", "region": "North"}}]
+        ),
         lambda d: d["fields"][0].update(values=[[]]),
         lambda d: d["fields"].pop(1),
         lambda d: d["charges"][0].pop("title"),

@@ -19,7 +19,7 @@ from perrecord.errors import SchemaError, SourceError
 from perrecord.tables.lookups import Lookup
 from perrecord.tables.measures import Measure
 from perrecord.tables.sources import open_source
-from perrecord.tables.table import table
+from perrecord.tables.table import table as table_of
 
 SECRET = "-".join(("very", "confidential", "name"))
 
@@ -130,7 +130,7 @@ def test_a_csv_file_without_a_header_is_not_quoted(tmp_path, roles):
     path = tmp_path / "records.csv"
     path.write_text(f"{SECRET},x,5\n")
     with pytest.raises(SourceError, match="A CSV file needs a header line") as caught:
-        table(path, **roles)
+        table_of(path, **roles)
     assert SECRET not in str(caught.value)
 
 
@@ -139,10 +139,10 @@ def test_a_csv_file_with_one_of_the_columns_has_a_header(tmp_path):
     path = tmp_path / "records.csv"
     path.write_text("county,emp\n1,5\n")
     with pytest.raises(SchemaError, match="It has county, emp"):
-        table(path, id="ident", dimensions=["county"])
+        table_of(path, id="ident", dimensions=["county"])
     with pytest.raises(SchemaError, match="It has county, emp"):
-        table(pa.table({"county": ["1"], "emp": [5]}), id="ident")
-    with table(path) as opened:
+        table_of(pa.table({"county": ["1"], "emp": [5]}), id="ident")
+    with table_of(path) as opened:
         assert opened.schema.id is None
 
 

@@ -70,10 +70,11 @@ def check(
 
 def _report(found: Opened) -> _Report:
     from perrecord.preview import expected, losses_of
-    from perrecord.release.contents import table_name
+    from perrecord.release.contents import public_files, table_name
     from perrecord.release.spec import warnings_of
 
     workload, planned = found.workload, found.plan
+    public_files(workload, planned)  # whatever is wrong with them shows here
     tables = [table_name(workload, each) for each in planned.groupings for _ in each.answers]
     return _Report(
         workload.title,
@@ -106,19 +107,20 @@ def _ledger(found: Opened) -> _LedgerCheck:
 
 
 def _existing_ledger(found: Opened, ledger: "Ledger") -> _LedgerCheck:
-    from perrecord.errors import BudgetExceededError
+    from perrecord.errors import BudgetExceededError, LedgerError
+    from perrecord.preview import meanings_in
     from perrecord.release.identity import identity_of
 
     if ledger.budget != found.workload.budget:
         refusal = f"{found.loaded.path}: budget: the ledger has another: {ledger.budget}."
         return _LedgerCheck(ledger.path, True, "has another budget", refusal)
-    try:
-        ledger.preview(found.workload.policy)
-    except BudgetExceededError as error:
-        # Only now are the source's bytes hashed: a release that was charged may be run again.
-        if ledger.state_of(identity_of(found.loaded, ledger.secret)) == "unknown":
-            return _LedgerCheck(ledger.path, True, "refuses it", str(error))
+    if ledger.state_of(identity_of(found.loaded, ledger.secret)) != "unknown":
         return _LedgerCheck(ledger.path, True, "was charged for it already; to run again is free")
+    policy = found.workload.policy
+    try:
+        ledger.preview(policy, meanings=meanings_in(found.workload.schema, policy))
+    except (BudgetExceededError, LedgerError) as error:
+        return _LedgerCheck(ledger.path, True, "refuses it", str(error))
     return _LedgerCheck(ledger.path, True, "allows it")
 
 

@@ -11,7 +11,7 @@ import typer
 from perrecord.cli.command import examples
 from perrecord.cli.opening import opened
 from perrecord.cli.output import amount, columns, indented, say, show, show_json
-from perrecord.errors import SpecError
+from perrecord.errors import LedgerError, SpecError
 
 if TYPE_CHECKING:
     from perrecord.accounting.entries import Charge, Entry
@@ -41,12 +41,19 @@ def create(
     forget what was spent.
     """
     from perrecord.accounting.ledger import Ledger
+    from perrecord.release.publish import releases_folder
 
     with opened(spec) as found:
         path, budget, title = found.loaded.ledger, found.workload.budget, found.workload.title
     if path is None:
         raise SpecError(
             f"{spec}: the spec names no ledger; add one, such as ledger: releases.ledger."
+        )
+    folder = releases_folder(path)
+    if folder.exists() and any(folder.iterdir()) and not path.exists():
+        raise LedgerError(
+            f"there is no ledger {str(path)!r}, but {folder.name!r} beside it holds releases that "
+            "were charged to one. Restore it from a backup: a new one would forget what was spent."
         )
     ledger = Ledger.create(path, budget, name=title)
     show(str(ledger.path))

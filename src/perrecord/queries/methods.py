@@ -198,8 +198,8 @@ def check_on_grid(tree: Tree, measure: str, resolution: Fraction) -> None:
         for word, number in numbers:
             if abs(number) > _MOST_STEPS * resolution:
                 raise QueryError(
-                    f"the {word} of {measure!r} is beyond any number that the measure can hold, "
-                    "which is at most 2^63 - 1 steps of its resolution; give a smaller one."
+                    f"the {word} of {measure!r} is beyond 10^30 steps of its resolution, and so "
+                    "beyond any number that the measure can hold; give a smaller one."
                 )
             if (number / resolution).denominator > 1:
                 raise QueryError(

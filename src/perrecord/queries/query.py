@@ -66,12 +66,13 @@ class Query:
 
     def group_by(self, *columns: str, keys: Cells | None = None) -> "Query":
         """Return the query answered for each key of these columns."""
-        return self.group_by_sets([columns], keys=keys)
+        return self.group_by_sets([_names(columns)], keys=keys)
 
     def rollup(self, *columns: str, keys: Cells | None = None) -> "Query":
         """Return the query answered by all columns, by all but the last, ..., and in total."""
+        names = _names(columns)
         return self.group_by_sets(
-            [columns[:length] for length in range(len(columns), -1, -1)], keys=keys
+            [names[:length] for length in range(len(names), -1, -1)], keys=keys
         )
 
     def group_by_sets(
@@ -295,6 +296,19 @@ def clamping(
     return Priced(Clamping(amount, bottom, top), currency)
 
 
+def _names(columns: tuple[Any, ...]) -> tuple[str, ...]:
+    """Return the names of columns, given one by one or as one list."""
+    if len(columns) == 1 and isinstance(columns[0], list | tuple):
+        columns = tuple(columns[0])
+    wrong = [each for each in columns if not isinstance(each, str)]
+    if wrong:
+        raise QueryError(
+            f"a grouping column is a {type(wrong[0]).__name__}; expected names, such as "
+            'group_by("county", "naics2", keys=...).'
+        )
+    return columns
+
+
 def _cases(dimensions: str | tuple[str, ...], given: Mapping[Any, Any]) -> Cases[Any]:
     rest = dict(given)
     default = rest.pop(..., None)
@@ -336,6 +350,10 @@ def _adding(
             raise QueryError("the parts carry their own amounts; leave rho and epsilon out.")
         return parts.currency, parts.cases
     if clamp is not None:
+        if not isinstance(clamp, tuple | list) or len(clamp) != 2:
+            raise QueryError(
+                f"clamp is {clamp!r}; expected the lowest and the highest value, such as (0, 500)."
+            )
         priced = clamping(*clamp, rho=rho, epsilon=epsilon)
     else:
         priced = splitting(scheme_of(split), rho=rho, epsilon=epsilon, accounting=accounting)

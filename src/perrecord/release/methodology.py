@@ -184,10 +184,7 @@ def _how(answer: Answer) -> str:
         case Sum():
             return f"total of {_cell(answer.measure)}, {_method(answer)}"
         case Average():
-            return (
-                f"total of {_cell(answer.measure)}, {_method(answer)}, divided by a noisy count; "
-                "the noise shown is of the total"
-            )
+            return f"total of {_cell(answer.measure)}, {_method(answer)}, divided by a noisy count"
         case Quantile():
             return (
                 f"quantile {text(answer.level)} of {_cell(answer.measure)}: one of "
@@ -217,7 +214,8 @@ def _foot(workload: Workload) -> Iterator[str]:
         "Laplace law with randomness of the operating system. It has mean 0, so counts and totals "
         "of split records are unbiased. A total of cut values estimates the total of the cut "
         "values, not of the values themselves; averages are ratios and so only nearly unbiased; "
-        "quantiles are one of their candidates; where cells are published because an answer is "
+        "quantiles are one of their candidates, and in a cell with few records nearly any of them; "
+        "where cells are published because an answer is "
         "large, that answer is too large on average."
     )
     yield ""

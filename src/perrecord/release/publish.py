@@ -189,7 +189,12 @@ def ledger_of(loaded: LoadedSpec) -> Ledger:
 
 def staging_folder(ledger: Ledger, identity: str) -> Path:
     """Return where the files of a release are kept, sealed or not: beside the ledger, private."""
-    return ledger.path.with_name(f"{ledger.path.name}.releases") / identity[:32]
+    return releases_folder(ledger.path) / identity[:32]
+
+
+def releases_folder(ledger: Path) -> Path:
+    """Return the private folder beside a ledger that holds the files of its releases."""
+    return ledger.with_name(f"{ledger.name}.releases")
 
 
 def _check_budget(ledger: Ledger, workload: Workload, loaded: LoadedSpec) -> None:

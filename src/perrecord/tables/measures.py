@@ -172,7 +172,10 @@ def grid_sql(measure: Measure, column: str, kind: pa.DataType, dialect: Dialect)
     if pa.types.is_floating(kind):
         return _from_float(measure, f"CAST({column} AS DOUBLE)", dialect)
     if is_text(kind):
-        column = f"TRY_CAST({column} AS DECIMAL({_TEXT_DIGITS}, {_TEXT_PLACES}))"
+        # Left to itself DuckDB takes 1_000 for a number.
+        plain = f"regexp_full_match({column}, {dialect.literal(_NUMBER.pattern)})"
+        read = f"TRY_CAST({column} AS DECIMAL({_TEXT_DIGITS}, {_TEXT_PLACES}))"
+        column = f"CASE WHEN {plain} THEN {read} END"
         kind = pa.decimal128(_TEXT_DIGITS, _TEXT_PLACES)
     places = kind.scale if pa.types.is_decimal(kind) else 0
     up, down = _ratio(measure, places)

@@ -36,9 +36,9 @@ const sharpened = ({ meaning, replaced }) => {
     ". A guess about its size can be sharpened more",
     ...(replaced !== null && replaced < USEFUL_ODDS
       ? [
-          ": whether it is this record or one that loses the least, by less than ",
+          ": by less than ",
           strong(figure(replaced, 2)),
-          "; this record or a large one, by more.",
+          " between this record and one that loses the least, and by more between it and a large one.",
         ]
       : ["."]),
   ];
