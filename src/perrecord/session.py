@@ -149,7 +149,7 @@ rho, for fewer answers, or with a scheme that the budget declares.
             raise InputError(
                 f"the options {', '.join(options)} go with SQL text; a Query carries its own."
             )
-        elif isinstance(asked, Query) or (isinstance(asked, Sequence) and asked):
+        elif isinstance(asked, Query) or (isinstance(asked, list | tuple) and asked):
             planned = plan(asked, schema)
         else:
             raise InputError(

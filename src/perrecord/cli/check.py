@@ -74,14 +74,16 @@ def _report(found: Opened) -> _Report:
     from perrecord.release.spec import warnings_of
 
     workload, planned = found.workload, found.plan
-    public_files(workload, planned)  # whatever is wrong with them shows here
+    checked = _ledger(found)
+    if checked.refusal is None:
+        public_files(workload, planned)  # whatever is wrong with them shows here
     tables = [table_name(workload, each) for each in planned.groupings for _ in each.answers]
     return _Report(
         workload.title,
         workload.policy,
         tuple(zip(tables, expected(planned), strict=True)),
         losses_of(workload.policy, dict(workload.examples)),
-        _ledger(found),
+        checked,
         warnings_of(found.loaded, workload),
     )
 

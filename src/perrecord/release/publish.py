@@ -82,18 +82,21 @@ class _Release:
         self, table: Table, workload: Workload, planned: Plan, bits: BitSource | None
     ) -> Outcome:
         """Do what is left to do, from wherever an earlier run has come to."""
-        public = public_files(workload, planned)
         state = self.ledger.state_of(self.identity)
         if state in ("sealed", "published"):
             return self._again()
         self._check_target()
+        meanings = meanings_in(workload.schema, workload.policy)
+        if state == "unknown":
+            self.ledger.preview(workload.policy, meanings=meanings)
+        public = public_files(workload, planned)
         is_forgotten = state == "unknown" and self._is_whole()
         self.progress("charging the ledger")
         charge = self.ledger.charge(
             workload.policy,
             label=workload.title,
             identity=self.identity,
-            meanings=meanings_in(workload.schema, workload.policy),
+            meanings=meanings,
         )
         if is_forgotten:
             # The ledger was restored from before this release. Its files may have been seen, so
