@@ -445,7 +445,6 @@ queries:
     [
         ("{emp: 50}", "{emp: 1234567}", "the threshold 1234567 looks computed from data"),
         ("split: moderate, rho: 0.1", "clamp: [0, 51237], rho: 0.1", "the bound 51237 looks"),
-        ("keys: {}", "keys: {k: {file: est.csv}}", "the keys are read from the source itself"),
         ("keys: {}", "keys: {k: {file: est.txt}}", "'est.txt' lies beside the source"),
         ("{rho: 1,", "{rho: 11,", "11 protects nobody"),
         ("rho: 0.1}", "rho: 20}", "20 protects nobody"),
@@ -460,6 +459,19 @@ def test_what_looks_wrong_is_hinted_at(old, new, hint):
     changed = ASKING.replace(old, new)
     assert changed != ASKING
     assert any(found.startswith(hint) for found in hints(changed)), hints(changed)
+
+
+def test_keys_are_not_read_from_the_source_itself(tmp_path):
+    """Keys found in the data reveal who is in it: this is no hint but a refusal."""
+    (tmp_path / "est.csv").write_text("county,emp,payann\n37001,1,2\n")
+    (tmp_path / "counties.csv").write_text("county\n37001\n")
+    for name in ("est.csv", "./est.csv"):
+        path = tmp_path / "release.yaml"
+        path.write_text(ASKING.replace("keys: {}", f"keys: {{k: {{file: {name}}}}}"))
+        with pytest.raises(SpecError, match="read from the source itself"):
+            check_without_data(load_spec(path))
+    path.write_text(ASKING.replace("keys: {}", "keys: {k: {file: counties.csv}}"))
+    check_without_data(load_spec(path))
 
 
 def test_a_budget_that_leaves_nothing_or_too_little():

@@ -87,13 +87,11 @@ def _inferred_keys(loaded: LoadedSpec) -> Iterator[Found]:
         if entry.file is None:
             continue
         path, here = loaded.resolve(entry.file).resolve(), ("keys", name, "file")
-        if path in files:
-            yield (
-                here,
-                "the keys are read from the source itself; keys found in the data reveal who is in "
-                "it. Take them from a public list, or select them: {select: ...}.",
-            )
-        elif path.stem == source.stem and path.parent == source.parent.resolve():
+        if (
+            path not in files
+            and path.stem == source.stem
+            and path.parent == source.parent.resolve()
+        ):
             yield (
                 here,
                 f"{path.name!r} lies beside the source and is named like it; keys must come from a "

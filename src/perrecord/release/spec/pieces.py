@@ -1,10 +1,12 @@
 """The named pieces of a spec as values: splitting schemes, key sets, the budget."""
 
+import glob
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 from math import prod
 from operator import add, mul, sub
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -148,7 +150,7 @@ def _cells(
     splits: Mapping[str, Scheme],
 ) -> Cells:
     if entry.file is not None:
-        return Keys.read(existing(loaded, entry.file), entry.columns)
+        return Keys.read(_public_list(loaded, entry.file), entry.columns)
     if entry.values is not None:
         return Keys.from_dict(entry.values)
     if entry.product is not None:
@@ -164,6 +166,19 @@ def _cells(
     if entry.domain is not None:
         return Domain(*(named(name) for name in entry.domain))
     return _selection(entry.select, splits)
+
+
+def _public_list(loaded: LoadedSpec, written: str) -> str:
+    """Return the path of a list of keys; the source itself is none."""
+    path = existing(loaded, written)
+    if isinstance(loaded.source, Path):
+        files = glob.glob(str(loaded.source), recursive=True)
+        if Path(path).resolve() in {Path(each).resolve() for each in files}:
+            raise InputError(
+                "the keys are read from the source itself; keys found in the data reveal who is in "
+                "it. Take them from a public list, or select them: {select: ...}."
+            )
+    return path
 
 
 def existing(loaded: LoadedSpec, written: str) -> str:
