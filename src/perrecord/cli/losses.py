@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from perrecord.cli.output import amount, columns
+from perrecord.errors import MissingFieldError, listing
 
 if TYPE_CHECKING:
     from perrecord.cli.records import Row, Subject
@@ -36,9 +37,17 @@ class Losses:
 def losses_of_record(subject: "Subject", name: str, record: "Row") -> Losses:
     """Return what a record loses under a policy, exactly."""
     from perrecord.policy.meaning import meaning
+    from perrecord.policy.reads import names_read
     from perrecord.policy.terms import Currency
 
     published = subject.published
+    missing = sorted(names_read(published.total) - record.keys())
+    if missing:
+        shown = " ".join(f"--record {each}=..." for each in missing)
+        raise MissingFieldError(
+            f"the loss hangs on {listing(missing)}, which the record lacks. Add {shown}, or leave "
+            "the value empty (--record name=) where a record has none."
+        )
     policy, loss, delta = published.total, published.loss(record), published.delta(record)
     schemes = dict.fromkeys(schemes_at(policy.form, record))
     is_rho = policy.currency is Currency.RHO
@@ -130,10 +139,10 @@ def _meaning(found: Losses) -> Iterator[str]:
     yield f"  (epsilon, delta)-privacy: epsilon {epsilon:.4g} at a delta of {delta:.3g}."
     yield "  Whoever tests whether the record is in the data, with 5 % false alarms, finds it in"
     yield f"  at most {power[0.05]} of cases (1 %: {power[0.01]}, 10 %: {power[0.1]})."
-    yield "  With probability 95 %, what is published multiplies the odds of any guess about it by"
-    yield f"  less than {_figure(meant.odds):.4g}."
-    yield "  Whoever knows all other records can estimate its value from one total with a standard"
-    yield f"  error of {_percent(_figure(meant.precision))}."
+    yield "  With probability 95 %, what is published multiplies the odds of a guess about whether"
+    yield f"  the record is in the data by less than {_figure(meant.odds):.4g}."
+    yield "  Whoever knows all other records can estimate its value with a standard error of about"
+    yield f"  {_percent(_figure(meant.precision))}."
 
 
 def _delta(delta: Fraction) -> str:

@@ -42,8 +42,9 @@ class Meaning:
       that of the record's key and the one asked for, together;
     - `power[a]` for a = 0.01, 0.05 and 0.1: the most an attacker who tests "is this record in the
       data?" with false-alarm rate a can succeed;
-    - `odds`: with probability 95 %, what an attacker sees multiplies the odds of any guess about
-      the record by less than this;
+    - `odds`: with probability 95 %, what an attacker sees multiplies the odds of a guess about
+      whether the record is in the data by less than this; guesses about its size can be sharpened
+      more (T20);
     - `precision`: an attacker who knows every other record estimates this one's value from one
       Gaussian sum with this coefficient of variation (the analogue of the p% rule).
     """

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from perrecord.errors import ReleaseError, listing
+from perrecord.exact import text
 from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.released import Chosen
 from perrecord.mechanisms.write import write_csv, write_parquet
@@ -110,7 +111,16 @@ def published_policy(workload: Workload, planned: Plan) -> PublishedPolicy:
         workload.policy,
         workload.budget,
         (workload.description,) if workload.description else (),
+        tuple((name, _typed_in(record)) for name, record in workload.examples),
     )
+
+
+def _typed_in(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record as somebody would type it: numbers of measures as exact text."""
+    return {
+        name: text(value) if isinstance(value, Fraction) else value
+        for name, value in record.items()
+    }
 
 
 def processed(answers: Answers, workload: Workload) -> pa.Table:
