@@ -192,6 +192,30 @@ def test_grouping_without_keys_explains_the_three_ways():
         assert way in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda: Query().group_by("county", keys={"county": ["37001"]}), "Keys.from_dict"),
+        (lambda: Query().group_by(37001), "expected names"),
+        (lambda: Query().sum("emp", clamp=10, rho=1), "the lowest and the highest"),
+        (lambda: Query().sum("emp", rho=1), "exactly one of"),
+        (lambda: Query().count(rho=1).count(epsilon=1, name="m"), "in rho and in epsilon"),
+        (lambda: Query().count(), "needs one amount"),
+        (lambda: Query().average("emp", clamp=(0, 9), rho=(1, 2, 3)), "expected one for the total"),
+    ],
+)
+def test_a_natural_mistake_is_explained(wrong, message):
+    """With what to type instead."""
+    with pytest.raises(PerrecordError, match=message):
+        wrong()
+
+
+def test_columns_may_be_given_as_a_list():
+    """One by one or together."""
+    keys = Keys.from_dict({"county": ["37001"]})
+    assert Query().group_by(["county"], keys=keys) == Query().group_by("county", keys=keys)
+
+
 def test_a_key_fixes_what_is_derived_from_it():
     """The sector of an industry that is grouped by, in full or by more of its digits."""
     roles = {"naics": "naics", "naics2": "substr(naics, 1, 2)", "naics3": "substr(naics, 1, 3)"}

@@ -86,6 +86,11 @@ class Query:
         """
         if any(grouping.columns for grouping in self.groupings):
             raise QueryError("the query is grouped already; name all columns in one group_by.")
+        if isinstance(keys, Mapping) and any(isinstance(each, str) for each in keys):
+            raise QueryError(
+                "the keys are a dictionary of values; make a key set of it: "
+                'keys=Keys.from_dict({"state": ["TX", "NM"]}).'
+            )
         every = [tuple(columns) for columns in sets]
         if not every or len(set(every)) < len(every):
             raise QueryError("the grouping sets are none, or one is given twice; give each once.")
