@@ -96,6 +96,8 @@ def test_a_preview_costs_nothing_and_reads_nothing(opened, tmp_path, monkeypatch
     preview = session.preview(query, examples={"a giant": {"emp": 5000}, "a shop": {"emp": 3}})
     assert preview.is_affordable
     assert dict(preview.losses) == {"a giant": 5000 + Policy.constant("0.5").minimum(), "a shop": 1}
+    assert preview.left == (10_000 - dict(preview.losses)["a giant"], 0)
+    assert preview.spent == Policy.zero()
     assert [round(each.deviations[0], 3) for each in preview.answers] == [1.0, 50.0]
     assert "noise of standard deviation 50" in str(preview)
     dear = session.preview("SELECT COUNT(*) FROM est", rho=2)

@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     from perrecord.accounting.budget import Budget
     from perrecord.accounting.ledger import Ledger
     from perrecord.queries.groupings import SelectCells, SelectKeys
-    from perrecord.queries.query import Parts, Query, clamping, splitting
+    from perrecord.queries.parts import Parts, clamping, splitting
+    from perrecord.queries.query import Query
     from perrecord.queries.sql import from_sql
     from perrecord.session import Session
     from perrecord.tables.domains import Domain
@@ -115,14 +116,14 @@ _LOADED_WHEN_USED = {
     "Ledger": "accounting.ledger",
     "Lookup": "tables.lookups",
     "Measure": "tables.measures",
-    "Parts": "queries.query",
+    "Parts": "queries.parts",
     "Query": "queries.query",
     "SelectCells": "queries.groupings",
     "SelectKeys": "queries.groupings",
     "Session": "session",
-    "clamping": "queries.query",
+    "clamping": "queries.parts",
     "from_sql": "queries.sql",
-    "splitting": "queries.query",
+    "splitting": "queries.parts",
     "table": "tables.table",
 }
 """What needs Arrow, DuckDB or sqlglot, which take a while to load."""

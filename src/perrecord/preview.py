@@ -46,6 +46,10 @@ class Preview:
     policy: Policy
     answers: tuple[Expected, ...]
     losses: tuple[tuple[str, Fraction], ...]
+    left: tuple[Fraction, ...]
+    """For each of the example records: what its budget would still hold afterwards."""
+    budget: Policy
+    spent: Policy
     refusal: str | None = None
 
     @property
@@ -55,12 +59,16 @@ class Preview:
 
     def __str__(self) -> str:
         lines = [f"Charge: {self.policy}"]
-        lines += [f"  {each}: loses {_number(loss)}" for each, loss in self.losses]
+        lines += [
+            f"  {each}: loses {_number(loss)}, leaving {_number(left)} of its budget"
+            for (each, loss), left in zip(self.losses, self.left, strict=True)
+        ]
         lines += [
             f"  {each.name} by {', '.join(each.grouping) or 'total'}: noise of standard deviation "
             f"{each.shown()}"
             for each in self.answers
         ]
+        lines.append(f"Spent before: {self.spent}, of the budget {self.budget}")
         lines.append(self.refusal or "The budget allows it.")
         return "\n".join(lines)
 
@@ -89,9 +97,11 @@ def expected(plan: Plan) -> tuple[Expected, ...]:
     return tuple(found)
 
 
-def losses_of(
-    policy: Policy, examples: Mapping[str, Mapping[str, Any]] | Sequence[Mapping[str, Any]]
-) -> tuple[tuple[str, Fraction], ...]:
+Examples = Mapping[str, Mapping[str, Any]] | Sequence[Mapping[str, Any]]
+"""Hypothetical records, by name or one after the other."""
+
+
+def losses_of(policy: Policy, examples: Examples) -> tuple[tuple[str, Fraction], ...]:
     """Return what hypothetical records would lose, each under its name."""
     if isinstance(examples, Mapping):
         return tuple((name, policy.loss(record)) for name, record in examples.items())

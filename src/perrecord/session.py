@@ -12,7 +12,7 @@ from perrecord.mechanisms.rows import RowsAnswer, RowsPlan, plan_rows, run_rows
 from perrecord.mechanisms.run import check_plan, run
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
-from perrecord.preview import Preview, expected, losses_of, meanings_in
+from perrecord.preview import Examples, Preview, expected, losses_of, meanings_in
 from perrecord.queries.plan import Plan, plan
 from perrecord.queries.query import Query
 from perrecord.queries.sql import from_sql
@@ -66,7 +66,7 @@ rho, for fewer answers, or with a scheme that the budget declares.
         self,
         asked: Asked,
         *,
-        examples: Mapping[str, Mapping[str, Any]] | Sequence[Mapping[str, Any]] = (),
+        examples: Examples = (),
         **options: Any,
     ) -> Preview:
         """Return what asking would cost and how noisy it would be; no data is read."""
@@ -76,8 +76,16 @@ rho, for fewer answers, or with a scheme that the budget declares.
             self._ledger.preview(planned.policy, meanings=self._meanings(planned.policy))
         except BudgetExceededError as error:
             refusal = str(error)
+        budget, spent = self._ledger.budget, self._ledger.spent()
         losses = losses_of(planned.policy, examples)
-        return Preview(planned.policy, expected(planned), losses, refusal)
+        records = list(examples.values() if isinstance(examples, Mapping) else examples)
+        left = [
+            budget.loss(record) - spent.loss(record) - loss
+            for record, (_, loss) in zip(records, losses, strict=True)
+        ]
+        return Preview(
+            planned.policy, expected(planned), losses, tuple(left), budget, spent, refusal
+        )
 
     def ask(self, asked: Asked, **options: Any) -> Any:
         """Charge for a query, or for several at once, then answer.

@@ -14,8 +14,8 @@ from perrecord import Keys, Query, Split
 from perrecord.errors import CurrencyError, InputError, ProbabilityError
 from perrecord.evaluate.fitness import fitness, largest_sigma_squared
 from perrecord.laws import DiscreteGaussian
+from perrecord.queries.parts import Parts, clamping, splitting
 from perrecord.queries.plan import plan
-from perrecord.queries.query import Parts, clamping, splitting
 from perrecord.tables.measures import Measure
 from perrecord.tables.table import table
 

@@ -17,8 +17,8 @@ from perrecord.evaluate.losses import losses, policy_losses
 from perrecord.mechanisms.additive import noise_plan
 from perrecord.policy.terms import Currency
 from perrecord.queries.aggregates import aggregates_of
+from perrecord.queries.parts import Parts, clamping, splitting
 from perrecord.queries.plan import plan
-from perrecord.queries.query import Parts, clamping, splitting
 from perrecord.tables.table import table
 from tests.evaluate.reference import (
     BOUNDS,

@@ -8,7 +8,8 @@ from random import Random
 import pyarrow as pa
 
 from perrecord import Split
-from perrecord.queries.query import Parts, Query, clamping, splitting
+from perrecord.queries.parts import Parts, clamping, splitting
+from perrecord.queries.query import Query
 from perrecord.tables.keys import Keys
 from perrecord.tables.measures import Measure
 

@@ -16,6 +16,7 @@ import pytest
 
 from perrecord import (
     BudgetExceededError,
+    InputError,
     Ledger,
     LedgerError,
     ReleaseError,
@@ -511,3 +512,17 @@ def test_two_releases_to_one_place_do_not_mix(tmp_path):
         assert sorted(ended) == [0, 1]
         own = [contents(folder / f"own-{spec.stem}") for spec in (first, second)]
         assert contents(folder / "shared") == own[ended.index(0)]
+
+
+def test_a_source_that_is_given_goes_by_the_name_of_its_snapshot(tmp_path):
+    """The same name is the same release and charged once; another name is another one."""
+    spec = prepared(tmp_path)
+    (tmp_path / "farms.parquet").unlink()
+    given = {"source": pa.table(ROWS), "snapshot": "2026-11-01"}
+    assert release(spec, tmp_path / "out", **given).did == "made"
+    assert release(spec, tmp_path / "other", **given).did == "published again"
+    with pytest.raises(BudgetExceededError):
+        release(spec, tmp_path / "third", source=pa.table(ROWS), snapshot="2026-12-01")
+    for half in ({"source": pa.table(ROWS)}, {"snapshot": "2026-11-01"}):
+        with pytest.raises(InputError, match="needs the name of its state"):
+            release(spec, tmp_path / "fourth", **half)

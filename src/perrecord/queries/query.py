@@ -8,18 +8,23 @@ from typing import Any
 from perrecord.errors import AmountError, CurrencyError, QueryError
 from perrecord.exact import Exact, parameter
 from perrecord.policy.cases import Cases
-from perrecord.policy.inputs import amount_of, scheme_of
+from perrecord.policy.inputs import scheme_of
 from perrecord.policy.split import Scheme
 from perrecord.policy.terms import Currency
 from perrecord.queries.answers import Answer, Average, Count, CountDistinct, Quantile, Sum
 from perrecord.queries.groupings import Cells, Grouping
 from perrecord.queries.methods import (
     Accounting,
-    Clamping,
     Counting,
-    Method,
     Methods,
-    Splitting,
+)
+from perrecord.queries.parts import (
+    Parts,
+    cases_of,
+    clamping,
+    positive,
+    priced_amount,
+    splitting,
 )
 from perrecord.tables.expressions import Expression
 from perrecord.tables.parse import parse_expression
@@ -173,7 +178,7 @@ class Query:
         """
         (rho_sum, rho_count), (eps_sum, eps_count) = _halves(rho), _halves(epsilon)
         currency, method = _adding(split, clamp, rho_sum, eps_sum, accounting)
-        _, amount = _amount(rho_count, eps_count)
+        _, amount = priced_amount(rho_count, eps_count)
         counting = Counting(amount)
         return self._with(Average(name or f"avg_{measure}", measure, method, counting), currency)
 
@@ -188,7 +193,7 @@ class Query:
         name: str | None = None,
     ) -> "Query":
         """Return the query with a quantile of a measure, one of the public candidates (T14)."""
-        currency, amount = _amount(rho, epsilon)
+        currency, amount = priced_amount(rho, epsilon)
         exact = parameter(level, "the level of the quantile")
         if not 0 <= exact <= 1:
             raise QueryError(
@@ -236,71 +241,6 @@ class Query:
         return replace(self, answers=(*self.answers, answer), currency=currency)
 
 
-@dataclass(frozen=True, slots=True)
-class Priced:
-    """The method of one part, and the currency of its amount."""
-
-    method: Splitting | Clamping
-    currency: Currency
-
-
-@dataclass(frozen=True, slots=True, init=False)
-class Parts:
-    """A method for each part of a public partition; the key `...` is every other record (T5).
-
-    >>> from perrecord import Split
-    >>> parts = Parts(
-    ...     "sector",
-    ...     {"farm": splitting(Split(rent=50), rho="0.1"), ...: clamping(0, 500, rho="0.2")},
-    ... )
-    >>> parts.cases.default
-    Clamping(amount=Fraction(1, 5), low=Fraction(0, 1), high=Fraction(500, 1))
-    """
-
-    cases: Cases[Method]
-    currency: Currency
-
-    def __init__(self, dimensions: str | tuple[str, ...], methods: Mapping[Any, Priced]) -> None:
-        if not isinstance(methods, Mapping) or not all(
-            isinstance(each, Priced) for each in methods.values()
-        ):
-            raise QueryError(
-                "the parts are no dictionary from values to methods; expected such as "
-                '{"farm": splitting(Split(rent=50), rho="0.1"), ...: clamping(0, 500, rho="0.2")}.'
-            )
-        currencies = {each.currency for each in methods.values()}
-        if len(currencies) != 1:
-            raise CurrencyError("the parts need amounts in one currency, rho or epsilon.")
-        cases = _cases(dimensions, {key: each.method for key, each in methods.items()})
-        object.__setattr__(self, "cases", cases)
-        object.__setattr__(self, "currency", currencies.pop())
-
-
-def splitting(
-    split: Scheme,
-    *,
-    rho: Exact | None = None,
-    epsilon: Exact | None = None,
-    accounting: Accounting = "split",
-) -> Priced:
-    """Return the method of a split total, for one of several parts (T11)."""
-    if accounting not in ("split", "exact"):
-        raise QueryError(f"the accounting is {accounting!r}; expected 'split' or 'exact'.")
-    currency, amount = _amount(rho, epsilon)
-    return Priced(Splitting(amount, scheme_of(split), accounting), currency)
-
-
-def clamping(
-    low: Exact, high: Exact, *, rho: Exact | None = None, epsilon: Exact | None = None
-) -> Priced:
-    """Return the method of a clamped total, for one of several parts (T12)."""
-    currency, amount = _amount(rho, epsilon)
-    bottom, top = parameter(low, "the lower bound"), parameter(high, "the upper bound")
-    if not bottom < top:
-        raise QueryError(f"the bounds are {low} and {high}; expected the lower one first.")
-    return Priced(Clamping(amount, bottom, top), currency)
-
-
 def _names(columns: tuple[Any, ...]) -> tuple[str, ...]:
     """Return the names of columns, given one by one or as one list."""
     if len(columns) == 1 and isinstance(columns[0], list | tuple):
@@ -314,17 +254,11 @@ def _names(columns: tuple[Any, ...]) -> tuple[str, ...]:
     return columns
 
 
-def _cases(dimensions: str | tuple[str, ...], given: Mapping[Any, Any]) -> Cases[Any]:
-    rest = dict(given)
-    default = rest.pop(..., None)
-    return Cases.of(dimensions, rest, default)
-
-
 def _counting(
     rho: Any, epsilon: Any, by: str | tuple[str, ...] | None
 ) -> tuple[Currency, Counting | Cases[Counting]]:
     if by is None:
-        currency, amount = _amount(rho, epsilon)
+        currency, amount = priced_amount(rho, epsilon)
         return currency, Counting(amount)
     given = rho if epsilon is None else epsilon
     if not isinstance(given, Mapping):
@@ -333,9 +267,9 @@ def _counting(
         )
     currency = Currency.RHO if epsilon is None else Currency.EPSILON
     amounts = {
-        key: Counting(_positive(parameter(each, "the amount"))) for key, each in given.items()
+        key: Counting(positive(parameter(each, "the amount"))) for key, each in given.items()
     }
-    return currency, _cases(by, amounts)
+    return currency, cases_of(by, amounts)
 
 
 def _adding(
@@ -377,22 +311,6 @@ def _halves(amount: Exact | tuple[Exact, Exact] | None) -> tuple[Exact | None, E
         return None, None
     half = parameter(amount, "the amount") / 2
     return half, half
-
-
-def _amount(rho: Exact | None, epsilon: Exact | None) -> tuple[Currency, Fraction]:
-    """Return the one amount that an answer was given, and its currency."""
-    if (rho is None) == (epsilon is None):
-        raise AmountError(
-            "an answer needs one amount: rho='0.1' under zCDP, or epsilon='1' under pure DP."
-        )
-    currency, amount = amount_of(rho, epsilon)
-    return currency, _positive(amount)
-
-
-def _positive(amount: Fraction) -> Fraction:
-    if amount <= 0:
-        raise QueryError(f"the amount is {amount}; expected one above 0, such as rho='0.1'.")
-    return amount
 
 
 def _candidates(given: Iterable[Exact]) -> tuple[Fraction, ...]:

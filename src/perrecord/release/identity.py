@@ -17,12 +17,20 @@ from perrecord.version import VERSION
 _CHUNK = 1 << 20
 
 
-def identity_of(loaded: LoadedSpec, secret: bytes) -> str:
-    """Return the identity of a release; it reads every byte of the source's files."""
+def identity_of(loaded: LoadedSpec, secret: bytes, snapshot: str | None = None) -> str:
+    """Return the identity of a release; it reads every byte of the source's files.
+
+    A source that the caller gives has no files: the name of a snapshot stands for its state.
+    """
     mixed = hmac.new(secret, digestmod=sha256)
     for part in (VERSION, loaded.canonical):
         mixed.update(_framed(part.encode()))
-    for path in (*loaded.public_files, *_source_files(loaded)):
+    files = [*loaded.public_files]
+    if snapshot is None:
+        files += _source_files(loaded)
+    else:
+        mixed.update(_framed(f"snapshot {snapshot}".encode()))
+    for path in files:
         mixed.update(_framed(path.name.encode()))
         mixed.update(_framed(_keyed(path, secret)))
     return mixed.hexdigest()

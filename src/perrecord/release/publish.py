@@ -15,11 +15,11 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from perrecord.accounting.entries import Charge
 from perrecord.accounting.ledger import Ledger
-from perrecord.errors import LedgerError, ReleaseError, SpecError
+from perrecord.errors import InputError, LedgerError, ReleaseError, SpecError
 from perrecord.mechanisms.run import check_plan, run
 from perrecord.noise.bits import BitSource
 from perrecord.preview import meanings_in
@@ -47,23 +47,35 @@ def release(
     spec: str | Path,
     out: str | Path,
     *,
+    source: Any = None,
+    snapshot: str | None = None,
     progress: Progress = lambda _: None,
     _bits: BitSource | None = None,
 ) -> Outcome:
-    """Make the release that a spec describes, and publish it as a folder."""
+    """Make the release that a spec describes, and publish it as a folder.
+
+    A Spark DataFrame, an Ibis table or a frame in memory may be given as `source`, in place of the
+    one that the spec names. It has no files to tell one state of the data from another by, so a
+    `snapshot` names it: the same name again is the same release, whatever the source holds.
+    """
+    if (source is None) != (snapshot is None):
+        raise InputError(
+            "a source that is given needs the name of its state, and a name needs a source: "
+            'release(spec, out, source=frame, snapshot="2026-11-01").'
+        )
     progress("reading the spec")
     loaded, target = load_spec(spec), Path(out).absolute()
     ledger = ledger_of(loaded)
     progress("hashing the source")
-    identity = identity_of(loaded, ledger.secret)
-    with open_table(loaded) as table:
+    identity = identity_of(loaded, ledger.secret, snapshot)
+    with open_table(loaded, source) as table:
         workload = build(loaded, table.schema)
         _check_budget(ledger, workload, loaded)
         planned = plan([named.query for named in workload.queries], table.schema)
         check_plan(planned)
         folder = staging_folder(ledger, identity)
         with staging.locked(folder.with_suffix(".lock")):
-            way = _Release(loaded, ledger, identity, folder, target, progress)
+            way = _Release(loaded, snapshot, ledger, identity, folder, target, progress)
             return way.finish(table, workload, planned, _bits)
 
 
@@ -72,6 +84,7 @@ class _Release:
     """One release on its way; the lock is held."""
 
     loaded: LoadedSpec
+    snapshot: str | None
     ledger: Ledger
     identity: str
     staged: Path
@@ -104,7 +117,7 @@ class _Release:
             return self._publish(charge, self._seal(charge), "recovered")
         self.progress("reading the data and adding noise")
         answers = run(planned, table, _bits=bits)
-        if identity_of(self.loaded, self.ledger.secret) != self.identity:
+        if identity_of(self.loaded, self.ledger.secret, self.snapshot) != self.identity:
             raise ReleaseError(
                 "the source, or a file of keys or lookups, changed while it was read; nothing was "
                 "published. Run the release again when the files are at rest; what was charged "

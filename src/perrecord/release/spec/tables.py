@@ -19,24 +19,31 @@ from perrecord.tables.sources import open_source
 from perrecord.tables.table import Table, table
 
 
-def open_table(loaded: LoadedSpec) -> Table:
-    """Return the table of a spec: its source opened, its roles declared, no row read for it."""
+def open_table(loaded: LoadedSpec, source: Any = None) -> Table:
+    """Return the table of a spec: its source opened, its roles declared, no row read for it.
+
+    A source that is given, such as a Spark DataFrame, stands in place of the one that is named.
+    """
     problems = loaded.problems()
     lookups = lookups_of(loaded, problems)
     measures = _measures(loaded.spec, problems)
-    _check_source(loaded, problems)
+    if source is None:
+        _check_source(loaded, problems)
     problems.check()
     spec = loaded.spec
+    options = _options(loaded)
+    if source is not None:
+        options.pop("relation")
     try:
         opened = table(
-            loaded.source,
+            loaded.source if source is None else source,
             id=spec.id,
             unit=spec.unit,
             dimensions=_dimensions(spec),
             measures=measures,
             lookups=lookups,
             name=spec.table,
-            **_options(loaded),
+            **options,
         )
         _check_examples(spec, opened)
         return opened
