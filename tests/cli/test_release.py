@@ -26,7 +26,8 @@ def test_made_then_nothing_then_published_again(charged):
     made = run(*RELEASE)
     assert made.code == 0
     assert made.out.startswith(f"made: {charged / 'published'}\n")
-    assert "tables/counties.csv" in made.out
+    assert "tables/counties.parquet" in made.out
+    assert ".csv" not in made.out  # written when the spec asks for it
     assert run(*RELEASE).out.startswith("nothing: ")
     again = run("release", "release.yaml", "--out", "elsewhere")
     assert again.out.startswith("published again: ")

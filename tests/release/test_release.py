@@ -64,6 +64,7 @@ queries:
     answers:
       farms: {count: records, rho: 0.1}
 post_processing: {floor_at_zero: true, round: {mean: 1}}
+outputs: {csv: true}
 examples:
   - {name: a small farm, cattle: 12, state: TX}
   - {name: a feedlot, cattle: 20000, state: TX}
@@ -280,10 +281,11 @@ def test_a_damaged_source_is_refused_before_anything_is_charged(tmp_path):
     assert len(Ledger.open(tmp_path / "farms.ledger").entries()) == 1
 
 
-def test_neighbouring_data_differ_only_where_noise_was_added(tmp_path):
+@pytest.mark.parametrize("keys", ["states", "found"])
+def test_neighbouring_data_differ_only_where_noise_was_added(tmp_path, keys):
     """With the same random bits: the same files, keys and rows; everything else the same bytes."""
     sides = []
-    declared = SPEC.replace("    keys: found\n", "    keys: states\n")
+    declared = SPEC.replace("    keys: found\n", f"    keys: {keys}\n")
     for name, rows in (("with", ROWS), ("without", {k: v[1:] for k, v in ROWS.items()})):
         spec = prepared(tmp_path / name, rows, declared)
         release(spec, tmp_path / name / "out", _bits=Replayed(5))

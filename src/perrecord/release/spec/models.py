@@ -219,7 +219,7 @@ class PostProcessing(Entry):
 class Outputs(Entry):
     """What is written beside the policy."""
 
-    csv: Truth = True
+    csv: Truth = False
     """Write every table as CSV too."""
     confidence: Share = Fraction(19, 20)
     """The probability with which the intervals hold the exact answers."""
