@@ -58,8 +58,8 @@ format: $(VENV)/.dev
 
 UV_COMPILE := uv pip compile pyproject.toml --universal --generate-hashes --python-version 3.11 --quiet
 lock: $(VENV)/.dev
-	$(BIN)/$(UV_COMPILE) --group build --output-file requirements.lock
-	$(BIN)/$(UV_COMPILE) --group build --group dev --constraint requirements.lock --output-file requirements-dev.lock
+	$(BIN)/$(UV_COMPILE) --group build --group dev --output-file requirements-dev.lock
+	$(BIN)/$(UV_COMPILE) --group build --constraint requirements-dev.lock --output-file requirements.lock
 
 clean:
 	rm -rf $(VENV)
