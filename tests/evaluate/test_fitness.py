@@ -7,12 +7,10 @@ from statistics import NormalDist
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from perrecord import Keys, Query, Split
 from perrecord.errors import CurrencyError, InputError, ProbabilityError
-from perrecord.evaluate.fitness import fitness, largest_sigma_squared
+from perrecord.evaluate.fitness import fitness
 from perrecord.laws import DiscreteGaussian
 from perrecord.queries.parts import Parts, clamping, splitting
 from perrecord.queries.plan import plan
@@ -60,7 +58,7 @@ def test_every_cell_meets_the_goal_and_just_so(within, confidence):
         found = fitness(plan(asked, source.schema), source, within=within, confidence=confidence)
     checked = 0
     for required in found.requirements:
-        for cell, rho in enumerate(required.rhos):
+        for cell, rho in enumerate(required.rhos()):
             if rho is None:
                 assert required.truth.total.exact[cell] == 0
                 continue
@@ -71,16 +69,6 @@ def test_every_cell_meets_the_goal_and_just_so(within, confidence):
     assert [required.zeros for required in found.requirements] == [1, 2, 1]
 
 
-@given(st.integers(0, 10**7), st.fractions("1/100", "9999999/10000000"))
-def test_the_largest_sigma_is_allowed_and_a_larger_one_is_not(limit, confidence):
-    """Small limits by bisection, large ones by the corrected quantile: the same promise."""
-    found = largest_sigma_squared(limit, confidence)
-    assert DiscreteGaussian(found).half_width(confidence) <= limit
-    assert DiscreteGaussian(found * Fraction(10001, 10000)).half_width(confidence) >= limit
-    above = DiscreteGaussian(found * Fraction(10001, 10000))
-    assert 2 * above.tail(limit + 1).lower > 1 - confidence
-
-
 def test_large_totals_have_the_closed_form_of_the_theory():
     """That is rho = (z T / (d S))^2 / 2 (T22)."""
     with establishments() as source:
@@ -88,15 +76,7 @@ def test_large_totals_have_the_closed_form_of_the_theory():
         (required,) = fitness(plan(asked, source.schema), source, within="0.1").requirements
     z = NormalDist().inv_cdf(0.975)
     wanted = (z * 50 / (0.1 * 1000)) ** 2 / 2
-    assert float(required.rhos[0]) == pytest.approx(wanted, rel=0.02)
-
-
-def test_the_normal_quantile_alone_would_miss_the_goal():
-    """A twin that takes sigma = d S / z for discrete noise is caught: |Z| < 3 needs less."""
-    z = NormalDist().inv_cdf(0.975)
-    twin = DiscreteGaussian(Fraction((3 / z) ** 2))
-    assert twin.half_width("0.95") >= 3
-    assert DiscreteGaussian(largest_sigma_squared(2, Fraction(95, 100))).half_width("0.95") < 3
+    assert float(required.rhos()[0]) == pytest.approx(wanted, rel=0.02)
 
 
 def test_thresholds_cancel():
@@ -138,7 +118,7 @@ def test_one_rho_at_a_percentile_serves_that_share_of_the_cells():
     with establishments() as source:
         asked = by_sector().sum("pay", split=Split(pay=100), rho=1)
         (required,) = fitness(plan(asked, source.schema), source, within="0.3").requirements
-    cells = [cell for cell, rho in enumerate(required.rhos) if rho is not None]
+    cells = [cell for cell, rho in enumerate(required.rhos()) if rho is not None]
     for share in ("0.25", "0.5", "0.6", 1):
         rho = required.rho(share)
         need = math.ceil(Fraction(share) * len(cells))
@@ -155,11 +135,34 @@ def test_zeros_and_biased_cells_are_set_apart():
         (required,) = found.requirements
         losses = found.losses(source)
         shown = found.to_arrow().to_pylist()
-    assert (required.zeros, required.biased) == (2, 1)
-    assert [rho is None for rho in required.rhos] == [True, True, False, False, True]
+    assert (required.zeros, required.unreachable) == (2, 1)
+    assert [rho is None for rho in required.rhos()] == [True, True, False, False, True]
     assert losses.share_above(0) == pytest.approx(3 / 9)
     assert [row["key"] for row in shown] == sorted(SECTORS)
     assert [row["rho"] is None for row in shown] == [True, True, False, False, True]
+
+
+def test_a_bias_within_the_goal_leaves_less_room_for_noise():
+    """Bias and noise together stay within the goal, and just so (T22, with T12's bias)."""
+    with establishments() as source:
+        asked = by_sector().sum("emp", clamp=(-950, 950), rho=1)
+        (required,) = fitness(plan(asked, source.schema), source, within="0.1").requirements
+    assert required.unreachable == 0
+    farm, truth = 0, required.truth.total
+    assert (int(truth.exact[farm]), int(truth.bias[farm])) == (1000, -20)
+    for factor, is_met in ((1, True), (Fraction(99, 100), False)):
+        law = DiscreteGaussian(Fraction(950) ** 2 / (2 * required.rhos()[farm] * factor))
+        outside = law.tail(99 - 20 + 1).upper + law.tail(99 + 20 + 1).upper
+        assert (outside <= Fraction(5, 100)) is is_met
+
+
+def test_cells_that_clamping_spoils_count_as_missed():
+    """A share that only unbiased cells could make up has no rho."""
+    with establishments() as source:
+        asked = by_sector().sum("emp", clamp=(-100, 100), rho=1)
+        (required,) = fitness(plan(asked, source.schema), source, within="0.1").requirements
+    assert required.rho("0.66") is not None
+    assert required.rho("0.67") is None  # one in three is beyond repair
 
 
 def test_nothing_but_zeros_needs_nothing():
@@ -182,9 +185,9 @@ def test_a_clamped_total_without_bias_pays_its_rho_whatever_the_record():
         asked = by_sector().sum("emp", parts=parts)
         found = fitness(plan(asked, source.schema), source, within="0.1")
         (required,) = found.requirements
-    assert required.biased == 0
+    assert required.unreachable == 0
     for emp in (0, 970):
-        assert found.policy().loss({"sector": "farm", "emp": emp}) == required.rhos[0]
+        assert found.policy().loss({"sector": "farm", "emp": emp}) == required.rhos()[0]
 
 
 def test_each_part_of_a_mixed_total_pays_by_its_own_method():
@@ -199,12 +202,11 @@ def test_each_part_of_a_mixed_total_pays_by_its_own_method():
     )
     with establishments() as source:
         asked = Query().sum("emp", parts=parts)
-        found = fitness(plan(asked, source.schema), source, within="0.1")
-        (required,) = found.requirements
-        assert required.biased == 1  # mine's -5 becomes 5
+        (required,) = fitness(plan(asked, source.schema), source, within="1/1000").requirements
+        assert required.unreachable == 1  # mine's -5 becomes 5
         whole = Query().where("sector <> 'mine'").sum("emp", parts=parts)
         found = fitness(plan(whole, source.schema), source, within="0.1")
-    rho, size = found.requirements[0].rhos[0], found.requirements[0].sizes[0]
+    rho, size = found.requirements[0].rhos()[0], found.requirements[0].sizes[0]
     assert size == 2000
     for share in (None, 1):
         policy = found.policy(share)

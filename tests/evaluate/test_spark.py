@@ -60,6 +60,6 @@ def test_errors_and_rhos_are_the_same(spark):  # noqa: F811
             np.testing.assert_array_equal(here.reach, there.reach)
             np.testing.assert_array_equal(here.size, there.size)
         first, second = (fitness(planned, each, within="0.1") for each in (duckdb, sparkly))
-        assert [r.rhos for r in first.requirements] == [r.rhos for r in second.requirements]
+        assert [r.rhos() for r in first.requirements] == [r.rhos() for r in second.requirements]
         for share in (None, "0.5"):
             assert agree(second.losses(sparkly, share), expanded(first.losses(duckdb, share)))

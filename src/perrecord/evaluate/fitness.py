@@ -8,18 +8,17 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from statistics import NormalDist
 
 import numpy as np
 import pyarrow as pa
 
 from perrecord.errors import CurrencyError, InputError, ProbabilityError
+from perrecord.evaluate.allowed import largest_variances, limits_below
 from perrecord.evaluate.distributions import Distribution
 from perrecord.evaluate.losses import policy_losses
 from perrecord.evaluate.noise_size import Floats
 from perrecord.evaluate.truths import Truth, truths
-from perrecord.exact import Exact, ceil_div, parameter, round_up
+from perrecord.exact import Exact, parameter, round_up
 from perrecord.laws import DiscreteGaussian, Law
 from perrecord.policy.policy import Policy
 from perrecord.policy.terms import Currency
@@ -40,13 +39,6 @@ from perrecord.queries.plan import Plan
 from perrecord.queries.policies import on_filtered
 from perrecord.tables.table import Table
 
-_LARGE = 20.0
-"""From this sigma on the corrected normal quantile errs by less than `_MARGIN`."""
-
-_FAR = 6.0
-"""Beyond so many standard deviations the exact law is asked whatever sigma is."""
-
-_MARGIN = 1e-6
 _BITS = 64
 
 
@@ -60,45 +52,74 @@ class Goal:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Requirement:
-    """What one answer needs in one grouping: for each cell the least rho that meets the goal.
+    """What one answer needs in one grouping: for each cell the most noise that meets the goal.
 
-    A cell has None where its true number is 0 (no noise is below 0), and where clamping biased it:
-    no rho makes up for that. `sizes` are the sensitivities that the rhos go with: sigma^2 =
-    size^2 / (2 rho).
+    `variances` are the largest sigma^2 in steps of the grid, rounded down: NaN where the true
+    number is 0 (no noise is below 0), and 0 where the bias of clamping alone misses the goal.
+    `sizes` are the sensitivities that rho goes with: sigma^2 = size^2 / (2 rho).
     """
 
     truth: Truth
     goal: Goal
-    rhos: tuple[Fraction | None, ...]
-    values: Floats
-    """The same as floats, NaN in place of None."""
+    variances: Floats
     sizes: tuple[Fraction, ...]
-    zeros: int
-    biased: int
 
     @property
     def name(self) -> str:
         """The answer, and what it is grouped by."""
         return f"{self.truth.answer.name} by {', '.join(self.truth.columns) or 'total'}"
 
+    @property
+    def zeros(self) -> int:
+        """How many cells have a true number of 0."""
+        return int(np.isnan(self.variances).sum())
+
+    @property
+    def unreachable(self) -> int:
+        """How many cells no rho brings to the goal, because clamping biased them too much."""
+        return int((self.variances == 0).sum())
+
+    @property
+    def values(self) -> Floats:
+        """Each cell's least rho as a float: NaN for zeros, infinite where none will do."""
+        squares = np.array([float(size / self.truth.total.step) ** 2 for size in self.sizes])
+        with np.errstate(divide="ignore"):
+            return np.asarray(squares / (2 * self.variances))
+
+    def rhos(self) -> list[Fraction | None]:
+        """Return each cell's least rho, rounded up by less than one part in 10^5."""
+        known: dict[tuple[float, Fraction], Fraction] = {}  # many small cells have the same number
+        found: list[Fraction | None] = []
+        for variance, size in zip(self.variances.tolist(), self.sizes, strict=True):
+            if not variance > 0:
+                found.append(None)
+                continue
+            if (variance, size) not in known:
+                known[variance, size] = self._rho(variance, size)
+            found.append(known[variance, size])
+        return found
+
     def rho(self, share: Exact = 1) -> Fraction | None:
         """Return the one rho with which this share of the cells, zeros apart, meets the goal.
 
-        It is that percentile of the rhos of cells that can meet it at all; None if none can.
+        It is that percentile of the cells' rhos; None if so many cannot meet it at all.
         """
         level = parameter(share, "the share")
         if not 0 < level <= 1:
             raise ProbabilityError(f"the share is {share}; expected above 0 and up to 1.")
-        found = self.values[~np.isnan(self.values)]
-        if not len(found):
+        values = self.values
+        cells = np.flatnonzero(~np.isnan(values))
+        if not len(cells):
             return None
-        least = np.sort(found)[math.ceil(level * len(found)) - 1]
+        value = np.sort(values[cells])[math.ceil(level * len(cells)) - 1]
+        if math.isinf(value):
+            return None
         # Floats find the place; of the exact numbers that stand there the largest is safe.
-        here = {id(rho): rho for rho in map(self.rhos.__getitem__, self._at(least))}
-        return max(rho for rho in here.values() if rho is not None)
+        here = np.flatnonzero(values == value).tolist()
+        return max(self._rho(float(self.variances[cell]), self.sizes[cell]) for cell in here)
 
-    def _at(self, value: float) -> list[int]:
-        return np.flatnonzero(self.values == value).tolist()
+    def _rho(self, variance: float, size: Fraction) -> Fraction:
+        return round_up(size**2 / (2 * Fraction(variance) * self.truth.total.step**2), _BITS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,7 +171,11 @@ class Fitness:
                     "answer": pa.array([truth.answer.name] * rows, pa.string()),
                     "key": pa.array(_key_texts(truth.keys), pa.string()),
                     "true": pa.array(truth.total.exact.astype(np.float64) * step, pa.float64()),
-                    "rho": pa.array(each.values, pa.float64(), from_pandas=True),
+                    "rho": pa.array(
+                        np.where(np.isinf(each.values), np.nan, each.values),
+                        pa.float64(),
+                        from_pandas=True,
+                    ),
                 }
             )
             tables.append(table)
@@ -193,68 +218,18 @@ def fitness(planned: Plan, table: Table, *, within: Exact, confidence: Exact = "
     return Fitness(planned, goal, tuple(found))
 
 
-def largest_sigma_squared(limit: int, confidence: Fraction) -> Fraction:
-    """Return the largest sigma^2, rounded down, with Pr[|Z| <= limit] >= confidence.
-
-    >>> law = DiscreteGaussian(largest_sigma_squared(9, Fraction(95, 100)))
-    >>> law.half_width("0.95")
-    9
-    """
-    score = -NormalDist().inv_cdf(float(1 - confidence) / 2)
-    start = (limit + 0.5) / max(score, 1e-3)
-    if start > _LARGE and 1e-3 < score < _FAR:
-        # Pr[Z > x] = Pr[N > y] - z phi(z) / (24 sigma^2), y = x + 1/2: so y/sigma is a little
-        # below the normal quantile.
-        corrected = start * (1 + 1 / (24 * start**2))
-        return Fraction(corrected**2 * (1 - _MARGIN))
-    return _bisected(limit, confidence, start**2)
-
-
-@lru_cache(maxsize=4096)
-def _bisected(limit: int, confidence: Fraction, start: float) -> Fraction:
-    def is_met(variance: float) -> bool:
-        outside = DiscreteGaussian(Fraction(variance)).tail(limit + 1).upper
-        return 2 * outside <= 1 - confidence
-
-    low = high = start
-    while not is_met(low):
-        high, low = low, low / 2
-    while is_met(high):
-        low, high = high, high * 2
-    while high - low > _MARGIN * low:
-        middle = (low + high) / 2
-        low, high = (middle, high) if is_met(middle) else (low, middle)
-    return Fraction(low)
-
-
 def _requirement(truth: Truth, goal: Goal) -> Requirement:
     noisy = truth.total
     known = _sizes(truth)
     sizes = [known[_gaussian(law).sigma_squared * noisy.step**2] for law in noisy.laws]
-    rhos: list[Fraction | None] = []
-    known_rhos: dict[tuple[int, int], Fraction] = {}  # many small cells have the same number
-    cells = zip(noisy.exact.tolist(), noisy.bias.tolist(), noisy.which.tolist(), strict=True)
-    for exact, bias, which in cells:
-        if exact == 0 or bias:
-            rhos.append(None)
-            continue
-        cell = abs(exact), which
-        if cell not in known_rhos:
-            # |Z| < d t on integers is |Z| <= ceil(d t) - 1
-            limit = ceil_div(goal.within.numerator * abs(exact), goal.within.denominator) - 1
-            variance = largest_sigma_squared(limit, goal.confidence) * noisy.step**2
-            known_rhos[cell] = round_up(sizes[which] ** 2 / (2 * variance), _BITS)
-        rhos.append(known_rhos[cell])
-    zeros = int((noisy.exact == 0).sum())
-    return Requirement(
-        truth,
-        goal,
-        tuple(rhos),
-        np.array([math.nan if rho is None else float(rho) for rho in rhos]),
-        tuple(sizes[which] for which in noisy.which),
-        zeros,
-        rhos.count(None) - zeros,
+    # |noise + bias| < d t on integers is |noise + bias| <= ceil(d t) - 1
+    limits = limits_below(noisy.exact, goal.within)
+    is_zero = noisy.exact == 0
+    variances = largest_variances(
+        np.where(is_zero, 0, limits), noisy.bias.astype(np.float64), goal.confidence
     )
+    variances[is_zero] = np.nan
+    return Requirement(truth, goal, variances, tuple(sizes[which] for which in noisy.which))
 
 
 def _sizes(truth: Truth) -> dict[Spread, Fraction]:
@@ -281,7 +256,7 @@ def _policy(required: Requirement, share: Exact | None) -> Policy:
         return _by_spread(truth.total.noise.spreads, lambda found: _loss(truth, one, sizes[found]))
     made: dict[tuple[int, Fraction], Policy] = {}  # cells with the same rho share one policy
     losses: list[Policy | None] = []
-    for rho, size in zip(required.rhos, required.sizes, strict=True):
+    for rho, size in zip(required.rhos(), required.sizes, strict=True):
         if rho is not None and (id(rho), size) not in made:
             made[id(rho), size] = _loss(truth, rho, size)
         losses.append(made.get((id(rho), size)))

@@ -43,13 +43,13 @@ def mean_size(law: Law, biases: Floats) -> Floats:
         place = np.minimum(sizes, len(chances) - 1).astype(np.int64)
         return np.asarray(sizes * (1 - 2 * chances[place]) + 2 * moments[place])
     # |x + b| has a kink at an integer, where Euler-Maclaurin takes off a sixth of the density.
-    return np.asarray(normal_size(sigma, sizes) - _density(sizes / sigma) / (6 * sigma))
+    return np.asarray(normal_size(sigma, sizes) - normal_density(sizes / sigma) / (6 * sigma))
 
 
 def normal_size(sigma: Floats | float, biases: Floats) -> Floats:
     """Return E|N + b| for normal noise."""
     scores = biases / sigma
-    return np.asarray(2 * sigma * _density(scores) + biases * (1 - 2 * normal_below(-scores)))
+    return np.asarray(2 * sigma * normal_density(scores) + biases * (1 - 2 * normal_below(-scores)))
 
 
 def normal_below(scores: Floats) -> Floats:
@@ -109,7 +109,7 @@ def _tails(law: Law, starts: Floats) -> Floats:
         chances, _ = _added_up(_gaussian(law))
         return np.asarray(chances[np.minimum(starts - 1, len(chances) - 1).astype(np.int64)])
     scores = (starts - 0.5) / sigma
-    return np.asarray(normal_below(-scores) - scores * _density(scores) / (24 * sigma**2))
+    return np.asarray(normal_below(-scores) - scores * normal_density(scores) / (24 * sigma**2))
 
 
 def _gaussian(law: Law) -> DiscreteGaussian:
@@ -131,7 +131,8 @@ def _from_the_end(numbers: Floats) -> Floats:
     return np.append(np.cumsum(numbers[::-1])[::-1], 0.0)
 
 
-def _density(scores: Floats) -> Floats:
+def normal_density(scores: Floats) -> Floats:
+    """Return the density of a standard normal."""
     return np.asarray(np.exp(-(scores**2) / 2) / math.sqrt(2 * math.pi))
 
 
