@@ -13,9 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from perrecord.errors import CurrencyError, InputError, ProbabilityError
-from perrecord.evaluate.allowed import largest_variances, limits_below
 from perrecord.evaluate.distributions import Distribution
+from perrecord.evaluate.goals import Goal
 from perrecord.evaluate.losses import policy_losses
+from perrecord.evaluate.needs import allowed
 from perrecord.evaluate.noise_size import Floats
 from perrecord.evaluate.truths import Truth, truths
 from perrecord.exact import Exact, parameter, round_up
@@ -40,14 +41,6 @@ from perrecord.queries.policies import on_filtered
 from perrecord.tables.table import Table
 
 _BITS = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """|noise| < `within` * |true| with probability `confidence`."""
-
-    within: Fraction
-    confidence: Fraction
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -199,14 +192,7 @@ def fitness(planned: Plan, table: Table, *, within: Exact, confidence: Exact = "
     >>> round(float(found.requirements[0].rho()), 3), float(found.policy().loss({"emp": 970}))
     (0.485, 182.53...)
     """
-    goal = Goal(parameter(within, "the error"), parameter(confidence, "the confidence"))
-    if goal.within <= 0:
-        raise InputError(f"the error is {within}; expected a share above 0, such as '0.1'.")
-    if not 0 < goal.confidence < 1:
-        raise ProbabilityError(
-            f"the confidence is {confidence}; expected a number strictly between 0 and 1, such as "
-            '"0.95".'
-        )
+    goal = Goal.of(within, confidence)
     if planned.policy.currency is not Currency.RHO:
         raise CurrencyError("fitness for use is in zCDP; give the answers rho, not epsilon.")
     found = [_requirement(each, goal) for each in truths(planned, table) if each.count is None]
@@ -222,14 +208,9 @@ def _requirement(truth: Truth, goal: Goal) -> Requirement:
     noisy = truth.total
     known = _sizes(truth)
     sizes = [known[_gaussian(law).sigma_squared * noisy.step**2] for law in noisy.laws]
-    # |noise + bias| < d t on integers is |noise + bias| <= ceil(d t) - 1
-    limits = limits_below(noisy.exact, goal.within)
-    is_zero = noisy.exact == 0
-    variances = largest_variances(
-        np.where(is_zero, 0, limits), noisy.bias.astype(np.float64), goal.confidence
+    return Requirement(
+        truth, goal, allowed(truth, goal), tuple(sizes[which] for which in noisy.which)
     )
-    variances[is_zero] = np.nan
-    return Requirement(truth, goal, variances, tuple(sizes[which] for which in noisy.which))
 
 
 def _sizes(truth: Truth) -> dict[Spread, Fraction]:

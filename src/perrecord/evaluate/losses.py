@@ -133,6 +133,27 @@ def policy_losses(
         return distribution(space, kept, "loss", "number", points)
 
 
+def policy_quantiles(
+    policies: Sequence[Policy], table: Table, shares: Sequence[Fraction]
+) -> list[list[float]]:
+    """Return, for each policy, the least losses that these shares of the records do not exceed.
+
+    All policies are evaluated in one pass; a table without records has losses of 0.
+    """
+    with workspace(table) as space:
+        writer = LossWriter(table.schema, policies[0].currency.power, space.parts())
+        losses = [f"{writer.form(each.form)} AS l{place}" for place, each in enumerate(policies)]
+        kept = space.keep(
+            f"SELECT {', '.join(losses)} FROM {_records(table, writer.parts)}", writer.parts.tables
+        )
+        levels = ", ".join(repr(float(share)) for share in shares)
+        wanted = [
+            f"quantile_disc(l{place}, [{levels}]) AS l{place}" for place in range(len(losses))
+        ]
+        row = space.read(f"SELECT {', '.join(wanted)} FROM {kept}").to_pylist()[0]
+        return [row[f"l{place}"] or [0.0] * len(shares) for place in range(len(losses))]
+
+
 @dataclass(frozen=True, slots=True)
 class _Run:
     """The statements of one evaluation."""

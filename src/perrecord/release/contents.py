@@ -85,11 +85,19 @@ def release_files(
 def table_name(workload: Workload, grouping: PlannedGrouping) -> str:
     """Return the name of a grouping's table: its query's, and its columns if there are several."""
     named = workload.queries[grouping.query]
-    name = named.name
     if len(named.query.groupings) > 1:
-        columns = grouping.grouping.columns
-        name = f"{name}_by_{'_'.join(columns)}" if columns else f"{name}_total"
-    return re.sub(r"[^\w-]+", "_", name)
+        return name_of_set(named.name, grouping.grouping.columns)
+    return named.name
+
+
+def name_of_set(name: str, columns: tuple[str, ...]) -> str:
+    """Return the name of the table of one of a query's several grouping sets.
+
+    >>> name_of_set("totals", ("county", "naics2")), name_of_set("totals", ())
+    ('totals_by_county_naics2', 'totals_total')
+    """
+    whole = f"{name}_by_{'_'.join(columns)}" if columns else f"{name}_total"
+    return re.sub(r"[^\w-]+", "_", whole)
 
 
 def published_policy(workload: Workload, planned: Plan) -> PublishedPolicy:

@@ -1,0 +1,246 @@
+"""Tuning: the least loss that reaches a goal of accuracy, or the least error under caps on losses.
+
+Each answer's amounts follow from its goal in closed form (`tuner`). What is left to choose are the
+thresholds of splitting schemes, where totals are accounted for by pieces: each candidate gets the
+amounts that reach the goals, and the one whose policy is smallest in the chosen sense is taken.
+Nothing is simulated.
+
+It reads the true numbers: what comes of it is confidential, and a spec that was tuned on the
+confidential data is not private. Tune on public, prior or synthetic data instead.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+
+from perrecord.errors import AmountError, InputError, listing, suggestion
+from perrecord.evaluate.asked import Asked
+from perrecord.evaluate.candidates import AS_WRITTEN, Candidate
+from perrecord.evaluate.goals import Target, target
+from perrecord.evaluate.needs import share_met
+from perrecord.evaluate.smallest import LossAt, LossOf, Smallest, sizes, smallest
+from perrecord.evaluate.tuner import Caps, Record, Tuner
+from perrecord.evaluate.variants import accounted, amounts
+from perrecord.exact import Exact, parameter, text
+from perrecord.policy.policy import Policy
+from perrecord.policy.split import Scheme
+from perrecord.queries.answers import Answer
+from perrecord.queries.plan import plan
+from perrecord.queries.query import Query
+from perrecord.tables.table import Table
+
+_MULTIPLES = tuple(Fraction(2) ** power for power in range(-3, 4))
+_SHARES = (Fraction(1, 2), Fraction(99, 100), Fraction(1))
+_TIE = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tuned:
+    """One answer of one table: its target, its amounts before and after, how many cells meet it."""
+
+    table: str
+    origin: str
+    columns: tuple[str, ...]
+    before: Answer
+    after: Answer
+    target: Target
+    cells: int
+    zeros: int
+    met_before: float | None
+    met_after: float | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tuning:
+    """A tuned workload, what it costs, and the frontier that it lies on. Confidential.
+
+    `times` is what the errors of the goals were multiplied by: 1, or the least under the caps.
+    """
+
+    answers: tuple[Tuned, ...]
+    untouched: tuple[str, ...]
+    """Answers that no goal is about, as table.answer; their amounts stay."""
+    queries: tuple[Asked, ...]
+    """The tuned workload, each table by itself."""
+    candidate: Candidate
+    choices: tuple[tuple[Candidate, float], ...]
+    """Every scheme that was tried, the smallest first: its size in the chosen sense, or under caps
+    the multiple of the errors that it needs."""
+    sense: Smallest
+    times: Fraction
+    before: Policy
+    policy: Policy
+    losses: tuple[tuple[str, float, float], ...]
+    """Losses of records, by name: as written, and tuned."""
+    frontier: pa.Table
+
+    def to_arrow(self) -> pa.Table:
+        """Return a row for each answer of each table."""
+        rows = [
+            {
+                "table": each.table,
+                "answer": each.before.name,
+                "goal": str(replace(each.target, about=None)),
+                "amount_before": shown_amounts(each.before),
+                "amount_after": shown_amounts(each.after),
+                "cells": each.cells,
+                "zeros": each.zeros,
+                "met_before": each.met_before,
+                "met_after": each.met_after,
+            }
+            for each in self.answers
+        ]
+        return pa.Table.from_pylist(rows)
+
+
+def tune(
+    queries: Mapping[str, Query],
+    table: Table,
+    goals: "str | Target | Sequence[str | Target]",
+    *,
+    schemes: Mapping[str, Scheme] | None = None,
+    smallest_in: "str | Smallest" = "99%",
+    examples: Mapping[str, Record] | None = None,
+    caps: Mapping[str, Exact] | None = None,
+    on_step: Callable[[str], None] = lambda _: None,
+) -> Tuning:
+    """Return the amounts and the splitting schemes with which every goal is just reached (T22).
+
+    A goal such as `"5% for 95% of cells"` holds for every count, total and average of every table
+    by itself, `"emp: 5% for 95% of cells"` for one answer. Answers without a goal, quantiles and
+    key selections keep their amounts. Amounts are rounded up to four digits.
+
+    Schemes of totals that are accounted for by pieces are chosen among `schemes`, finer and coarser
+    ones (`candidates`), so that the policy is smallest: in `"largest"`, in a percentile of the
+    records' losses such as `"99%"`, or in the loss of one of the `examples`. Without schemes the
+    thresholds stay.
+
+    With `caps` on the losses of examples, the errors of all goals are multiplied by the least
+    number with which no example loses more than its cap.
+
+    >>> import perrecord
+    >>> with perrecord.table(pa.table({"emp": [10, 20, 970]}), measures=["emp"]) as source:
+    ...     asked = {"all": perrecord.Query().sum("emp", split=perrecord.Split(emp=50), rho=1)}
+    ...     found = tune(asked, source, "10% for 100% of cells")
+    >>> found.to_arrow()["amount_after"].to_pylist(), found.policy.loss({"emp": 150})
+    (['0.4851'], Fraction(43659, 10000))
+    """
+    wanted = [target(each) for each in ([goals] if isinstance(goals, str | Target) else goals)]
+    known = dict(examples or {})
+    sense, limits = smallest(smallest_in, known), _caps(caps or {}, known)
+    on_step("reading the true numbers")
+    tuner = Tuner.of(queries, table, wanted)
+    on_step("comparing schemes")
+    tried = tuner.candidates(schemes or {})
+    policies = [tuner.policy(each) for each in tried]
+    if limits:
+        ranks = [math.sqrt(tuner.excess(policy, limits)) for policy in policies]
+    else:
+        ranks = [row[0] for row in sizes(policies, [sense], table)]
+    best, times = tried[_least(ranks)], Fraction(1)
+    if limits:
+        on_step("looking for the least error")
+        times = tuner.least_times(best, limits, min(ranks))
+    on_step("following the frontier")
+    tuned = tuner.tuned(best, times)
+    policy = plan(tuned, table.schema).policy
+    senses: list[Smallest] = [*map(LossAt, _SHARES), *(LossOf(*each) for each in known.items())]
+    before, after = sizes([tuner.planned.policy, policy], senses, table)
+    order = sorted(range(len(tried)), key=ranks.__getitem__)
+    return Tuning(
+        _answers(tuner, tuned, times),
+        tuner.untouched,
+        tuple(replace(a, query=query) for a, query in zip(tuner.asked, tuned, strict=True)),
+        best,
+        tuple((tried[place], ranks[place]) for place in order),
+        sense,
+        times,
+        tuner.planned.policy,
+        policy,
+        tuple(zip(map(str, senses), before, after, strict=True)),
+        _frontier(tuner, best, times, senses),
+    )
+
+
+def _caps(given: Mapping[str, Exact], examples: Mapping[str, Record]) -> Caps:
+    found = {}
+    for name, written in given.items():
+        if name not in examples:
+            raise InputError(
+                f"the cap is on {name!r}, which is no example record. Examples are "
+                f"{listing(examples) or 'none'}.{suggestion(name, examples)}"
+            )
+        cap = parameter(written, f"the cap of {name}")
+        if cap <= 0:
+            raise AmountError(f"the cap of {name} is {written}; expected a loss above 0.")
+        found[name] = examples[name], cap
+    return found
+
+
+def _least(ranks: Sequence[float]) -> int:
+    """Return the place of the least rank, the first of those that are as good as equal."""
+    least = min(ranks)
+    return next(place for place, rank in enumerate(ranks) if rank <= least * (1 + _TIE))
+
+
+def _answers(tuner: Tuner, tuned: Sequence[Query], times: Fraction) -> tuple[Tuned, ...]:
+    found = []
+    for place, aim in tuner.targets.items():
+        asked, truth = tuner.asked[place[0]], tuner.truths[place]
+        (after,) = [each for each in tuned[place[0]].answers if each.name == place[1]]
+        before = tuner.factors(place, truth.answer, times)
+        found.append(
+            Tuned(
+                asked.name,
+                asked.origin,
+                truth.columns,
+                truth.answer,
+                after,
+                replace(aim, goal=aim.goal.times(times)),
+                len(before),
+                int(np.isnan(before).sum()),
+                share_met(before),
+                share_met(tuner.factors(place, after, times)),
+            )
+        )
+    return tuple(found)
+
+
+def _frontier(
+    tuner: Tuner, best: Candidate, times: Fraction, senses: Sequence[Smallest]
+) -> pa.Table:
+    """Return losses against errors: as tuned, with the thresholds as written, and exactly."""
+    schema = tuner.table.schema
+    lines: list[tuple[str, float, Policy]] = []
+    for multiple in (times * each for each in _MULTIPLES):
+        tuned = tuner.tuned(best, multiple)
+        policy = plan(tuned, schema).policy
+        exactly = plan(accounted(tuned, "exact"), schema).policy
+        lines.append(("tuned", float(multiple), policy))
+        if best != AS_WRITTEN:
+            written = tuner.policy(AS_WRITTEN, multiple)
+            lines.append(("thresholds as written", float(multiple), written))
+        if exactly != policy:
+            lines.append(("exact accounting", float(multiple), exactly))
+    found = sizes([policy for *_, policy in lines], senses, tuner.table)
+    return pa.Table.from_pylist(
+        [
+            {"policy": name, "times": error, "of": str(sense), "loss": loss}
+            for (name, error, _), losses in zip(lines, found, strict=True)
+            for sense, loss in zip(senses, losses, strict=True)
+        ]
+    )
+
+
+def shown_amounts(answer: Answer) -> str:
+    """Return an answer's amounts for people: an average's are for its total and its count.
+
+    >>> from perrecord.queries.query import Query
+    >>> shown_amounts(Query().count(rho="0.1").answers[0])
+    '0.1'
+    """
+    return " + ".join(text(each) for each in amounts(answer))

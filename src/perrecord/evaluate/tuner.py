@@ -1,0 +1,192 @@
+"""A workload's true numbers with a target for each answer -> amounts that reach the targets (T22).
+
+Noise scales as one over the amount, so an answer's amounts follow from its target in closed form.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+from perrecord.errors import AmountError, CurrencyError, InputError
+from perrecord.evaluate.asked import Asked, one_set_each
+from perrecord.evaluate.candidates import AS_WRITTEN, Candidate, candidates
+from perrecord.evaluate.goals import Target, check_names, target_of
+from perrecord.evaluate.needs import (
+    allowed,
+    asked_otherwise,
+    factor_for,
+    factors,
+    shared_best,
+)
+from perrecord.evaluate.noise_size import Floats
+from perrecord.evaluate.truths import Truth, truths
+from perrecord.evaluate.variants import resplit, rounded_up, with_factor
+from perrecord.policy.policy import Policy
+from perrecord.policy.split import Scheme
+from perrecord.policy.terms import Currency
+from perrecord.queries.answers import Answer, Average, Sum
+from perrecord.queries.methods import Splitting
+from perrecord.queries.plan import Plan, plan
+from perrecord.queries.query import Query
+from perrecord.tables.table import Table
+
+Record = Mapping[str, Any]
+Caps = Mapping[str, tuple[Record, Fraction]]
+"""By name, a hypothetical record and the most that it may lose."""
+
+Place = tuple[int, str]
+"""A table of the workload, by number, and an answer of it."""
+
+_CLOSE = 1.001
+"""The least error under a cap is found to one part in a thousand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tuner:
+    """A workload, each table by itself, its true numbers, and the target of each answer."""
+
+    asked: tuple[Asked, ...]
+    table: Table
+    planned: Plan
+    truths: Mapping[Place, Truth]
+    targets: Mapping[Place, Target]
+    _allowed: dict[tuple[Place, Fraction], Floats] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, queries: Mapping[str, Query], table: Table, targets: Sequence[Target]) -> "Tuner":
+        """Read the true numbers of a workload, and give each answer the target that is about it."""
+        asked = one_set_each(queries)
+        planned = plan([each.query for each in asked], table.schema)
+        if planned.policy.currency is not Currency.RHO:
+            raise CurrencyError("tuning is in zCDP; give the answers rho, not epsilon.")
+        found = {(each.query, each.answer.name): each for each in truths(planned, table)}
+        names = {place: asked[place[0]].names(place[1]) for place in found}
+        check_names(targets, [name for each in names.values() for name in each])
+        aims = {place: target_of(targets, names[place]) for place in found}
+        kept = {place: aim for place, aim in aims.items() if aim is not None}
+        if not kept:
+            raise InputError(
+                "there is no goal for any count, total or average; give one, such as '5% for 95% "
+                "of cells'. Medians and quantiles have no one noise to hold against a goal."
+            )
+        return cls(asked, table, planned, found, kept)
+
+    @property
+    def untouched(self) -> tuple[str, ...]:
+        """Answers that no target is about, as table.answer."""
+        return tuple(
+            f"{each.name}.{answer.name}"
+            for number, each in enumerate(self.asked)
+            for answer in each.query.answers
+            if (number, answer.name) not in self.targets
+        )
+
+    def candidates(self, schemes: Mapping[str, Scheme]) -> tuple[Candidate, ...]:
+        """Return the schemes to choose from; by exact accounting thresholds make no difference."""
+        answers = [self.truths[place].answer for place in self.targets]
+        measures = {
+            each.measure
+            for each in answers
+            if isinstance(each, Sum | Average)
+            and isinstance(each.method, Splitting)
+            and each.method.accounting == "split"
+        }
+        if not measures or not schemes:
+            return (AS_WRITTEN,)
+        resolutions = {name: each.resolution for name, each in self.table.schema.measures}
+        return candidates(schemes, measures, resolutions)
+
+    def policy(self, candidate: Candidate, times: Fraction = Fraction(1)) -> Policy:
+        """Return what the tuned workload costs."""
+        return plan(self.tuned(candidate, times), self.table.schema).policy
+
+    def tuned(self, candidate: Candidate, times: Fraction = Fraction(1)) -> tuple[Query, ...]:
+        """Return the queries with the amounts that reach the targets, errors multiplied.
+
+        What no target is about stays as it is, its scheme too.
+        """
+        found = []
+        for number, each in enumerate(self.asked):
+            (other,) = resplit([each.query], candidate.scheme)
+            changed = {
+                answer.name: self._tuned((number, answer.name), answer, times)
+                for answer in other.answers
+                if (number, answer.name) in self.targets
+            }
+            answers = tuple(changed.get(answer.name, answer) for answer in each.query.answers)
+            found.append(replace(each.query, answers=answers))
+        return tuple(found)
+
+    def _tuned(self, place: Place, answer: Answer, times: Fraction) -> Answer:
+        if isinstance(answer, Average):
+            answer = shared_best(answer, self.truths[place])
+        factor = factor_for(self.factors(place, answer, times), self.targets[place].share)
+        if factor is None:  # nothing but zeros: nothing to be accurate about
+            return answer
+        if not math.isfinite(factor):
+            raise InputError(
+                f"{self.asked[place[0]].name}.{place[1]}: no amount reaches the goal "
+                f"{str(self.targets[place])!r}, because clamping cuts off too much. Split it "
+                "instead (split: ...), clamp at a higher bound, or give it a goal of its own."
+            )
+        return with_factor(answer, Fraction(factor))
+
+    def factors(self, place: Place, answer: Answer, times: Fraction) -> Floats:
+        """Return by how much each cell's amounts miss the target, errors multiplied."""
+        if (place, times) not in self._allowed:
+            goal = self.targets[place].goal.times(times)
+            self._allowed[place, times] = allowed(self.truths[place], goal)
+        otherwise = asked_otherwise(self.truths[place], answer, self.table.schema)
+        return factors(otherwise, self._allowed[place, times])
+
+    # -- under caps -----------------------------------------------------------------------------
+
+    def excess(self, policy: Policy, caps: Caps) -> float:
+        """Return what the tuned part of a policy must be divided by to keep every cap."""
+        fixed, found = self._fixed(), 0.0
+        for name, (record, cap) in caps.items():
+            constant = fixed.loss(record)
+            if constant >= cap:
+                raise AmountError(
+                    f"the cap of {name} is {float(cap):g}, and what no goal is about costs it "
+                    f"{float(constant):g} already; lower those amounts, or raise the cap."
+                )
+            found = max(found, float((policy.loss(record) - constant) / (cap - constant)))
+        return found
+
+    def _fixed(self) -> Policy:
+        """Return what is paid for answers without a target and for the selection of keys."""
+        every = [Policy.zero()]
+        for grouping in self.planned.groupings:
+            every += [
+                charged.policy
+                for charged in grouping.answers
+                if (grouping.query, charged.answer.name) not in self.targets
+            ]
+            if grouping.selection is not None:
+                every.append(grouping.selection)
+        return Policy.total(every)
+
+    def least_times(self, candidate: Candidate, caps: Caps, start: float) -> Fraction:
+        """Return the least multiple of all errors with which every cap is kept.
+
+        For large sigma it is the start, the root of `excess`; discrete noise and rounded amounts
+        move it a little.
+        """
+
+        def is_kept(times: float) -> bool:
+            policy = self.policy(candidate, rounded_up(Fraction(times)))
+            return all(policy.loss(record) <= cap for record, cap in caps.values())
+
+        high = start
+        while not is_kept(high):
+            high *= _CLOSE**8
+        low = high / _CLOSE**8
+        while is_kept(low):
+            high, low = low, low / _CLOSE**8
+        while high / low > _CLOSE:
+            middle = math.sqrt(low * high)
+            low, high = (low, middle) if is_kept(middle) else (middle, high)
+        return rounded_up(Fraction(high))

@@ -1,0 +1,200 @@
+"""The same questions asked otherwise: other schemes, top-codes in their place, other amounts."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from perrecord.policy.cases import Cases
+from perrecord.policy.split import Scheme, Split, SplitBy
+from perrecord.queries.answers import Answer, Average, Quantile, Sum
+from perrecord.queries.methods import (
+    Accounting,
+    Clamping,
+    Counting,
+    Method,
+    Methods,
+    Splitting,
+    leaves,
+    tree_of,
+)
+from perrecord.queries.query import Query
+
+_DIGITS = Context(prec=4, rounding=ROUND_CEILING)
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A workload under a name, and how its totals are made private."""
+
+    name: str
+    kind: str
+    queries: tuple[Query, ...]
+
+
+AS_WRITTEN, SPLITTING, TOP_CODING, BUDGET = "as written", "splitting", "top-coding", "budget"
+
+
+def variants(
+    queries: Iterable[Query],
+    schemes: Mapping[str, Scheme],
+    *,
+    top_codes: bool = True,
+    budgets: Iterable[Fraction] = (),
+) -> tuple[Variant, ...]:
+    """Return a workload as it is written, under each scheme, top-coded at it, at other budgets.
+
+    A scheme takes the place of another in every split total and average whose measure it has a
+    threshold for; where it has none for any of them, it is left out. Amounts stay.
+    """
+    written = tuple(queries)
+    found = [Variant(AS_WRITTEN, AS_WRITTEN, written)]
+    fitting = {name: scheme for name, scheme in schemes.items() if is_fitting(written, scheme)}
+    for name, scheme in fitting.items():
+        found.append(Variant(name, SPLITTING, resplit(written, partial(_the, scheme))))
+    if top_codes:
+        for name, scheme in fitting.items():
+            if isinstance(scheme, Split) or _is_flat(scheme):
+                found.append(Variant(f"top-code {name}", TOP_CODING, top_coded(written, scheme)))
+    for factor in budgets:
+        name = f"{float(factor):g} × budget"
+        found.append(Variant(name, BUDGET, tuple(scaled(query, factor) for query in written)))
+    return tuple(found)
+
+
+def _the(scheme: Scheme, measure: str) -> Scheme:  # noqa: ARG001 - one for every measure
+    return scheme
+
+
+def _is_flat(scheme: SplitBy) -> bool:
+    return all(isinstance(inner, Split) for inner in scheme.cases.values())
+
+
+def is_fitting(queries: Iterable[Query], scheme: Scheme) -> bool:
+    """Tell whether a scheme can stand in place of that of some split total or average."""
+    return any(
+        covers(scheme, answer.measure)
+        for query in queries
+        for answer in query.answers
+        if is_split(answer) and isinstance(answer, Sum | Average)
+    )
+
+
+def is_split(answer: Answer) -> bool:
+    """Tell whether an answer is a total or average by one splitting scheme."""
+    return isinstance(answer, Sum | Average) and isinstance(answer.method, Splitting)
+
+
+def covers(scheme: Scheme, measure: str) -> bool:
+    """Tell whether a scheme can split a total of a measure: uncapped, a threshold in every case."""
+    every = [leaf.method for leaf in leaves(tree_of(Splitting(Fraction(1), scheme)))]
+    return all(
+        isinstance(method, Splitting)
+        and isinstance(method.split, Split)
+        and method.split.cap is None
+        and measure in method.split.measures
+        for method in every
+    )
+
+
+def resplit(
+    queries: Iterable[Query], scheme_of: Callable[[str], Scheme | None]
+) -> tuple[Query, ...]:
+    """Return the queries with the schemes of their split totals replaced, by measure."""
+
+    def changed(answer: Answer) -> Answer:
+        if not isinstance(answer, Sum | Average) or not isinstance(answer.method, Splitting):
+            return answer
+        scheme = scheme_of(answer.measure)
+        if scheme is None or not covers(scheme, answer.measure):
+            return answer
+        return replace(answer, method=replace(answer.method, split=scheme))
+
+    return tuple(with_answers(query, changed) for query in queries)
+
+
+def top_coded(queries: Iterable[Query], scheme: Scheme) -> tuple[Query, ...]:
+    """Return the queries with values cut to [-T, T] where they would be split at T (T12).
+
+    Noise and amounts are the same; what is lost is what lies beyond.
+    """
+
+    def changed(answer: Answer) -> Answer:
+        if not isinstance(answer, Sum | Average) or not isinstance(answer.method, Splitting):
+            return answer
+        if not covers(scheme, answer.measure):
+            return answer
+        return replace(answer, method=_clamped(answer.method.amount, scheme, answer.measure))
+
+    return tuple(with_answers(query, changed) for query in queries)
+
+
+def _clamped(amount: Fraction, scheme: Scheme, measure: str) -> Methods:
+    def at(threshold: Fraction) -> Method:
+        return Clamping(amount, -threshold, threshold)
+
+    if isinstance(scheme, SplitBy):
+        return scheme.cases.map(lambda inner: at(inner.at({}).threshold(measure)))
+    return at(scheme.threshold(measure))
+
+
+def accounted(queries: Iterable[Query], accounting: Accounting) -> tuple[Query, ...]:
+    """Return the queries with every split total accounted for this way (T11)."""
+
+    def changed(method: Method) -> Method:
+        return replace(method, accounting=accounting) if isinstance(method, Splitting) else method
+
+    return tuple(with_answers(query, lambda each: _mapped(each, changed)) for query in queries)
+
+
+def scaled(query: Query, factor: Fraction) -> Query:
+    """Return the query with every amount of its answers multiplied."""
+    return with_answers(query, lambda answer: with_factor(answer, factor))
+
+
+def with_factor(answer: Answer, factor: Fraction) -> Answer:
+    """Return an answer with its amounts multiplied, and rounded up to four digits."""
+    if isinstance(answer, Quantile):
+        return replace(answer, amount=rounded_up(answer.amount * factor))
+
+    def changed(method: Method) -> Method:
+        return replace(method, amount=rounded_up(method.amount * factor))
+
+    mapped = _mapped(answer, changed)
+    if isinstance(mapped, Average):
+        return replace(mapped, count=Counting(rounded_up(mapped.count.amount * factor)))
+    return mapped
+
+
+def amounts(answer: Answer) -> list[Fraction]:
+    """Return the different amounts of an answer: of its parts, of its total and its count."""
+    if isinstance(answer, Quantile):
+        return [answer.amount]
+    own = dict.fromkeys(leaf.method.amount for leaf in leaves(tree_of(answer.method)))
+    return [*own, answer.count.amount] if isinstance(answer, Average) else list(own)
+
+
+def with_answers(query: Query, change: Callable[[Answer], Answer]) -> Query:
+    """Return the query with its answers changed one by one."""
+    return replace(query, answers=tuple(map(change, query.answers)))
+
+
+def _mapped(answer: Answer, change: Callable[[Method], Method]) -> Answer:
+    if isinstance(answer, Quantile):
+        return answer
+
+    def of(methods: Any) -> Any:  # the same kinds of methods come out as went in
+        return methods.map(of) if isinstance(methods, Cases) else change(methods)
+
+    return replace(answer, method=of(answer.method))
+
+
+def rounded_up(amount: Fraction) -> Fraction:
+    """Return an amount rounded up to four digits, as it can be written in a spec.
+
+    >>> rounded_up(Fraction(1, 3)), rounded_up(Fraction(1, 10))
+    (Fraction(1667, 5000), Fraction(1, 10))
+    """
+    return Fraction(_DIGITS.divide(Decimal(amount.numerator), Decimal(amount.denominator)))
