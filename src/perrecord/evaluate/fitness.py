@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from perrecord.errors import CurrencyError, InputError, ProbabilityError
+from perrecord.evaluate.cell_losses import CellPolicies, cell_losses
 from perrecord.evaluate.distributions import Distribution
 from perrecord.evaluate.goals import Goal
 from perrecord.evaluate.losses import policy_losses
@@ -49,18 +50,24 @@ class Requirement:
 
     `variances` are the largest sigma^2 in steps of the grid, rounded down: NaN where the true
     number is 0 (no noise is below 0), and 0 where the bias of clamping alone misses the goal.
-    `sizes` are the sensitivities that rho goes with: sigma^2 = size^2 / (2 rho).
+    A rho goes with its cell's sensitivity: sigma^2 = size^2 / (2 rho).
     """
 
     truth: Truth
     goal: Goal
     variances: Floats
-    sizes: tuple[Fraction, ...]
+    law_sizes: tuple[Fraction, ...]
+    """For each law of the answer's noise, the sensitivity that it goes with."""
 
     @property
     def name(self) -> str:
         """The answer, and what it is grouped by."""
         return f"{self.truth.answer.name} by {', '.join(self.truth.columns) or 'total'}"
+
+    @property
+    def sizes(self) -> tuple[Fraction, ...]:
+        """Each cell's sensitivity."""
+        return tuple(self.law_sizes[which] for which in self.truth.total.which.tolist())
 
     @property
     def zeros(self) -> int:
@@ -75,9 +82,10 @@ class Requirement:
     @property
     def values(self) -> Floats:
         """Each cell's least rho as a float: NaN for zeros, infinite where none will do."""
-        squares = np.array([float(size / self.truth.total.step) ** 2 for size in self.sizes])
+        noisy = self.truth.total
+        squares = np.array([float(size / noisy.step) ** 2 for size in self.law_sizes])
         with np.errstate(divide="ignore"):
-            return np.asarray(squares / (2 * self.variances))
+            return np.asarray(squares[noisy.which] / (2 * self.variances))
 
     def rhos(self) -> list[Fraction | None]:
         """Return each cell's least rho, rounded up by less than one part in 10^5."""
@@ -108,8 +116,11 @@ class Requirement:
         if math.isinf(value):
             return None
         # Floats find the place; of the exact numbers that stand there the largest is safe.
-        here = np.flatnonzero(values == value).tolist()
-        return max(self._rho(float(self.variances[cell]), self.sizes[cell]) for cell in here)
+        here = np.flatnonzero(values == value)
+        found = zip(
+            self.variances[here].tolist(), self.truth.total.which[here].tolist(), strict=True
+        )
+        return max(self._rho(variance, self.law_sizes[which]) for variance, which in set(found))
 
     def _rho(self, variance: float, size: Fraction) -> Fraction:
         return round_up(size**2 / (2 * Fraction(variance) * self.truth.total.step**2), _BITS)
@@ -138,17 +149,27 @@ class Fitness:
 
     def losses(self, table: Table, share: Exact | None = None) -> Distribution:
         """Return what the records of the table lose under the implied policy."""
-        return policy_losses(self._policies(share), table)
+        if share is not None:
+            return policy_losses(self._policies(share), table)
+        return cell_losses([self._by_cell(each) for each in self.requirements], table)
+
+    def _by_cell(self, required: Requirement) -> CellPolicies:
+        """Return the implied policy as a rho for each cell, times what a rho of 1 costs there."""
+        truth, rhos = required.truth, required.values
+        bases = [_loss(truth, Fraction(1), size) for size in required.law_sizes]
+        return CellPolicies(
+            truth.keys,
+            np.where(np.isfinite(rhos), rhos, 0.0),
+            truth.total.which,
+            tuple(self._filtered(base, truth) for base in bases),
+        )
 
     def _policies(self, share: Exact | None) -> list[Policy]:
-        return [
-            on_filtered(
-                _policy(each, share),
-                self.planned.queries[each.truth.query].filter,
-                self.planned.schema.dimension_names,
-            )
-            for each in self.requirements
-        ]
+        return [self._filtered(_policy(each, share), each.truth) for each in self.requirements]
+
+    def _filtered(self, policy: Policy, truth: Truth) -> Policy:
+        condition = self.planned.queries[truth.query].filter
+        return on_filtered(policy, condition, self.planned.schema.dimension_names)
 
     def to_arrow(self) -> pa.Table:
         """Return a row for each cell of each answer: its key as text, its true number, its rho."""
@@ -208,9 +229,7 @@ def _requirement(truth: Truth, goal: Goal) -> Requirement:
     noisy = truth.total
     known = _sizes(truth)
     sizes = [known[_gaussian(law).sigma_squared * noisy.step**2] for law in noisy.laws]
-    return Requirement(
-        truth, goal, allowed(truth, goal), tuple(sizes[which] for which in noisy.which)
-    )
+    return Requirement(truth, goal, allowed(truth, goal), tuple(sizes))
 
 
 def _sizes(truth: Truth) -> dict[Spread, Fraction]:

@@ -127,7 +127,7 @@ def policy_losses(
         loss = " + ".join([NOTHING, *(writer.form(policy.form) for policy in every)])
         kept = space.keep(
             f"SELECT loss, count(*) AS number FROM (SELECT {loss} AS loss "
-            f"FROM {_records(table, writer.parts)}) AS valued GROUP BY loss",
+            f"FROM {records_with(table, writer.parts)}) AS valued GROUP BY loss",
             writer.parts.tables,
         )
         return distribution(space, kept, "loss", "number", points)
@@ -144,7 +144,8 @@ def policy_quantiles(
         writer = LossWriter(table.schema, policies[0].currency.power, space.parts())
         losses = [f"{writer.form(each.form)} AS l{place}" for place, each in enumerate(policies)]
         kept = space.keep(
-            f"SELECT {', '.join(losses)} FROM {_records(table, writer.parts)}", writer.parts.tables
+            f"SELECT {', '.join(losses)} FROM {records_with(table, writer.parts)}",
+            writer.parts.tables,
         )
         levels = ", ".join(repr(float(share)) for share in shares)
         wanted = [
@@ -241,7 +242,7 @@ class _Run:
         unit = "" if self.table.schema.unit is None else f"{self._unit()} AS unit, "
         sql = (
             f"SELECT {unit}{policy} AS policy, {' + '.join(entries) or NOTHING} AS realised "
-            f"FROM {_records(self.table, writer.parts)}"
+            f"FROM {records_with(self.table, writer.parts)}"
         )
         return sql, writer.parts
 
@@ -270,7 +271,7 @@ class _Run:
         sql = (
             f"SELECT unit, {' + '.join(costs)} AS realised FROM "
             f"(SELECT {', '.join([grouped, *inner])} FROM (SELECT {', '.join(shown)} "
-            f"FROM {_records(self.table, writer.parts)} WHERE {unit} IS NOT NULL "
+            f"FROM {records_with(self.table, writer.parts)} WHERE {unit} IS NOT NULL "
             f"AND {entry.condition}) AS entered GROUP BY {grouped}) AS changed"
         )
         return sql, writer.parts
@@ -279,7 +280,7 @@ class _Run:
         return f"records.{self.table.engine.dialect.identifier(self.table.schema.unit or '')}"
 
 
-def _records(table: Table, parts: Parts) -> str:
+def records_with(table: Table, parts: Parts) -> str:
     """Return the records with the tables joined; engines read no column that is not used."""
     names = dict.fromkeys([*table.schema.fields, *_roles(table)])
     return f"({table.select(names)}) AS records{''.join(parts.joins)}"

@@ -1,0 +1,99 @@
+"""The errors of many cells as a few numbers: what a box plot shows, for each table and answer."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from perrecord.evaluate.accuracy import CellErrors
+from perrecord.evaluate.noise_size import Floats
+from perrecord.evaluate.simulation import simulated_error
+from perrecord.evaluate.summaries import SIZES, summary
+from perrecord.exact import Exact, rational, text
+
+FIVE = {"low": 0.05, "lower": 0.25, "middle": 0.5, "upper": 0.75, "high": 0.95}
+"""The five numbers of a box, and the shares of the cells that lie at or below them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnswerErrors:
+    """The errors of one answer of one table, under one variant of a workload."""
+
+    variant: str
+    kind: str
+    table: str
+    errors: CellErrors
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        """What tells a row from others."""
+        answer = self.errors.truth.answer.name
+        return {
+            "variant": self.variant,
+            "kind": self.kind,
+            "table": self.table,
+            "answer": answer,
+        }
+
+
+def boxes(every: Sequence[AnswerErrors], limits: Sequence[Exact]) -> pa.Table:
+    """Return the five numbers of expected relative errors, and the shares of cells within limits.
+
+    The shares are of cells whose error, bias included, stays within the limit with the confidence
+    that the errors were computed for. Cells whose true number is 0 are counted and left out.
+    """
+    rows = []
+    for each in every:
+        errors = each.errors
+        row = each.labels | _five(errors.relative(errors.size))
+        row |= {"cells": len(errors.true), "zeros": int(errors.is_zero.sum())}
+        reach = errors.relative(errors.reach)
+        known = reach[~np.isnan(reach)]
+        for limit in limits:
+            name = f"within_{text(100 * rational(limit))}_percent"
+            is_within = known <= float(rational(limit))
+            row[name] = float(is_within.mean()) if len(known) else None
+        rows.append(row)
+    return pa.Table.from_pylist(rows)
+
+
+def noise_and_bias(every: Sequence[AnswerErrors]) -> pa.Table:
+    """Return the five numbers of the noise alone, E|noise|/|true|, and of the bias alone."""
+    rows = []
+    for each in every:
+        errors = each.errors
+        for part, sizes in (("noise", errors.noise_size), ("bias", np.abs(errors.bias))):
+            rows.append(each.labels | {"part": part} | _five(errors.relative(sizes)))
+    return pa.Table.from_pylist(rows)
+
+
+def drawn(every: Sequence[AnswerErrors], repeats: int) -> pa.Table:
+    """Return the median relative error over cells, averaged over draws of noise, and expected."""
+    rows = []
+    for each in every:
+        errors = each.errors
+        row = each.labels | {"expected": _five(errors.relative(errors.size))["middle"]}
+        row["drawn"] = _five(simulated_error(errors, repeats))["middle"] if repeats else None
+        rows.append(row)
+    return pa.Table.from_pylist(rows)
+
+
+def by_size(every: Sequence[AnswerErrors], limits: Sequence[Exact]) -> pa.Table:
+    """Return the errors of each answer by how many records a cell has."""
+    tables = []
+    for each in every:
+        rows = summary([each.errors], by=("answer", "size"), limits=limits, sizes=SIZES)
+        tables.append(
+            rows.add_column(0, "table", pa.array([each.table] * rows.num_rows, pa.string()))
+        )
+    return pa.concat_tables(tables, promote_options="permissive") if tables else pa.table({})
+
+
+def _five(numbers: Floats) -> dict[str, float | None]:
+    known = numbers[~np.isnan(numbers)]
+    if not len(known):
+        return dict.fromkeys(FIVE)
+    found = np.quantile(known, list(FIVE.values()), method="inverted_cdf")
+    return dict(zip(FIVE, found.tolist(), strict=True))

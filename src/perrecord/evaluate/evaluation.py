@@ -1,0 +1,215 @@
+"""`evaluate`: what a workload costs its records and what it buys, beside other ways to ask it.
+
+All of it is confidential, unless the table is public or synthetic. The scans run in the engine;
+what comes to Python are cells, and a few hundred points of each distribution.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+
+from perrecord.errors import InputError
+from perrecord.evaluate.accuracy import accuracy
+from perrecord.evaluate.asked import one_set_each
+from perrecord.evaluate.boxes import AnswerErrors, boxes, by_size, drawn, noise_and_bias
+from perrecord.evaluate.candidates import AS_WRITTEN
+from perrecord.evaluate.distributions import Distribution
+from perrecord.evaluate.fitness import fitness
+from perrecord.evaluate.goals import Goal, Target, percent
+from perrecord.evaluate.losses import Losses, losses, policy_losses
+from perrecord.evaluate.record_sizes import losses_by_size
+from perrecord.evaluate.summaries import LIMITS
+from perrecord.evaluate.tuner import Tuner
+from perrecord.evaluate.variants import Variant, variants
+from perrecord.exact import Exact, rational
+from perrecord.policy.policy import Policy
+from perrecord.policy.split import Scheme
+from perrecord.policy.terms import Currency
+from perrecord.queries.answers import Average, Quantile
+from perrecord.queries.plan import plan
+from perrecord.queries.query import Query
+from perrecord.tables.table import Table
+
+SHARE = Fraction(95, 100)
+"""The share of the cells that one rho for each answer makes fit for use."""
+
+EVERY_CELL, SHARE_OF_CELLS, AS_CHARGED = (
+    "every cell, a rho for each",
+    "95% of cells, one rho",
+    "95% of cells, as charged",
+)
+"""The readings of a goal (T22); the first two by exact accounting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The losses at which the cells come within an error, in one reading of that goal."""
+
+    within: Fraction
+    reading: str
+    losses: Distribution
+    missed: tuple[str, ...]
+    """Answers that cannot come so close, whatever the rho, because clamping biases them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluation:
+    """What was found about a workload, table by table and answer by answer. Confidential."""
+
+    confidence: Fraction
+    variants: tuple[Variant, ...]
+    """The workload as written, and what it is compared with."""
+    policies: tuple[Policy, ...]
+    """What each of them costs."""
+    compared: tuple[Distribution, ...]
+    """The policy losses of the records under each of them."""
+    errors: pa.Table
+    """Five numbers of the cells' expected relative errors, for each variant, table and answer."""
+    parts: pa.Table
+    """The same for noise alone and for bias alone."""
+    drawn: pa.Table
+    """Of the workload as written: the median over cells, expected and averaged over draws."""
+    by_size: pa.Table
+    """Of the workload as written: errors by the number of records in a cell."""
+    losses: Losses
+    """Of the workload as written: what records and units lose."""
+    sizes: pa.Table
+    """The loss of a record against its size, under each variant."""
+    fitness: tuple[Fit, ...]
+    """What it would take to be fit for use; nothing without counts or totals in rho."""
+    quantiles: tuple[str, ...]
+    """Answers whose errors have no closed form, and are left out."""
+
+    @property
+    def currency(self) -> Currency:
+        """Rho or epsilon."""
+        return self.losses.currency
+
+    @property
+    def records(self) -> int:
+        """How many records the table has."""
+        return self.losses.policy.count
+
+
+def evaluate(
+    queries: Mapping[str, Query],
+    table: Table,
+    *,
+    schemes: Mapping[str, Scheme] | None = None,
+    top_codes: bool = True,
+    budgets: Sequence[Exact] = (),
+    example: Mapping[str, Any] | None = None,
+    confidence: Exact = "0.95",
+    limits: Sequence[Exact] = LIMITS,
+    repeats: int = 20,
+    on_step: Callable[[str], None] = lambda _: None,
+) -> Evaluation:
+    """Return what a workload costs and what it buys, beside other schemes, top-codes and budgets.
+
+    Errors are expected ones in closed form (T21); those of the workload as written are also
+    averaged over `repeats` draws of its noise, as a check. `limits` are the errors that cells
+    should come within (T22). `budgets` are factors: 2 doubles every amount.
+
+    >>> import perrecord
+    >>> with perrecord.table(pa.table({"emp": [10, 20, 970]}), measures=["emp"]) as source:
+    ...     scheme = perrecord.Split(emp=50)
+    ...     asked = perrecord.Query().sum("emp", split=scheme, rho=1)
+    ...     found = evaluate({"all": asked}, source, schemes={"fifty": scheme})
+    >>> [each.name for each in found.variants]
+    ['as written', 'fifty', 'top-code fifty']
+    >>> found.errors["middle"].to_pylist()
+    [0.028..., 0.028..., 0.92...]
+    """
+    factors = [rational(each, "a budget") for each in budgets]
+    found = variants(queries.values(), schemes or {}, top_codes=top_codes, budgets=factors)
+    on_step("computing errors")
+    errors = _errors(list(queries), found, table, confidence)
+    written = [each for each in errors if each.variant == found[0].name]
+    on_step("computing losses")
+    policies = [plan(each.queries, table.schema).policy for each in found]
+    lost = losses(plan(found[0].queries, table.schema), table)
+    compared = [lost.policy, *(policy_losses(policy, table) for policy in policies[1:])]
+    on_step("computing fitness for use")
+    fit = _fitness(queries, table, [rational(each, "a limit") for each in limits], confidence)
+    on_step("drawing noise")
+    named = zip((each.name for each in found), policies, strict=True)
+    return Evaluation(
+        rational(confidence, "the confidence"),
+        found,
+        tuple(policies),
+        tuple(compared),
+        boxes(errors, limits),
+        noise_and_bias(errors),
+        drawn(written, repeats),
+        by_size(written, limits),
+        lost,
+        losses_by_size(dict(named), table.schema, example),
+        tuple(fit),
+        tuple(
+            f"{each.name}.{answer.name}"
+            for each in one_set_each(queries)
+            for answer in each.query.answers
+            if isinstance(answer, Quantile)
+        ),
+    )
+
+
+def _errors(
+    names: Sequence[str], found: Sequence[Variant], table: Table, confidence: Exact
+) -> list[AnswerErrors]:
+    """Return the errors of every variant; one scan for each filter serves them all."""
+    asked = [
+        (variant, each)
+        for variant in found
+        for each in one_set_each(zip(names, variant.queries, strict=True))
+    ]
+    planned = plan([each.query for _, each in asked], table.schema)
+    every = []
+    for errors in accuracy(planned, table, confidence=confidence):
+        variant, each = asked[errors.truth.query]
+        every.append(AnswerErrors(variant.name, variant.kind, each.name, errors))
+    return every
+
+
+def _fitness(
+    queries: Mapping[str, Query], table: Table, limits: Sequence[Fraction], confidence: Exact
+) -> list[Fit]:
+    planned = plan(list(queries.values()), table.schema)
+    is_additive = any(
+        not isinstance(answer, Average | Quantile)
+        for query in queries.values()
+        for answer in query.answers
+    )
+    if planned.policy.currency is not Currency.RHO or not is_additive:
+        return []
+    found = []
+    for within in limits:
+        needed = fitness(planned, table, within=within, confidence=confidence)
+        for reading, share in ((EVERY_CELL, None), (SHARE_OF_CELLS, SHARE)):
+            missed = tuple(
+                each.name
+                for each in needed.requirements
+                if each.unreachable and (share is None or each.rho(share) is None)
+            )
+            found.append(Fit(within, reading, needed.losses(table, share), missed))
+        goal = Target(Goal.of(within, confidence), SHARE)
+        try:
+            charged = Tuner.of(queries, table, [goal]).policy(AS_WRITTEN)
+        except InputError:  # some answer cannot come so close, as the reading before says
+            continue
+        found.append(Fit(within, AS_CHARGED, policy_losses(charged, table), ()))
+    return found
+
+
+def fitness_table(found: Sequence[Fit]) -> pa.Table:
+    """Return the distributions of all goals and readings in one table."""
+    tables = []
+    for each in found:
+        rows = each.losses.to_arrow()
+        for column, value in (("reading", each.reading), ("within", percent(each.within))):
+            rows = rows.add_column(0, column, pa.array([value] * rows.num_rows, pa.string()))
+        tables.append(rows)
+    return pa.concat_tables(tables) if tables else pa.table({})

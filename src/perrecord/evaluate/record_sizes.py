@@ -1,0 +1,106 @@
+"""How the loss of a hypothetical record grows with one of its measures. Public: no data is read."""
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+
+from perrecord.policy.cases import Cases, Dimension
+from perrecord.policy.policy import Policy
+from perrecord.policy.reads import names_read
+from perrecord.policy.split import SplitBy
+from perrecord.policy.terms import Form, Largest, Piecewise, SplitLoss
+from perrecord.tables.schema import Schema
+
+_PER_DECADE = 24
+_DECADES = 5
+
+
+def losses_by_size(
+    policies: Mapping[str, Policy], schema: Schema, example: Mapping[str, Any] | None = None
+) -> pa.Table:
+    """Return the losses of records that hold one measure and nothing else, from small to large.
+
+    A row for each policy, measure and size. Where losses hang on dimensions, the record has those
+    of the example, or else of the first case.
+    """
+    rows = []
+    measures = dict(schema.measures)
+    for name, policy in policies.items():
+        read = names_read(policy)
+        base = {**dict.fromkeys(measures, 0), **_dimensions(policy, read - measures.keys())}
+        base |= {each: value for each, value in (example or {}).items() if each not in measures}
+        for measure in sorted(measures.keys() & read):
+            for size in _sizes(policy, measure, measures[measure].resolution):
+                loss = policy.loss({**base, measure: size})
+                rows.append(
+                    {
+                        "policy": name,
+                        "measure": measure,
+                        "size": float(size),
+                        "loss": float(loss),
+                    }
+                )
+    kinds = {"policy": pa.string(), "measure": pa.string()}
+    kinds |= {"size": pa.float64(), "loss": pa.float64()}
+    return pa.Table.from_pylist(rows, pa.schema(kinds))
+
+
+def _sizes(policy: Policy, measure: str, resolution: Fraction) -> Iterator[Fraction]:
+    """Yield sizes from a tenth of the least threshold on, evenly on the logarithm, on the grid."""
+    found = [each for each in _thresholds(policy.form, measure) if each]
+    start = max(min(found, default=resolution) / 10, resolution)
+    before = Fraction(0)
+    for step in range(_PER_DECADE * _DECADES + 1):
+        size = round(start * Fraction(10 ** (step / _PER_DECADE)) / resolution) * resolution
+        if size > before:
+            yield size
+        before = size
+
+
+def _thresholds(form: Form, measure: str) -> Iterator[Fraction]:
+    for term in form.terms:
+        match term:
+            case SplitLoss(_, split):
+                yield from _of_scheme(split, measure)
+            case Largest(options):
+                for option in options:
+                    yield from _thresholds(option, measure)
+            case Piecewise(cases):
+                for each in cases.values():
+                    yield from _thresholds(each, measure)
+            case _:
+                yield getattr(term, "threshold", Fraction(0))
+
+
+def _of_scheme(split: Any, measure: str) -> Iterator[Fraction]:
+    if isinstance(split, SplitBy):
+        for inner in split.cases.values():
+            yield from _of_scheme(inner, measure)
+    else:
+        yield dict(split.thresholds).get(measure, Fraction(0))
+
+
+def _dimensions(policy: Policy, names: frozenset[str] | set[str]) -> dict[str, Dimension]:
+    """Return a value for each dimension that a policy reads: that of the first case."""
+    found: dict[str, Dimension] = dict.fromkeys(names)
+    for cases in _cases(policy.form):
+        if cases.entries:
+            key, _ = cases.entries[0]
+            found |= dict(zip(cases.dimensions, key, strict=True))
+    return found
+
+
+def _cases(form: Form) -> Iterator[Cases[Any]]:
+    for term in form.terms:
+        match term:
+            case SplitLoss(_, SplitBy(cases)):
+                yield cases
+            case Largest(options):
+                for option in options:
+                    yield from _cases(option)
+            case Piecewise(cases):
+                for each in cases.values():
+                    yield from _cases(each)
+                yield cases
