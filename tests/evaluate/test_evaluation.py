@@ -1,0 +1,205 @@
+"""The whole evaluation: each figure is what its own function says, and odd tables have one too."""
+
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from perrecord import Keys, Query, Split
+from perrecord.evaluate.accuracy import accuracy
+from perrecord.evaluate.boxes import FIVE
+from perrecord.evaluate.evaluation import AS_CHARGED, EVERY_CELL, SHARE_OF_CELLS, evaluate
+from perrecord.evaluate.fitness import fitness
+from perrecord.evaluate.losses import losses, policy_losses
+from perrecord.evaluate.record_sizes import losses_by_size
+from perrecord.evaluate.variants import top_coded
+from perrecord.queries.parts import Parts, clamping, splitting
+from perrecord.queries.plan import plan
+from perrecord.synth import business
+from perrecord.synth.industries import SECTORS
+from perrecord.tables.table import table
+
+SCHEMES = {"fine": Split(emp=5, payann=500), "coarse": Split(emp=100, payann=10_000)}
+KEYS = Keys.from_dict({"naics2": SECTORS})
+ASKED = {
+    "sectors": Query()
+    .group_by_sets([("naics2",), ()], keys=KEYS)
+    .count(rho="0.1")
+    .sum("emp", split=SCHEMES["coarse"], rho="0.1")
+    .average("payann", split=SCHEMES["coarse"], rho="0.1")
+    .median("emp", candidates=range(20), rho="0.1"),
+    "one": Query().where("naics2 = '44'").sum("payann", clamp=(0, 1000), rho="0.1"),
+}
+
+
+def opened(data):
+    """Return a table by industry."""
+    return table(
+        data, unit="firm", dimensions={"naics2": "substr(naics, 1, 2)"}, measures=["emp", "payann"]
+    )
+
+
+@pytest.fixture(scope="module")
+def found():
+    """Return one evaluation, and the table it is of."""
+    with opened(business(8_000, seed=5)) as source:
+        yield evaluate(ASKED, source, schemes=SCHEMES, budgets=[2], repeats=50), source
+
+
+def test_every_table_and_answer_is_there_under_every_variant(found):
+    """Quantiles apart, which are listed."""
+    evaluation, _ = found
+    names = ["as written", "fine", "coarse", "top-code fine", "top-code coarse", "2 × budget"]
+    assert [each.name for each in evaluation.variants] == names
+    rows = evaluation.errors.to_pylist()
+    asked = [("sectors_by_naics2", "count"), ("sectors_by_naics2", "sum_emp"),
+             ("sectors_by_naics2", "avg_payann"), ("sectors_total", "count"),
+             ("sectors_total", "sum_emp"), ("sectors_total", "avg_payann"),
+             ("one", "sum_payann")]  # fmt: skip
+    assert [(r["variant"], r["table"], r["answer"]) for r in rows] == [
+        (name, *each) for name in names for each in asked
+    ]
+    assert evaluation.quantiles == ("sectors_by_naics2.median_emp", "sectors_total.median_emp")
+
+
+def test_boxes_are_the_quantiles_of_the_cells_errors(found):
+    """As written, and top-coded, against `accuracy` by itself."""
+    evaluation, source = found
+    rows = {(r["variant"], r["table"], r["answer"]): r for r in evaluation.errors.to_pylist()}
+    coded = dict(zip(ASKED, top_coded(ASKED.values(), SCHEMES["fine"]), strict=True))
+    for variant, queries in (("as written", ASKED), ("top-code fine", coded)):
+        planned = plan(list(queries.values()), source.schema)
+        (errors,) = [
+            each for each in accuracy(planned, source)
+            if each.truth.answer.name == "sum_emp" and each.truth.columns
+        ]  # fmt: skip
+        row = rows[variant, "sectors_by_naics2", "sum_emp"]
+        relative = errors.relative(errors.size)
+        wanted = np.nanquantile(relative, list(FIVE.values()), method="inverted_cdf")
+        np.testing.assert_allclose([row[name] for name in FIVE], wanted)
+        reach = errors.relative(errors.reach)
+        assert row["within_20_percent"] == pytest.approx((reach <= 0.2).mean())
+
+
+def test_top_coding_shows_its_bias_and_splitting_has_none(found):
+    """Noise and bias stand apart."""
+    evaluation, _ = found
+    for row in evaluation.parts.to_pylist():
+        if row["answer"] != "sum_emp" or row["part"] != "bias":
+            continue
+        assert (row["middle"] > 0.1) is (row["variant"] == "top-code fine") or (
+            row["variant"] == "top-code coarse" and row["middle"] > 0
+        )
+
+
+def test_drawn_errors_agree_with_expected_ones(found):
+    """Medians over cells of means over 50 draws: within 40 %, 5 standard errors of one cell."""
+    evaluation, _ = found
+    for row in evaluation.drawn.to_pylist():
+        assert row["drawn"] == pytest.approx(row["expected"], rel=0.4)
+
+
+def test_losses_are_those_of_their_own_functions(found):
+    """As written for records and firms, the policy's for every variant."""
+    evaluation, source = found
+    planned = plan(list(ASKED.values()), source.schema)
+    assert evaluation.losses == losses(planned, source)
+    assert evaluation.compared[0] == evaluation.losses.policy
+    assert evaluation.compared[5] == policy_losses(evaluation.policies[5], source)
+    assert evaluation.policies[5].loss({"emp": 7, "payann": 9, "naics2": "11"}) == 2 * (
+        planned.policy.loss({"emp": 7, "payann": 9, "naics2": "11"})
+    )
+
+
+def test_fitness_has_three_readings_of_each_goal(found):
+    """The first two are T22's; as charged it is never below the exact one."""
+    evaluation, source = found
+    planned = plan(list(ASKED.values()), source.schema)
+    needed = fitness(planned, source, within="0.1")
+    fits = {(each.within, each.reading): each for each in evaluation.fitness}
+    tenth = Fraction(1, 10)
+    assert fits[tenth, EVERY_CELL].losses == needed.losses(source)
+    assert fits[tenth, SHARE_OF_CELLS].losses == needed.losses(source, "0.95")
+    # The clamped total cannot come so close, so nothing can be charged for it.
+    assert (tenth, AS_CHARGED) not in fits
+    assert fits[tenth, EVERY_CELL].missed == ("sum_payann by total",)
+
+
+def test_as_charged_is_never_below_exact_accounting():
+    """At the same noise, pieces round up."""
+    asked = {"all": Query().sum("emp", split=Split(emp=50), rho=1)}
+    with opened(business(2_000, seed=6)) as source:
+        found = evaluate(asked, source)
+    fits = {(each.within, each.reading): each.losses for each in found.fitness}
+    for within in (Fraction(1, 20), Fraction(1, 5)):
+        for share in ("0.5", "0.99", 1):
+            exact = fits[within, SHARE_OF_CELLS].quantile(share)
+            assert fits[within, AS_CHARGED].quantile(share) >= exact
+
+
+def test_the_loss_grows_with_the_size_of_a_record(found):
+    """A staircase for split totals, flat for top-codes, exact at every size."""
+    evaluation, _ = found
+    rows = evaluation.sizes.to_pylist()
+    for variant, policy in zip(evaluation.variants, evaluation.policies, strict=True):
+        for measure in ("emp", "payann"):
+            line = [r for r in rows if r["policy"] == variant.name and r["measure"] == measure]
+            if variant.kind == "top-coding":
+                assert not line  # no measure is read
+                continue
+            losses_there = [r["loss"] for r in line]
+            assert losses_there == sorted(losses_there)
+            assert losses_there[-1] > 1000 * losses_there[0]
+            last = {"emp": 0, "payann": 0, "naics2": "44", measure: int(line[-1]["size"])}
+            assert line[-1]["loss"] == float(policy.loss(last))
+
+
+def test_losses_by_size_take_a_case_or_the_example():
+    """Where losses hang on a dimension, somebody's value is needed."""
+    with opened(business(10, seed=7)) as source:
+        scheme = Split.by("naics2", {"11": Split(emp=5)}, Split(emp=50))
+        policy = plan(Query().sum("emp", split=scheme, rho=1), source.schema).policy
+        first = losses_by_size({"p": policy}, source.schema).to_pylist()
+        other = losses_by_size({"p": policy}, source.schema, {"naics2": "99"}).to_pylist()
+    at = {row["size"]: row["loss"] for row in first}
+    assert all(row["loss"] <= at[row["size"]] for row in other)
+    assert first[-1]["loss"] == pytest.approx(100 * other[-1]["loss"], rel=0.01)
+
+
+@pytest.mark.parametrize("epsilon", [False, True])
+@pytest.mark.parametrize(
+    "values",
+    [[], [0, 0, 0], [7, 7, 7], [1, 2, 10**12], [-5, -70, 3], [None, None]],
+    ids=["empty", "zeros", "equal", "giant", "negative", "null"],
+)
+def test_unusual_tables_are_evaluated(values, epsilon):
+    """Nobody, zeros, equals, one giant, negative numbers, nothing but NULLs; both currencies."""
+    rows = pa.table(
+        {
+            "firm": pa.array(range(len(values)), pa.int64()),
+            "naics": pa.array(["441111"] * len(values), pa.string()),
+            "emp": pa.array(values, pa.int64()),
+            "payann": pa.array(values, pa.int64()),
+        }
+    )
+    price = {"epsilon": 1} if epsilon else {"rho": 1}
+    parts = Parts("naics2", {"44": splitting(Split(emp=5), **price), ...: clamping(0, 4, **price)})
+    asked = {
+        "a": Query()
+        .group_by("naics2", keys=KEYS)
+        .count(**price)
+        .sum("emp", parts=parts)
+        .sum("payann", split=SCHEMES["fine"], **price)
+        .average("emp", split=SCHEMES["fine"], **price, name="mean")
+    }
+    with opened(rows) as source:
+        found = evaluate(asked, source, schemes=SCHEMES, repeats=2)
+    assert found.records == len(values)
+    rows = [row for row in found.errors.to_pylist() if row["variant"] == "as written"]
+    assert [row["zeros"] for row in rows] == (
+        [24, 24, 24, 24] if not values
+        else [23, 24, 24, 24] if not any(values)
+        else [23, 23, 23, 23]
+    )  # fmt: skip
+    assert bool(found.fitness) is not epsilon
