@@ -92,6 +92,42 @@ def test_names_and_formats_are_checked(tmp_path):
         folder.write("losses", ROWS)
 
 
+def test_bytes_are_written_whole_under_their_name(tmp_path, monkeypatch):
+    """Private, over what was there, not through a link; or not at all."""
+    folder = confidential_folder(tmp_path / "own")
+    (folder.path / "report.html").symlink_to(tmp_path / "elsewhere")
+    path = folder.write_bytes("report.html", b"one")
+    assert path == folder.path / "report.html"
+    assert (path.read_bytes(), mode(path), path.is_symlink()) == (b"one", 0o600, False)
+    assert not (tmp_path / "elsewhere").exists()
+    with pytest.raises(TypeError):
+        folder.write_bytes("report.html", "text")
+    assert path.read_bytes() == b"one"
+    for name in ("", "../report.html", "a/b", ".."):
+        with pytest.raises(InputError, match="without folders"):
+            folder.write_bytes(name, b"")
+    public = confidential_folder(tmp_path / "open", is_public=True)
+    assert mode(public.write_bytes("report.html", b"")) == 0o644
+
+
+def test_a_folder_inside_is_as_private(tmp_path):
+    """Closed and marked like the one around it, or public like it; open ones are refused."""
+    folder = confidential_folder(tmp_path / "own")
+    inner = folder.subfolder("figures")
+    assert (mode(inner.path), inner.is_public) == (0o700, False)
+    assert (inner.path / MARKER).exists()
+    assert mode(inner.write("losses", ROWS)) == 0o600
+    (folder.path / "shared").mkdir(mode=0o755)
+    with pytest.raises(InputError, match="chmod 700"):
+        folder.subfolder("shared")
+    for name in ("", "../figures", "a/b", ".."):
+        with pytest.raises(InputError, match="without folders"):
+            folder.subfolder(name)
+    public = confidential_folder(tmp_path / "open", is_public=True).subfolder("figures")
+    assert (mode(public.path), public.is_public) == (0o755, True)
+    assert not (public.path / MARKER).exists()
+
+
 def test_results_are_written_as_they_are(tmp_path):
     """Losses of a table, out and back."""
     with table(pa.table({"x": [1, 2]}), measures=["x"]) as source:

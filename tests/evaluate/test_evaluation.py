@@ -94,10 +94,14 @@ def test_top_coding_shows_its_bias_and_splitting_has_none(found):
 
 
 def test_drawn_errors_agree_with_expected_ones(found):
-    """Medians over cells of means over 50 draws: within 40 %, 5 standard errors of one cell."""
+    """Ratios of drawn to expected errors: within 6 standard errors, 0.76 / sqrt(50 * cells).
+
+    False alarms below 10^-8 for 7 answers. The bias of the clamped total is far above its noise.
+    """
     evaluation, _ = found
     for row in evaluation.drawn.to_pylist():
-        assert row["drawn"] == pytest.approx(row["expected"], rel=0.4)
+        cells = 24 if row["table"] == "sectors_by_naics2" else 1
+        assert row["ratio"] == pytest.approx(1, abs=6 * 0.76 / (50 * cells) ** 0.5)
 
 
 def test_losses_are_those_of_their_own_functions(found):

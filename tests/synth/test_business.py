@@ -8,6 +8,7 @@ import pytest
 from perrecord.errors import InputError
 from perrecord.synth import business
 from perrecord.synth.business import SCHEMA
+from perrecord.synth.establishments import first_quarter
 
 PUBLISHED = {
     "emp": {2: 0.47, 5: 0.66, 100: 0.97},
@@ -39,6 +40,14 @@ def test_payroll_goes_with_employment(table):
     assert payqtr1.sum() / payann.sum() == pytest.approx(0.25, abs=0.03)
 
 
+def test_a_quarter_never_exceeds_the_year():
+    """However far its own score is off."""
+    payann = np.array([0, 7, 10**6])
+    quarter = first_quarter(np.zeros(3), payann, np.full(3, 40.0))
+    assert quarter.tolist()[:2] == [0, 7]
+    assert 7 < quarter[2] < 10**6
+
+
 def test_a_few_giants_carry_much_of_the_total(table):
     """The largest one per cent of establishments hold over a quarter of the jobs."""
     emp = np.sort(table["emp"].to_numpy())[::-1]
@@ -68,6 +77,15 @@ def test_the_same_seed_gives_the_same_file_and_another_does_not(tmp_path):
     assert pq.read_table(path).cast(SCHEMA).equals(business(1200, seed=5))
     assert not business(1200, seed=6).equals(business(1200, seed=5))
     assert len(business(0)) == 0
+
+
+def test_what_a_seed_gives_does_not_change():
+    """Examples and figures rest on it: a draw more or in another order would change the sums."""
+    table = business(1000, seed=1)
+    sums = {name: pc.sum(table[name]).as_py() for name in ("firm", *PUBLISHED)}
+    assert sums == {"firm": 413_362, "emp": 23_314, "payann": 1_088_219, "payqtr1": 273_109}
+    assert table["county"][0].as_py() == "29085"
+    assert table["naics"][0].as_py() == "233421"
 
 
 def test_bad_sizes_are_refused():

@@ -10,7 +10,18 @@ from typing import Annotated, Any
 import typer
 
 import perrecord
-from perrecord.cli import check, doctor, init, ledger, policy, release, schema, synth
+from perrecord.cli import (
+    check,
+    doctor,
+    evaluate,
+    init,
+    ledger,
+    policy,
+    release,
+    schema,
+    synth,
+    tune,
+)
 from perrecord.cli.command import EXIT_CODES, Command, Commands, examples
 
 __all__ = ["app", "main"]
@@ -55,6 +66,8 @@ def _add(
 
 _add(app, "init", init.init, "Write a spec to start from.", init.EXAMPLES)
 _add(app, "check", check.check, "Say what a release would cost, how noisy.", check.EXAMPLES)
+_add(app, "evaluate", evaluate.evaluate, "Say what it costs and buys.", evaluate.EXAMPLES)
+_add(app, "tune", tune.tune, "Reach a goal at the least loss.", tune.EXAMPLES)
 _add(app, "release", release.release, "Make a release and publish it.", release.EXAMPLES)
 _add(app, "policy", policy.policy, "Say what a hypothetical record loses.", policy.EXAMPLES)
 _add(app, "doctor", doctor.doctor, "Look whether everything is there.", doctor.EXAMPLES)
@@ -66,7 +79,11 @@ _add(_ledger, "verify", ledger.verify, "Check all of a ledger.", ledger.VERIFY_E
 _add(_ledger, "export", ledger.export, "Print it as lines of JSON.", ledger.EXPORT_EXAMPLES)
 app.add_typer(_synth, name="synth")
 _add(_synth, "business", synth.business, "Write establishments.", synth.BUSINESS_EXAMPLES)
+_add(_synth, "cbp", synth.business, "The same, by another name.", synth.CBP_EXAMPLES)
 _add(_synth, "keys", synth.keys, "Write their counties and industries.", synth.KEYS_EXAMPLES)
+_add(_synth, "sim", synth.sim, "Write the paper's simulated records.", synth.SIM_EXAMPLES)
+_add(_synth, "cis", synth.cis, "Write counties with cattle and rents.", synth.CIS_EXAMPLES)
+_add(_synth, "nass", synth.nass, "Write those of a real NASS file.", synth.NASS_EXAMPLES)
 
 
 def _version(wanted: bool) -> None:

@@ -26,15 +26,18 @@ class Opened:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Opened]:
-    """Give a spec checked in full, its source open for as long as the block lasts."""
+def opened(path: Path, source: Path | None = None) -> Iterator[Opened]:
+    """Give a spec checked in full, its source open for as long as the block lasts.
+
+    Another source of the same columns may stand in place of the one that the spec names.
+    """
     from perrecord.mechanisms.run import check_plan
     from perrecord.queries.plan import plan
     from perrecord.release.spec import build, check_without_data, load_spec, open_table
 
     loaded = load_spec(path)
     check_without_data(loaded)
-    with data_open(), open_table(loaded) as table:
+    with data_open(), open_table(loaded, None if source is None else str(source)) as table:
         workload = build(loaded, table.schema)
         planned = plan([named.query for named in workload.queries], table.schema)
         check_plan(planned)

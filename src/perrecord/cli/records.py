@@ -51,7 +51,7 @@ def subject_of(path: Path) -> Subject:
     file = path / "policy.json" if path.is_dir() else path
     if file.suffix != ".json":
         with opened(file) as found:
-            return _of_spec(found)
+            return subject_of_spec(found)
     try:
         written = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -64,7 +64,8 @@ def subject_of(path: Path) -> Subject:
     return Subject(published, kinds, lambda row: row)
 
 
-def _of_spec(found: "Opened") -> Subject:
+def subject_of_spec(found: "Opened") -> Subject:
+    """Return the policy of an opened spec."""
     from dataclasses import replace
 
     from perrecord.release.contents import published_policy

@@ -70,12 +70,19 @@ def noise_and_bias(every: Sequence[AnswerErrors]) -> pa.Table:
 
 
 def drawn(every: Sequence[AnswerErrors], repeats: int) -> pa.Table:
-    """Return the median relative error over cells, averaged over draws of noise, and expected."""
+    """Return the median expected error over cells, and what drawn noise makes of it.
+
+    `ratio` is the mean over cells of the drawn error over the expected one: close to 1 where the
+    closed form holds. An average's is by the delta method, which small cells strain.
+    """
     rows = []
     for each in every:
-        errors = each.errors
-        row = each.labels | {"expected": _five(errors.relative(errors.size))["middle"]}
-        row["drawn"] = _five(simulated_error(errors, repeats))["middle"] if repeats else None
+        expected = each.errors.relative(each.errors.size)
+        row = each.labels | {"expected": _five(expected)["middle"], "ratio": None}
+        known = ~np.isnan(expected)
+        if repeats and known.any():
+            found = simulated_error(each.errors, repeats)
+            row["ratio"] = float((found[known] / expected[known]).mean())
         rows.append(row)
     return pa.Table.from_pylist(rows)
 

@@ -4,7 +4,7 @@ import os
 import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -35,10 +35,8 @@ class ConfidentialFolder:
         """
         if file_format not in ("csv", "parquet"):
             raise InputError(f"the format is {file_format!r}; expected 'csv' or 'parquet'.")
-        if not name or Path(name).name != name:
-            raise InputError(f"the name is {name!r}; expected one without folders, as 'losses'.")
-        path = self.path / f"{name}.{file_format}"
-        with os.fdopen(os.open(path, _CREATE, 0o644 if self.is_public else 0o600), "wb") as file:
+        path = self.place(name).with_name(f"{name}.{file_format}")
+        with self._open(path) as file:
             if file_format == "parquet":
                 with pq.ParquetWriter(
                     file, table.schema, compression="zstd", store_schema=False
@@ -51,6 +49,30 @@ class ConfidentialFolder:
                     file.write(f"# {HEADER}\n".encode())
                 write_csv(table, file)
         return path
+
+    def write_bytes(self, name: str, content: bytes) -> Path:
+        """Write a file under its whole name, as 'report.html'; return its path.
+
+        It is there as a whole or not at all. Nothing is added: the content must carry the mark.
+        """
+        path = self.place(name)
+        partial = path.with_name(f".{name}.partial")
+        with self._open(partial) as file:
+            file.write(content)
+        return partial.replace(path)
+
+    def subfolder(self, name: str) -> "ConfidentialFolder":
+        """Make or check a folder in this one, as private and marked as this is."""
+        return confidential_folder(self.place(name), is_public=self.is_public)
+
+    def place(self, name: str) -> Path:
+        """Return the path of a name in this folder; a name with folders is refused."""
+        if not name or Path(name).name != name:
+            raise InputError(f"the name is {name!r}; expected one without folders, as 'losses'.")
+        return self.path / name
+
+    def _open(self, path: Path) -> BinaryIO:
+        return os.fdopen(os.open(path, _CREATE, 0o644 if self.is_public else 0o600), "wb")
 
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW

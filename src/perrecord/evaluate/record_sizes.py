@@ -14,7 +14,7 @@ from perrecord.policy.terms import Form, Largest, Piecewise, SplitLoss
 from perrecord.tables.schema import Schema
 
 _PER_DECADE = 24
-_DECADES = 5
+_DECADES = 6
 
 
 def losses_by_size(
@@ -27,29 +27,27 @@ def losses_by_size(
     """
     rows = []
     measures = dict(schema.measures)
+    sizes = {name: list(_sizes(policies, name, each.resolution)) for name, each in schema.measures}
     for name, policy in policies.items():
         read = names_read(policy)
         base = {**dict.fromkeys(measures, 0), **_dimensions(policy, read - measures.keys())}
         base |= {each: value for each, value in (example or {}).items() if each not in measures}
         for measure in sorted(measures.keys() & read):
-            for size in _sizes(policy, measure, measures[measure].resolution):
-                loss = policy.loss({**base, measure: size})
-                rows.append(
-                    {
-                        "policy": name,
-                        "measure": measure,
-                        "size": float(size),
-                        "loss": float(loss),
-                    }
-                )
+            for size in sizes[measure]:
+                loss = float(policy.loss({**base, measure: size}))
+                rows.append({"policy": name, "measure": measure, "size": float(size), "loss": loss})
     kinds = {"policy": pa.string(), "measure": pa.string()}
     kinds |= {"size": pa.float64(), "loss": pa.float64()}
     return pa.Table.from_pylist(rows, pa.schema(kinds))
 
 
-def _sizes(policy: Policy, measure: str, resolution: Fraction) -> Iterator[Fraction]:
+def _sizes(
+    policies: Mapping[str, Policy], measure: str, resolution: Fraction
+) -> Iterator[Fraction]:
     """Yield sizes from a tenth of the least threshold on, evenly on the logarithm, on the grid."""
-    found = [each for each in _thresholds(policy.form, measure) if each]
+    found = [
+        each for policy in policies.values() for each in _thresholds(policy.form, measure) if each
+    ]
     start = max(min(found, default=resolution) / 10, resolution)
     before = Fraction(0)
     for step in range(_PER_DECADE * _DECADES + 1):

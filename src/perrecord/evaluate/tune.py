@@ -9,7 +9,6 @@ It reads the true numbers: what comes of it is confidential, and a spec that was
 confidential data is not private. Tune on public, prior or synthetic data instead.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -20,12 +19,13 @@ import pyarrow as pa
 from perrecord.errors import AmountError, InputError, listing, suggestion
 from perrecord.evaluate.asked import Asked
 from perrecord.evaluate.candidates import AS_WRITTEN, Candidate
-from perrecord.evaluate.goals import Target, target
+from perrecord.evaluate.capped import Caps, Record, kept, least_errors
+from perrecord.evaluate.goals import Target, percent, target
 from perrecord.evaluate.needs import share_met
 from perrecord.evaluate.smallest import LossAt, LossOf, Smallest, sizes, smallest
-from perrecord.evaluate.tuner import Caps, Record, Tuner
+from perrecord.evaluate.tuner import Times, Tuner
 from perrecord.evaluate.variants import accounted, amounts
-from perrecord.exact import Exact, parameter, text
+from perrecord.exact import Exact, parameter
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
 from perrecord.queries.answers import Answer
@@ -36,6 +36,9 @@ from perrecord.tables.table import Table
 _MULTIPLES = tuple(Fraction(2) ** power for power in range(-3, 4))
 _SHARES = (Fraction(1, 2), Fraction(99, 100), Fraction(1))
 _TIE = 1e-9
+
+UNDER_CAPS = "the errors, as multiples of the goals on average"
+"""What schemes are judged by where losses have caps."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +51,8 @@ class Tuned:
     before: Answer
     after: Answer
     target: Target
+    within: Fraction
+    """The error that was aimed at: the target's own, or the least that caps allow."""
     cells: int
     zeros: int
     met_before: float | None
@@ -56,10 +61,7 @@ class Tuned:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tuning:
-    """A tuned workload, what it costs, and the frontier that it lies on. Confidential.
-
-    `times` is what the errors of the goals were multiplied by: 1, or the least under the caps.
-    """
+    """A tuned workload, what it costs, and the frontier that it lies on. Confidential."""
 
     answers: tuple[Tuned, ...]
     untouched: tuple[str, ...]
@@ -68,10 +70,9 @@ class Tuning:
     """The tuned workload, each table by itself."""
     candidate: Candidate
     choices: tuple[tuple[Candidate, float], ...]
-    """Every scheme that was tried, the smallest first: its size in the chosen sense, or under caps
-    the multiple of the errors that it needs."""
-    sense: Smallest
-    times: Fraction
+    """Every scheme that was tried, the smallest first, with what it was judged by."""
+    judged_by: str
+    """In which sense a policy is small; under caps, the errors that are needed to keep them."""
     before: Policy
     policy: Policy
     losses: tuple[tuple[str, float, float], ...]
@@ -85,6 +86,7 @@ class Tuning:
                 "table": each.table,
                 "answer": each.before.name,
                 "goal": str(replace(each.target, about=None)),
+                "within": float(each.within),
                 "amount_before": shown_amounts(each.before),
                 "amount_after": shown_amounts(each.after),
                 "cells": each.cells,
@@ -119,8 +121,9 @@ def tune(
     records' losses such as `"99%"`, or in the loss of one of the `examples`. Without schemes the
     thresholds stay.
 
-    With `caps` on the losses of examples, the errors of all goals are multiplied by the least
-    number with which no example loses more than its cap.
+    With `caps` on the losses of examples, the errors of the goals are multiplied by the numbers of
+    the least sum with which no example loses more than its cap: an answer that costs it little may
+    err little, whatever the others must.
 
     >>> import perrecord
     >>> with perrecord.table(pa.table({"emp": [10, 20, 970]}), measures=["emp"]) as source:
@@ -136,15 +139,16 @@ def tune(
     tuner = Tuner.of(queries, table, wanted)
     on_step("comparing schemes")
     tried = tuner.candidates(schemes or {})
-    policies = [tuner.policy(each) for each in tried]
     if limits:
-        ranks = [math.sqrt(tuner.excess(policy, limits)) for policy in policies]
+        least = [least_errors(tuner, each, limits) for each in tried]
+        ranks = [sum(each.values()) / len(each) for each in least]
     else:
-        ranks = [row[0] for row in sizes(policies, [sense], table)]
-    best, times = tried[_least(ranks)], Fraction(1)
+        ranks = [row[0] for row in sizes(list(map(tuner.policy, tried)), [sense], table)]
+    place = _least(ranks)
+    best, times = tried[place], tuner.even()
     if limits:
-        on_step("looking for the least error")
-        times = tuner.least_times(best, limits, min(ranks))
+        on_step("looking for the least errors")
+        times = kept(tuner, best, limits, least[place])
     on_step("following the frontier")
     tuned = tuner.tuned(best, times)
     policy = plan(tuned, table.schema).policy
@@ -156,9 +160,8 @@ def tune(
         tuner.untouched,
         tuple(replace(a, query=query) for a, query in zip(tuner.asked, tuned, strict=True)),
         best,
-        tuple((tried[place], ranks[place]) for place in order),
-        sense,
-        times,
+        tuple((tried[each], ranks[each]) for each in order),
+        UNDER_CAPS if limits else str(sense),
         tuner.planned.policy,
         policy,
         tuple(zip(map(str, senses), before, after, strict=True)),
@@ -187,12 +190,12 @@ def _least(ranks: Sequence[float]) -> int:
     return next(place for place, rank in enumerate(ranks) if rank <= least * (1 + _TIE))
 
 
-def _answers(tuner: Tuner, tuned: Sequence[Query], times: Fraction) -> tuple[Tuned, ...]:
+def _answers(tuner: Tuner, tuned: Sequence[Query], times: Times) -> tuple[Tuned, ...]:
     found = []
     for place, aim in tuner.targets.items():
         asked, truth = tuner.asked[place[0]], tuner.truths[place]
         (after,) = [each for each in tuned[place[0]].answers if each.name == place[1]]
-        before = tuner.factors(place, truth.answer, times)
+        before = tuner.factors(place, truth.answer, times[place])
         found.append(
             Tuned(
                 asked.name,
@@ -200,29 +203,32 @@ def _answers(tuner: Tuner, tuned: Sequence[Query], times: Fraction) -> tuple[Tun
                 truth.columns,
                 truth.answer,
                 after,
-                replace(aim, goal=aim.goal.times(times)),
+                aim,
+                aim.goal.times(times[place]).within,
                 len(before),
                 int(np.isnan(before).sum()),
                 share_met(before),
-                share_met(tuner.factors(place, after, times)),
+                share_met(tuner.factors(place, after, times[place])),
             )
         )
     return tuple(found)
 
 
-def _frontier(
-    tuner: Tuner, best: Candidate, times: Fraction, senses: Sequence[Smallest]
-) -> pa.Table:
-    """Return losses against errors: as tuned, with the thresholds as written, and exactly."""
+def _frontier(tuner: Tuner, best: Candidate, times: Times, senses: Sequence[Smallest]) -> pa.Table:
+    """Return losses against errors: as tuned, with the thresholds as written, and exactly.
+
+    `times` is what all errors are multiplied by once more, from an eighth to eight.
+    """
     schema = tuner.table.schema
     lines: list[tuple[str, float, Policy]] = []
-    for multiple in (times * each for each in _MULTIPLES):
-        tuned = tuner.tuned(best, multiple)
+    for multiple in _MULTIPLES:
+        scaled = {place: each * multiple for place, each in times.items()}
+        tuned = tuner.tuned(best, scaled)
         policy = plan(tuned, schema).policy
         exactly = plan(accounted(tuned, "exact"), schema).policy
         lines.append(("tuned", float(multiple), policy))
         if best != AS_WRITTEN:
-            written = tuner.policy(AS_WRITTEN, multiple)
+            written = tuner.policy(AS_WRITTEN, scaled)
             lines.append(("thresholds as written", float(multiple), written))
         if exactly != policy:
             lines.append(("exact accounting", float(multiple), exactly))
@@ -243,4 +249,12 @@ def shown_amounts(answer: Answer) -> str:
     >>> shown_amounts(Query().count(rho="0.1").answers[0])
     '0.1'
     """
-    return " + ".join(text(each) for each in amounts(answer))
+    return " + ".join(f"{float(each):.4g}" for each in amounts(answer))
+
+
+def shown_goal(each: Tuned) -> str:
+    """Return what was aimed at, for people."""
+    share, confidence = percent(each.target.share), percent(each.target.goal.confidence)
+    within = 100 * float(each.within)
+    shown = f"{within:,.0f}" if within >= 1000 else f"{within:.4g}"
+    return f"{shown}% for {share} of cells, at {confidence}"

@@ -77,7 +77,7 @@ class _Representer(RoundTripRepresenter):
 
 
 def _represented(representer: Any, number: _Number) -> Any:
-    kind = "int" if number.isdigit() else "float"
+    kind = "str" if "/" in number else "int" if number.isdigit() else "float"
     return representer.represent_scalar(f"tag:yaml.org,2002:{kind}", str(number))
 
 

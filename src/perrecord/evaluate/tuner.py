@@ -7,9 +7,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
 
-from perrecord.errors import AmountError, CurrencyError, InputError
+from perrecord.errors import CurrencyError, InputError
 from perrecord.evaluate.asked import Asked, one_set_each
 from perrecord.evaluate.candidates import AS_WRITTEN, Candidate, candidates
 from perrecord.evaluate.goals import Target, check_names, target_of
@@ -22,7 +21,7 @@ from perrecord.evaluate.needs import (
 )
 from perrecord.evaluate.noise_size import Floats
 from perrecord.evaluate.truths import Truth, truths
-from perrecord.evaluate.variants import resplit, rounded_up, with_factor
+from perrecord.evaluate.variants import resplit, with_factor
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
 from perrecord.policy.terms import Currency
@@ -32,15 +31,11 @@ from perrecord.queries.plan import Plan, plan
 from perrecord.queries.query import Query
 from perrecord.tables.table import Table
 
-Record = Mapping[str, Any]
-Caps = Mapping[str, tuple[Record, Fraction]]
-"""By name, a hypothetical record and the most that it may lose."""
-
 Place = tuple[int, str]
 """A table of the workload, by number, and an answer of it."""
 
-_CLOSE = 1.001
-"""The least error under a cap is found to one part in a thousand."""
+Times = Mapping[Place, Fraction]
+"""What the error of each answer's target is multiplied by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,22 +93,26 @@ class Tuner:
         resolutions = {name: each.resolution for name, each in self.table.schema.measures}
         return candidates(schemes, measures, resolutions)
 
-    def policy(self, candidate: Candidate, times: Fraction = Fraction(1)) -> Policy:
+    def even(self, times: Fraction = Fraction(1)) -> Times:
+        """Return the same multiple for every target."""
+        return dict.fromkeys(self.targets, times)
+
+    def policy(self, candidate: Candidate, times: Times | None = None) -> Policy:
         """Return what the tuned workload costs."""
         return plan(self.tuned(candidate, times), self.table.schema).policy
 
-    def tuned(self, candidate: Candidate, times: Fraction = Fraction(1)) -> tuple[Query, ...]:
+    def tuned(self, candidate: Candidate, times: Times | None = None) -> tuple[Query, ...]:
         """Return the queries with the amounts that reach the targets, errors multiplied.
 
         What no target is about stays as it is, its scheme too.
         """
-        found = []
+        found, multiples = [], times or self.even()
         for number, each in enumerate(self.asked):
             (other,) = resplit([each.query], candidate.scheme)
             changed = {
-                answer.name: self._tuned((number, answer.name), answer, times)
+                answer.name: self._tuned(place, answer, multiples[place])
                 for answer in other.answers
-                if (number, answer.name) in self.targets
+                if (place := (number, answer.name)) in self.targets
             }
             answers = tuple(changed.get(answer.name, answer) for answer in each.query.answers)
             found.append(replace(each.query, answers=answers))
@@ -141,22 +140,7 @@ class Tuner:
         otherwise = asked_otherwise(self.truths[place], answer, self.table.schema)
         return factors(otherwise, self._allowed[place, times])
 
-    # -- under caps -----------------------------------------------------------------------------
-
-    def excess(self, policy: Policy, caps: Caps) -> float:
-        """Return what the tuned part of a policy must be divided by to keep every cap."""
-        fixed, found = self._fixed(), 0.0
-        for name, (record, cap) in caps.items():
-            constant = fixed.loss(record)
-            if constant >= cap:
-                raise AmountError(
-                    f"the cap of {name} is {float(cap):g}, and what no goal is about costs it "
-                    f"{float(constant):g} already; lower those amounts, or raise the cap."
-                )
-            found = max(found, float((policy.loss(record) - constant) / (cap - constant)))
-        return found
-
-    def _fixed(self) -> Policy:
+    def fixed(self) -> Policy:
         """Return what is paid for answers without a target and for the selection of keys."""
         every = [Policy.zero()]
         for grouping in self.planned.groupings:
@@ -168,25 +152,3 @@ class Tuner:
             if grouping.selection is not None:
                 every.append(grouping.selection)
         return Policy.total(every)
-
-    def least_times(self, candidate: Candidate, caps: Caps, start: float) -> Fraction:
-        """Return the least multiple of all errors with which every cap is kept.
-
-        For large sigma it is the start, the root of `excess`; discrete noise and rounded amounts
-        move it a little.
-        """
-
-        def is_kept(times: float) -> bool:
-            policy = self.policy(candidate, rounded_up(Fraction(times)))
-            return all(policy.loss(record) <= cap for record, cap in caps.values())
-
-        high = start
-        while not is_kept(high):
-            high *= _CLOSE**8
-        low = high / _CLOSE**8
-        while is_kept(low):
-            high, low = low, low / _CLOSE**8
-        while high / low > _CLOSE:
-            middle = math.sqrt(low * high)
-            low, high = (low, middle) if is_kept(middle) else (middle, high)
-        return rounded_up(Fraction(high))

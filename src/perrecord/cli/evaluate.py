@@ -1,0 +1,130 @@
+# ruff: noqa: PLC0415 -- what a command needs is loaded when it runs
+"""`perrecord evaluate`: what a release would cost its records, and what it would buy."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from perrecord.cli.command import examples
+from perrecord.cli.confidential import (
+    MARK,
+    AsJson,
+    Public,
+    Quiet,
+    Source,
+    Spec,
+    named_queries,
+    named_schemes,
+    warn,
+)
+from perrecord.cli.opening import Opened, opened
+from perrecord.cli.output import show, show_json
+from perrecord.cli.progress import progress
+from perrecord.errors import InputError, listing, suggestion
+
+if TYPE_CHECKING:
+    from perrecord.evaluate.evaluation import Evaluation
+    from perrecord.policy.split import Scheme
+
+EXAMPLES = examples(
+    "perrecord evaluate release.yaml --out evaluation",
+    "perrecord evaluate release.yaml --out evaluation --scheme strict --scheme loose --budget 2",
+    "perrecord evaluate release.yaml --out trial --source synthetic.parquet --public",
+)
+
+
+def evaluate(
+    spec: Spec,
+    out: Annotated[Path, typer.Option(help="The folder for the report.")] = Path("evaluation"),
+    scheme: Annotated[
+        list[str] | None,
+        typer.Option(help="Compare with this split of the spec; repeat it. Left out: with all."),
+    ] = None,
+    top_codes: Annotated[
+        bool, typer.Option(help="Compare with top-coding at the schemes' thresholds, too.")
+    ] = True,
+    budget: Annotated[
+        list[str] | None,
+        typer.Option(help="Compare with so many times the budget, such as 2; repeat it."),
+    ] = None,
+    confidence: Annotated[
+        str, typer.Option(help="The probability with which errors are to be kept.")
+    ] = "0.95",
+    source: Source = None,
+    public: Public = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Evaluate a release before it is made: what records lose, how accurate the answers are.
+
+    Reads the data, and writes a report of one HTML page, with every figure as SVG, PNG and CSV
+    beside it: errors by table and answer, policy and realised losses of records and units, losses
+    by size, what fitness for use would cost; each beside other splits, top-codes and budgets.
+
+    The results are exact and CONFIDENTIAL: they go to a folder for you alone, and nothing is
+    charged. Do not publish them, nor choose the spec by them; --source and --public evaluate the
+    spec on public, prior or synthetic data.
+    """
+    from perrecord.evaluate.confidential import confidential_folder
+    from perrecord.evaluate.evaluation import evaluate as evaluated
+    from perrecord.report.evaluation import evaluation_page
+    from perrecord.report.write import write_report
+
+    folder = confidential_folder(out, is_public=public)
+    with opened(spec, source) as found, progress(quiet=quiet) as step:
+        result = evaluated(
+            named_queries(found),
+            found.table,
+            schemes=_chosen(scheme, named_schemes(found)),
+            top_codes=top_codes,
+            budgets=budget or [],
+            example=_example(found),
+            confidence=confidence,
+            on_step=step,
+        )
+        step("drawing the report")
+        page = evaluation_page(result, found.workload.title, f"perrecord evaluate {spec.name}")
+        path = write_report(folder, page)
+    if as_json:
+        show_json(_as_json(result, path, is_public=public))
+    else:
+        show(*(f"- {each}" for each in page.findings), str(path))
+    warn(is_public=public)
+
+
+def _chosen(names: list[str] | None, schemes: "dict[str, Scheme]") -> "dict[str, Scheme]":
+    if names is None:
+        return schemes
+    for name in names:
+        if name not in schemes:
+            raise InputError(
+                f"no split {name!r}. Splits are {listing(schemes) or 'none'}."
+                f"{suggestion(name, schemes)}"
+            )
+    return {name: schemes[name] for name in names}
+
+
+def _example(found: Opened) -> dict[str, Any] | None:
+    """Return the first example record, whose dimensions a record of any size may have."""
+    return next((dict(record) for _, record in found.workload.examples), None)
+
+
+def _as_json(result: "Evaluation", path: Path, *, is_public: bool) -> dict[str, Any]:
+    found = {
+        "report": str(path),
+        "records": result.records,
+        "errors": result.errors.to_pylist(),
+        "losses": [
+            {
+                "variant": variant.name,
+                **{
+                    share: lost.quantile(share) if lost.count else None
+                    for share in ("0.5", "0.9", "0.99", "1")
+                },
+            }
+            for variant, lost in zip(result.variants, result.compared, strict=True)
+        ],
+        "share_above_minimum": result.losses.share_above_minimum,
+    }
+    return found if is_public else {MARK: found}

@@ -1,0 +1,329 @@
+"""Charts for reports: boxes, shares, curves and points, as Vega-Lite made with Altair.
+
+Every chart takes a table of the numbers it shows, a column for each role, and a width: panels
+stand side by side on wide paper and below each other on a telephone. Names of categories go to
+Vega as data alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import altair as alt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from perrecord.report.scales import Scale, log_scale
+from perrecord.report.theme import BAD, COLOURS, DASHES, GOOD, SHAPES, TOTAL, Spec, Width
+
+_FACET = "panel"
+_BETWEEN = " · "
+"""What joins the names of a panel; they stand below each other."""
+
+_MOST_BESIDE = 4
+_GAP = 18
+_HEIGHT = {"wide": 210, "narrow": 190}
+_LABEL_WIDTH = 150
+
+
+@dataclass(frozen=True, slots=True)
+class Panels:
+    """Which columns of the table make panels, and the order of every category that is known."""
+
+    column: str | None = None
+    row: str | None = None
+    orders: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def order(self, table: pa.Table, name: str) -> list[str]:
+        """Return the categories of a column: those that are known in order, then the others."""
+        found = dict.fromkeys(map(str, table[name].to_pylist()))
+        known = [each for each in self.orders.get(name, ()) if each in found]
+        return list(dict.fromkeys([*known, *found]))
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A column of the table on a logarithmic axis: its title, and whether it is in per cent."""
+
+    column: str
+    title: str
+    unit: Literal["number", "percent"] = "number"
+
+
+_ONE = Panels()
+
+
+def boxes(
+    table: pa.Table,
+    width: Width,
+    *,
+    x: str,
+    colour: str,
+    y_title: str,
+    panels: Panels = _ONE,
+    side_by_side: bool = False,
+    limits: Sequence[tuple[float, str]] = ((0.05, GOOD), (0.2, BAD)),
+) -> Spec:
+    """Return box plots from five numbers each: columns low, lower, middle, upper and high.
+
+    Boxes without numbers are left out; the values behind them never get here. Limits are drawn as
+    dashed lines.
+    """
+    five = ("low", "lower", "middle", "upper", "high")
+    whole = table.filter(pc.is_valid(table["middle"])) if table.num_rows else table
+    scale = log_scale([v for name in five for v in _numbers(whole, name)] + [v for v, _ in limits])
+    if scale is None:
+        return nothing(width)
+    whole = whole.filter(pc.greater(whole["high"], 0))
+    for name in five:
+        whole = _replaced(whole, name, scale.clipped(_numbers(whole, name)))
+    order = panels.order(table, x)
+    base = alt.Chart(whole).encode(
+        x=alt.X(f"{x}:N", sort=order, title=None, scale=alt.Scale(domain=order)).axis(
+            labelAngle=-90, labelLimit=_LABEL_WIDTH, ticks=False, domain=False
+        ),
+        color=_colour(panels.order(table, colour), colour),
+    )
+    if side_by_side:
+        base = base.encode(xOffset=alt.XOffset(f"{colour}:N", sort=panels.order(table, colour)))
+    y = _y(scale, y_title, "percent")
+    layers = [
+        base.mark_rule(strokeWidth=1.2).encode(y=y("low"), y2="high:Q"),
+        base.mark_bar(opacity=0.4, width={"band": 0.6}).encode(y=y("lower"), y2="upper:Q"),
+        base.mark_tick(thickness=2.5, width={"band": 0.6}).encode(y=y("middle")),
+        *(
+            alt.Chart(whole).mark_rule(strokeDash=[4, 3], color=shade).encode(y=alt.datum(value))
+            for value, shade in limits
+        ),
+    ]
+    return _in_panels(layers, whole, width, panels)
+
+
+def shares(
+    table: pa.Table,
+    width: Width,
+    *,
+    colour: str,
+    x_title: str,
+    y_title: str,
+    panels: Panels = _ONE,
+    rule: float | None = None,
+) -> Spec:
+    """Return empirical distribution functions: columns value and share, a step at each value.
+
+    A value of 0 has no place on a logarithmic axis; it stands at the left edge, marked 0.
+    """
+    scale = log_scale(_numbers(table, "value"), with_zero=True)
+    if scale is None:
+        return nothing(width)
+    whole = _from_zero(table, [each for each in (colour, panels.column, panels.row) if each])
+    whole = _replaced(whole, "value", scale.clipped(_numbers(whole, "value")))
+    order = panels.order(table, colour)
+    line = (
+        alt.Chart(whole)
+        .mark_line(interpolate="step-after", strokeWidth=1.8, clip=True)
+        .encode(
+            x=_x(scale, x_title)("value"),
+            y=alt.Y("share:Q", title=y_title, scale=alt.Scale(domain=[0, 1])).axis(format=".0%"),
+            color=_colour(order, colour),
+            strokeDash=_dash(order, colour),
+            order=alt.Order("share:Q"),  # up along the first value, then from step to step
+        )
+    )
+    layers = [line]
+    if rule is not None and rule > 0:
+        mark = alt.Chart(whole).mark_rule(strokeDash=[4, 3], color=GOOD)
+        layers.append(mark.encode(x=alt.datum(scale.clipped([rule])[0])))
+    return _in_panels(layers, whole, width, panels)
+
+
+def _from_zero(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    """Return the table with a row at the least value of every line, where the share is still 0."""
+    least: dict[tuple[str, ...], dict[str, Any]] = {}
+    for row in table.to_pylist():
+        key = tuple(row[name] for name in names)
+        if key not in least or row["value"] < least[key]["value"]:
+            least[key] = row
+    first = [{**row, "share": 0.0} for row in least.values()]
+    return pa.concat_tables([pa.Table.from_pylist(first, table.schema), table])
+
+
+def curves(
+    table: pa.Table,
+    width: Width,
+    *,
+    x: Axis,
+    y: Axis,
+    colour: str,
+    panels: Panels = _ONE,
+    with_points: bool = False,
+    steps: bool = False,
+) -> Spec:
+    """Return lines of one column against another; with steps, each value holds up to its x."""
+    whole, across, up = _on_scales(table, x, y)
+    if across is None or up is None:
+        return nothing(width)
+    order = panels.order(table, colour)
+    line = (
+        alt.Chart(whole)
+        .mark_line(
+            strokeWidth=1.8,
+            point={"size": 36} if with_points else False,
+            interpolate="step-before" if steps else "linear",
+        )
+        .encode(
+            x=_x(across, x.title, x.unit)(x.column),
+            y=_y(up, y.title, y.unit)(y.column),
+            color=_colour(order, colour),
+            strokeDash=_dash(order, colour),
+        )
+    )
+    return _in_panels([line], whole, width, panels)
+
+
+def points(
+    table: pa.Table,
+    width: Width,
+    *,
+    x: Axis,
+    y: Axis,
+    colour: str,
+    panels: Panels = _ONE,
+) -> Spec:
+    """Return a point for each row; the legend says which colour and shape is what."""
+    whole, across, up = _on_scales(table, x, y)
+    if across is None or up is None:
+        return nothing(width)
+    order = panels.order(table, colour)
+    shapes = [SHAPES[place % len(SHAPES)] for place in range(len(order))]
+    dots = (
+        alt.Chart(whole)
+        .mark_point(filled=True, size=75, opacity=0.85)
+        .encode(
+            x=_x(across, x.title, x.unit)(x.column),
+            y=_y(up, y.title, y.unit)(y.column),
+            color=_colour(order, colour),
+            shape=alt.Shape(f"{colour}:N", sort=order, title=None).scale(
+                domain=order, range=shapes
+            ),
+        )
+    )
+    return _in_panels([dots], whole, width, panels)
+
+
+def _on_scales(table: pa.Table, x: Axis, y: Axis) -> tuple[pa.Table, Scale | None, Scale | None]:
+    """Return the rows that have both numbers, moved into the ends of their axes."""
+    if not table.num_rows:
+        return table, None, None
+    known = table.filter(pc.and_(pc.is_valid(table[x.column]), pc.is_valid(table[y.column])))
+    scales = []
+    for axis in (x, y):
+        numbers = _numbers(known, axis.column)
+        scale = log_scale(numbers)
+        scales.append(scale)
+        if scale is not None:
+            known = _replaced(known, axis.column, scale.clipped(numbers))
+    return known, scales[0], scales[1]
+
+
+def nothing(width: Width) -> Spec:
+    """Return a picture that says that there is nothing to show."""
+    words = alt.Chart(pa.table({"text": ["nothing to show"]})).mark_text(fontSize=13)
+    chart = words.encode(text="text:N").properties(width=TOTAL[width] - 40, height=80)
+    return dict(chart.to_dict())
+
+
+# -- parts ------------------------------------------------------------------------------------
+
+
+def _colour(order: Sequence[str], name: str) -> Any:
+    return (
+        alt.Color(f"{name}:N", sort=list(order), title=None)
+        .scale(domain=list(order), range=[COLOURS[n % len(COLOURS)] for n in range(len(order))])
+        .legend(orient="top", columns=0, labelLimit=260)
+    )
+
+
+def _dash(order: Sequence[str], name: str) -> Any:
+    return alt.StrokeDash(f"{name}:N", sort=list(order), title=None).scale(
+        domain=list(order), range=[DASHES[n % len(DASHES)] for n in range(len(order))]
+    )
+
+
+def _x(scale: Scale, title: str, unit: str = "number") -> Any:
+    return lambda name: alt.X(f"{name}:Q", title=title, scale=_log(scale)).axis(
+        **scale.axis(unit), labelOverlap="greedy"
+    )
+
+
+def _y(scale: Scale, title: str, unit: str) -> Any:
+    return lambda name: alt.Y(f"{name}:Q", title=title, scale=_log(scale)).axis(**scale.axis(unit))
+
+
+def _log(scale: Scale) -> Any:
+    return alt.Scale(type="log", domain=[scale.low, scale.high], nice=False)
+
+
+def _numbers(table: pa.Table, name: str) -> list[float]:
+    return [float(each) for each in table[name].to_pylist()] if table.num_rows else []
+
+
+def _replaced(table: pa.Table, name: str, values: Sequence[float]) -> pa.Table:
+    return table.set_column(table.column_names.index(name), name, pa.array(values, pa.float64()))
+
+
+def _in_panels(layers: Sequence[alt.Chart], table: pa.Table, width: Width, panels: Panels) -> Spec:
+    """Return the layers as one chart, or as one for each panel, with one legend for all."""
+    height = _HEIGHT[width]
+    names = [each for each in (panels.row, panels.column) if each is not None]
+    chart: Any = alt.layer(*layers, data=table)
+    if not names:
+        return dict(chart.properties(width=TOTAL[width] - 90, height=height + 40).to_dict())
+    if width == "wide" and len(names) == 2 and _is_complete(table, names):
+        columns = panels.order(table, panels.column or "")
+        chart = chart.properties(width=_panel_width(len(columns)), height=height)
+        chart = chart.facet(
+            column=_header(panels, table, panels.column or ""),
+            row=_header(panels, table, panels.row or ""),
+            spacing=_GAP,
+        )
+        return dict(chart.to_dict())
+    joined, order = _joined(table, names, panels)
+    beside = min(len(order), _MOST_BESIDE) if width == "wide" else 1
+    inner = _panel_width(beside) if width == "wide" else TOTAL[width] - 90
+    chart = alt.layer(*(each.properties(data=alt.Undefined) for each in layers), data=joined)
+    chart = chart.properties(width=inner, height=height)
+    header = alt.Header(labelLimit=inner, labelExpr=f"split(datum.value, {_BETWEEN!r})")
+    facet = alt.Facet(f"{_FACET}:N", sort=order, title=None, header=header)
+    chart = chart.facet(facet, columns=beside, spacing=_GAP)
+    if width == "narrow" or len(order) % beside:  # panels that no other stands below
+        chart = chart.resolve_axis(x="independent")
+    return dict(chart.to_dict())
+
+
+def _is_complete(table: pa.Table, names: Sequence[str]) -> bool:
+    """Tell whether every row meets every column: Vega-Lite misplaces panels where one is absent."""
+    columns = [table[name].to_pylist() for name in names]
+    met = len(set(zip(*columns, strict=True)))
+    return met == len(set(columns[0])) * len(set(columns[1]))
+
+
+def _panel_width(beside: int) -> int:
+    return (TOTAL["wide"] - 90 - _GAP * (beside - 1)) // beside
+
+
+def _header(panels: Panels, table: pa.Table, name: str) -> Any:
+    kind = alt.Column if name == panels.column else alt.Row
+    return kind(f"{name}:N", sort=panels.order(table, name), title=None)
+
+
+def _joined(table: pa.Table, names: Sequence[str], panels: Panels) -> tuple[pa.Table, list[str]]:
+    """Return the table with one column that names the panel, and the panels in order."""
+    columns = [list(map(str, table[name].to_pylist())) for name in names]
+    found = [_BETWEEN.join(parts) for parts in zip(*columns, strict=True)]
+    ranks = [{each: n for n, each in enumerate(panels.order(table, name))} for name in names]
+    order = sorted(
+        dict.fromkeys(zip(*columns, strict=True)),
+        key=lambda parts: [rank[part] for rank, part in zip(ranks, parts, strict=True)],
+    )
+    return table.append_column(_FACET, pa.array(found)), [_BETWEEN.join(parts) for parts in order]

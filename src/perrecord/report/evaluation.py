@@ -1,0 +1,36 @@
+"""The report of an evaluation: what a workload costs its records, and what it buys."""
+
+from collections.abc import Callable
+
+from perrecord.evaluate.evaluation import Evaluation
+from perrecord.report import errors, losses
+from perrecord.report.page import Page, Section
+
+_SECTIONS: tuple[Callable[[Evaluation], Section | None], ...] = (
+    errors.sizes_of_errors,
+    errors.by_cell_size,
+    errors.bias_and_noise,
+    losses.of_records,
+    losses.of_units,
+    losses.by_record_size,
+    errors.privacy_against_error,
+    losses.fit_for_use,
+)
+
+
+def evaluation_page(found: Evaluation, title: str, made: str = "") -> Page:
+    """Return the report of an evaluation, its findings first; sections without content are out."""
+    made_sections = [section(found) for section in _SECTIONS]
+    sections = tuple(each for each in made_sections if each is not None)
+    units = found.losses.units
+    people = f" of {units.realised.count:,} units" if units is not None else ""
+    lead = (
+        f"{found.records:,} records{people}. The release as it is written is held against "
+        f"{len(found.variants) - 1} other ways to ask the same questions."
+        if len(found.variants) > 1
+        else f"{found.records:,} records{people}. The release as it is written."
+    )
+    findings = [
+        each.finding or each.figures[0].finding for each in sections if each.finding or each.figures
+    ]
+    return Page(f"Evaluation: {title}", (lead,), tuple(findings), sections, made)

@@ -1,0 +1,260 @@
+"""Sections on privacy: what records and units lose, how it grows, what fitness for use costs."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from perrecord.evaluate.distributions import Distribution
+from perrecord.evaluate.evaluation import Evaluation, fitness_table
+from perrecord.report.charts import Axis, Panels, curves, shares
+from perrecord.report.figure import Figure, ShownTable
+from perrecord.report.numbers import amount, percent
+from perrecord.report.page import Section
+
+_SHARES = ("0.5", "0.9", "0.99", "0.999", 1)
+_HEADS = ("half lose up to", "90 %", "99 %", "99.9 %", "the largest")
+
+
+def of_records(found: Evaluation) -> Section:
+    """Return the section on what records lose: policy and realised, and under other schemes."""
+    own, currency = found.losses, found.currency.value
+    both = _joined([("policy", own.policy), ("realised", own.realised)], "loss")
+    every = [
+        (variant.name, compared)
+        for variant, compared in zip(found.variants, found.compared, strict=True)
+    ]
+    compared = _joined(every, "variant")
+    minimum = float(own.minimum)
+    figures = [
+        Figure(
+            "losses-of-records",
+            "What records lose, as written",
+            _gap(found),
+            "For each loss, the share of the records that lose at most so much. The policy is what "
+            "is promised and published; the realised loss is what the release really costs a "
+            "record, which stays confidential. The dashed line is the policy's minimum.",
+            lambda width: shares(
+                both,
+                width,
+                colour="loss",
+                x_title=f"Loss ({currency})",
+                y_title="Share of records",
+                rule=minimum,
+            ),
+            both,
+            (_quantiles([("policy", own.policy), ("realised", own.realised)], currency),),
+        )
+    ]
+    if len(every) > 1:
+        orders = {"variant": [each.name for each in found.variants]}
+        figures.append(
+            Figure(
+                "losses-by-scheme",
+                "Policy losses of records, scheme by scheme",
+                _by_scheme(found),
+                "The same for other schemes, top-codes and budgets. Top-coding costs every record "
+                "the same.",
+                lambda width: shares(
+                    compared,
+                    width,
+                    colour="variant",
+                    x_title=f"Policy loss ({currency})",
+                    y_title="Share of records",
+                    panels=Panels(orders=orders),
+                ),
+                compared,
+                (_quantiles(every, currency),),
+            )
+        )
+    return Section("What do records lose?", _above_minimum(found), figures=tuple(figures))
+
+
+def of_units(found: Evaluation) -> Section | None:
+    """Return the section on units, such as firms with several establishments."""
+    units = found.losses.units
+    if units is None or not units.realised.count:
+        return None
+    named = [
+        ("realised", units.realised),
+        ("tight bound", units.tight),
+        ("advanced bound", units.advanced),
+        ("simple bound", units.simple),
+    ]
+    table = _joined(named, "loss")
+    largest = units.simple.largest / max(units.tight.largest, 1e-300)
+    finding = (
+        f"The unit with the largest loss loses {amount(units.tight.largest)} by the tight bound; "
+        f"the simple bound would say {amount(largest)} times as much. Half of the units really "
+        f"lose up to {amount(units.realised.quantile('0.5'))}."
+    )
+    figure = Figure(
+        "losses-of-units",
+        "What units lose, all of their records together",
+        finding,
+        "A unit is whom several records belong to. The tight bound (Σ√P)² holds whatever the "
+        "workload; the simple and the advanced one are the paper's. The realised loss adds up what "
+        "the unit changes in each cell, and depends on its own records alone.",
+        lambda width: shares(
+            table,
+            width,
+            colour="loss",
+            x_title=f"Loss ({found.currency.value})",
+            y_title="Share of units",
+        ),
+        table,
+        (_quantiles(named, found.currency.value),),
+    )
+    return Section("What do units lose?", figures=(figure,))
+
+
+def by_record_size(found: Evaluation) -> Section | None:
+    """Return the section on how the loss grows with the size of a record."""
+    if not found.sizes.num_rows:
+        return None
+    sizes, orders = found.sizes, {"policy": [each.name for each in found.variants]}
+    figure = Figure(
+        "loss-by-size",
+        "Loss against the size of a record",
+        _slope(found),
+        "A hypothetical record that holds so much of one measure and nothing of the others. This "
+        "is public: no record of the data is in it. By pieces the loss is a staircase, by exact "
+        "accounting a straight line.",
+        lambda width: curves(
+            sizes,
+            width,
+            x=Axis("size", "Size of the record"),
+            y=Axis("loss", f"Loss ({found.currency.value})"),
+            colour="policy",
+            panels=Panels(column="measure", orders=orders),
+            steps=True,
+        ),
+        sizes,
+    )
+    return Section("How does the loss grow?", figures=(figure,))
+
+
+def fit_for_use(found: Evaluation) -> Section | None:
+    """Return the section on what it would cost to come within an error."""
+    if not found.fitness or not found.records:
+        return None
+    table = fitness_table(found.fitness)
+    confidence = percent(float(found.confidence))
+    rows = [
+        (
+            percent(float(each.within)),
+            each.reading,
+            *(amount(each.losses.quantile(share)) for share in _SHARES),
+            ", ".join(each.missed) or "–",
+        )
+        for each in found.fitness
+    ]
+    first = found.fitness[0]
+    finding = (
+        f"For every cell to come within {percent(float(first.within))}, with {confidence} "
+        f"probability and a rho of its own, half of the records would lose up to "
+        f"{amount(first.losses.quantile('0.5'))}, the largest {amount(first.losses.largest)}."
+    )
+    figure = Figure(
+        "fitness-for-use",
+        "What fitness for use would cost",
+        finding,
+        f"Each panel is an error that cells should come within, with {confidence} probability. "
+        "Either every cell gets the rho that it needs, or one rho for each answer serves 95 % of "
+        "its cells; both by exact accounting, under which thresholds make no difference. As "
+        "charged is what the workload's own schemes and accounting would make of the same noise.",
+        lambda width: shares(
+            table,
+            width,
+            colour="reading",
+            x_title="Policy loss (rho)",
+            y_title="Share of records",
+            panels=Panels(column="within"),
+        ),
+        table,
+        (
+            ShownTable(
+                "Losses that goals imply",
+                ("error", "reading", *_HEADS, "out of reach"),
+                tuple(rows),
+            ),
+        ),
+    )
+    return Section("What would fitness for use cost?", figures=(figure,))
+
+
+# -- findings ---------------------------------------------------------------------------------
+
+
+def _above_minimum(found: Evaluation) -> str:
+    if not found.records:
+        return "The table has no records."
+    own = found.losses
+    return (
+        f"{percent(own.share_above_minimum)} of the records lose more than the policy's minimum of "
+        f"{amount(float(own.minimum))}; half lose up to {amount(own.policy.quantile('0.5'))}, 99 % "
+        f"up to {amount(own.policy.quantile('0.99'))}, the largest {amount(own.policy.largest)}."
+    )
+
+
+def _gap(found: Evaluation) -> str:
+    own = found.losses
+    if not found.records:
+        return "There is nobody to lose anything."
+    promised, real = own.policy.quantile("0.5"), own.realised.quantile("0.5")
+    if not real:
+        return f"Half of the records really lose nothing; they are promised {amount(promised)}."
+    return (
+        f"At the median, a record is promised {amount(promised)} and really loses {amount(real)}: "
+        f"{amount(promised / real)} times less."
+    )
+
+
+def _by_scheme(found: Evaluation) -> str:
+    if not found.records:
+        return "There is nobody to lose anything."
+    lost = {
+        variant.name: compared.quantile("0.99")
+        for variant, compared in zip(found.variants, found.compared, strict=True)
+    }
+    least, most = min(lost, key=lost.__getitem__), max(lost, key=lost.__getitem__)
+    return (
+        f"99 % of the records lose up to {amount(lost[least])} under {least!r}, and up to "
+        f"{amount(lost[most])} under {most!r}."
+    )
+
+
+def _slope(found: Evaluation) -> str:
+    rows = [row for row in found.sizes.to_pylist() if row["policy"] == found.variants[0].name]
+    if not rows:
+        return "As written, the loss does not hang on the size of a record."
+    measure = rows[0]["measure"]
+    own = [row for row in rows if row["measure"] == measure]
+    large = own[-1]
+    return (
+        f"As written, a record whose {measure} is {amount(own[0]['size'])} loses "
+        f"{amount(own[0]['loss'])}, one whose {measure} is {amount(large['size'])} loses "
+        f"{amount(large['loss'])}: ten times the size costs a hundred times the loss."
+    )
+
+
+# -- tables -----------------------------------------------------------------------------------
+
+
+def _joined(named: Sequence[tuple[str, Distribution]], column: str) -> pa.Table:
+    tables = []
+    for name, each in named:
+        rows = each.to_arrow()
+        tables.append(rows.add_column(0, column, pa.array([name] * rows.num_rows, pa.string())))
+    return pa.concat_tables(tables)
+
+
+def _quantiles(named: Sequence[tuple[str, Distribution]], currency: str) -> ShownTable:
+    def row(each: Distribution) -> list[Any]:
+        return [each.quantile(share) if each.count else None for share in _SHARES]
+
+    return ShownTable(
+        f"Losses in {currency}",
+        ("", *_HEADS),
+        tuple((name, *map(amount, row(each))) for name, each in named),
+    )

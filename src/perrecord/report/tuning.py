@@ -1,0 +1,125 @@
+"""The report of a tuning: what was found, what it costs, and the frontier that it lies on."""
+
+import pyarrow as pa
+
+from perrecord.evaluate.tune import Tuned, Tuning, shown_amounts, shown_goal
+from perrecord.report.charts import Axis, Panels, curves
+from perrecord.report.figure import Figure, ShownTable
+from perrecord.report.numbers import amount, percent
+from perrecord.report.page import Page, Section
+
+NOT_PRIVATE = (
+    "The amounts and thresholds were chosen by looking at the true numbers. That is not itself "
+    "private: a release whose spec was tuned on the confidential data says more than its policy. "
+    "Tune on public, prior or synthetic data of the same shape (--source prior.parquet --public), "
+    "and release the confidential data with what was found there."
+)
+
+
+def tuning_page(found: Tuning, title: str, *, is_public: bool, made: str = "") -> Page:
+    """Return the report of a tuning."""
+    lead = () if is_public else (NOT_PRIVATE,)
+    sections = (_amounts(found), _losses(found), _frontier(found), _schemes(found))
+    kept = tuple(each for each in sections if each is not None)
+    findings = tuple(each.finding or each.figures[0].finding for each in kept)
+    return Page(f"Tuning: {title}", lead, findings, kept, made)
+
+
+def _amounts(found: Tuning) -> Section:
+    rows = tuple(
+        (
+            each.table,
+            each.before.name,
+            shown_goal(each),
+            shown_amounts(each.before),
+            shown_amounts(each.after),
+            amount(each.cells - each.zeros),
+            percent(each.met_before),
+            percent(each.met_after),
+        )
+        for each in found.answers
+    )
+    met = [each.met_before for each in found.answers if each.met_before is not None]
+    finding = "No cell has a true number other than 0; amounts stay."
+    if met:
+        finding = (
+            f"As written, {sum(_is_met(each) for each in found.answers)} of {len(found.answers)} "
+            "answers reach what was aimed at; tuned, all of them do, and no more than that."
+        )
+    heads = ("table", "answer", "goal", "rho", "tuned rho", "cells", "met before", "met now")
+    text: tuple[str, ...] = ()
+    if found.untouched:
+        text = (f"Without a goal, and as they were: {', '.join(found.untouched)}.",)
+    return Section(
+        "What changes?", finding, text=text, tables=(ShownTable("Amounts", heads, rows),)
+    )
+
+
+def _is_met(each: Tuned) -> bool:
+    return each.met_before is not None and each.met_before >= each.target.share
+
+
+def _losses(found: Tuning) -> Section:
+    rows = tuple((name, amount(before), amount(after)) for name, before, after in found.losses)
+    at = next((row for row in found.losses if row[0] == found.judged_by), found.losses[-1])
+    finding = f"{at[0][0].upper()}{at[0][1:]} goes from {amount(at[1])} to {amount(at[2])} rho."
+    table = ShownTable("Losses in rho", ("", "as written", "tuned"), rows)
+    return Section("What does it cost?", finding, tables=(table,))
+
+
+def _frontier(found: Tuning) -> Section | None:
+    if not found.frontier.num_rows:
+        return None
+    errors = {each.within for each in found.answers}
+    scale = float(errors.pop()) if len(errors) == 1 else None
+    times = found.frontier["times"].to_pylist()
+    column = pa.array([each if scale is None else each * scale for each in times], pa.float64())
+    table = found.frontier.append_column("error", column)
+    x = (
+        Axis("error", "Errors, as a multiple of those aimed at")
+        if scale is None
+        else Axis("error", "Error that the cells come within", "percent")
+    )
+    names = list(dict.fromkeys(table["of"].to_pylist()))
+    figure = Figure(
+        "frontier",
+        "Privacy against error",
+        "Twice the error costs about a quarter of the loss. Exact accounting charges the same "
+        "noise least; finer thresholds come close to it.",
+        "Each line is the least loss with which every answer reaches what is aimed at, when all "
+        "errors are multiplied by the same number. Further down and to the left is better.",
+        lambda width: curves(
+            table,
+            width,
+            x=x,
+            y=Axis("loss", "Loss (rho)"),
+            colour="policy",
+            panels=Panels(column="of", orders={"of": names}),
+            with_points=True,
+        ),
+        table,
+    )
+    return Section("What would other errors cost?", figures=(figure,))
+
+
+def _schemes(found: Tuning) -> Section | None:
+    if len(found.choices) < 2:
+        return None
+    rows = tuple((each.name, amount(size, 4)) for each, size in found.choices)
+    best, size = found.choices[0]
+    written = next(value for each, value in found.choices if each.name == "as written")
+    finding = (
+        f"Of {len(found.choices)} schemes, {best.name!r} is the best by {found.judged_by}: "
+        f"{amount(size)}, against {amount(written)} with the thresholds as written."
+    )
+    return Section(
+        "Which schemes were tried?",
+        finding,
+        text=(
+            "Every scheme gets the amounts that reach the goals, so all of them have the same "
+            "noise. Finer thresholds charge a record closer to what it really is, and a total "
+            "that is split by its own measure alone does not pay for the others: both come close "
+            "to exact accounting, which needs no thresholds (accounting: exact).",
+        ),
+        tables=(ShownTable("Schemes", ("scheme", found.judged_by), rows),),
+    )
