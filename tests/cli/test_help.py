@@ -13,6 +13,8 @@ ROOT = Path(__file__).parent.parent.parent
 COMMANDS = [
     "init",
     "check",
+    "evaluate",
+    "tune",
     "release",
     "policy",
     "ledger create",
@@ -20,6 +22,10 @@ COMMANDS = [
     "ledger verify",
     "ledger export",
     "synth business",
+    "synth cbp",
+    "synth sim",
+    "synth cis",
+    "synth nass",
     "synth keys",
     "doctor",
     "schema",
@@ -45,7 +51,7 @@ def test_the_help_lists_every_command_and_the_exit_codes():
 def test_the_help_loads_nothing_heavy(tmp_path):
     """Start-up stays quick: engines and parsers are loaded by the commands that need them."""
     code = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr))"
-    heavy = {"duckdb", "pyarrow", "sqlglot", "rich", "jinja2", "scipy", "pandas"}
+    heavy = {"altair", "duckdb", "pyarrow", "sqlglot", "rich", "jinja2", "scipy", "pandas"}
     for arguments in (["--help"], ["release", "--help"]):
         shown = outside(*arguments, cwd=tmp_path, code=code)
         assert shown.code == 0

@@ -80,7 +80,7 @@ _add(_ledger, "export", ledger.export, "Print it as lines of JSON.", ledger.EXPO
 app.add_typer(_synth, name="synth")
 _add(_synth, "business", synth.business, "Write establishments.", synth.BUSINESS_EXAMPLES)
 _add(_synth, "cbp", synth.business, "The same, by another name.", synth.CBP_EXAMPLES)
-_add(_synth, "keys", synth.keys, "Write their counties and industries.", synth.KEYS_EXAMPLES)
+_add(_synth, "keys", synth.keys, "Write public keys.", synth.KEYS_EXAMPLES)
 _add(_synth, "sim", synth.sim, "Write the paper's simulated records.", synth.SIM_EXAMPLES)
 _add(_synth, "cis", synth.cis, "Write counties with cattle and rents.", synth.CIS_EXAMPLES)
 _add(_synth, "nass", synth.nass, "Write those of a real NASS file.", synth.NASS_EXAMPLES)
