@@ -92,7 +92,7 @@ def test_names_and_formats_are_checked(tmp_path):
         folder.write("losses", ROWS)
 
 
-def test_bytes_are_written_whole_under_their_name(tmp_path, monkeypatch):
+def test_bytes_are_written_whole_under_their_name(tmp_path):
     """Private, over what was there, not through a link; or not at all."""
     folder = confidential_folder(tmp_path / "own")
     (folder.path / "report.html").symlink_to(tmp_path / "elsewhere")
@@ -103,6 +103,7 @@ def test_bytes_are_written_whole_under_their_name(tmp_path, monkeypatch):
     with pytest.raises(TypeError):
         folder.write_bytes("report.html", "text")
     assert path.read_bytes() == b"one"
+    assert {each.name for each in folder.path.iterdir()} == {MARKER, "report.html"}
     for name in ("", "../report.html", "a/b", ".."):
         with pytest.raises(InputError, match="without folders"):
             folder.write_bytes(name, b"")

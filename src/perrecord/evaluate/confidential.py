@@ -57,9 +57,12 @@ class ConfidentialFolder:
         """
         path = self.place(name)
         partial = path.with_name(f".{name}.partial")
-        with self._open(partial) as file:
-            file.write(content)
-        return partial.replace(path)
+        try:
+            with self._open(partial) as file:
+                file.write(content)
+            return partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
 
     def subfolder(self, name: str) -> "ConfidentialFolder":
         """Make or check a folder in this one, as private and marked as this is."""
@@ -67,7 +70,7 @@ class ConfidentialFolder:
 
     def place(self, name: str) -> Path:
         """Return the path of a name in this folder; a name with folders is refused."""
-        if not name or Path(name).name != name:
+        if name in ("", "..") or Path(name).name != name:
             raise InputError(f"the name is {name!r}; expected one without folders, as 'losses'.")
         return self.path / name
 

@@ -5,40 +5,25 @@ stand side by side on wide paper and below each other on a telephone. Names of c
 Vega as data alone.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import altair as alt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from perrecord.report.panels import Panels, harmless, in_panels
 from perrecord.report.scales import Scale, log_scale
 from perrecord.report.theme import BAD, COLOURS, DASHES, GOOD, SHAPES, TOTAL, Spec, Width
 
-_FACET = "panel"
-_BETWEEN = " · "
-"""What joins the names of a panel; they stand below each other."""
+__all__ = ["Axis", "Panels", "boxes", "curves", "nothing", "points", "shares"]
 
-_MOST_BESIDE = 4
-_GAP = 18
-_HEIGHT = {"wide": 210, "narrow": 190}
 _LABEL_WIDTH = 150
-
-
-@dataclass(frozen=True, slots=True)
-class Panels:
-    """Which columns of the table make panels, and the order of every category that is known."""
-
-    column: str | None = None
-    row: str | None = None
-    orders: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-    def order(self, table: pa.Table, name: str) -> list[str]:
-        """Return the categories of a column: those that are known in order, then the others."""
-        found = dict.fromkeys(map(str, table[name].to_pylist()))
-        known = [each for each in self.orders.get(name, ()) if each in found]
-        return list(dict.fromkeys([*known, *found]))
+_LETTER = 6.5
+_SYMBOL = 34
+_LEGEND_WIDTH = {"wide": 280, "narrow": 240}
+"""Pixels: of a letter, of a legend's symbol, of a whole entry at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,23 +54,27 @@ def boxes(
     Boxes without numbers are left out; the values behind them never get here. Limits are drawn as
     dashed lines.
     """
+    table = harmless(table)
     five = ("low", "lower", "middle", "upper", "high")
     whole = table.filter(pc.is_valid(table["middle"])) if table.num_rows else table
-    scale = log_scale([v for name in five for v in _numbers(whole, name)] + [v for v, _ in limits])
-    if scale is None:
+    values = [value for name in five for value in _numbers(whole, name)]
+    scale = log_scale([*values, *(value for value, _ in limits)])
+    if scale is None or not any(value > 0 for value in values):
         return nothing(width)
     whole = whole.filter(pc.greater(whole["high"], 0))
     for name in five:
         whole = _replaced(whole, name, scale.clipped(_numbers(whole, name)))
     order = panels.order(table, x)
     base = alt.Chart(whole).encode(
-        x=alt.X(f"{x}:N", sort=order, title=None, scale=alt.Scale(domain=order)).axis(
+        x=alt.X(f"{x}:N", sort=None, title=None, scale=alt.Scale(domain=order)).axis(
             labelAngle=-90, labelLimit=_LABEL_WIDTH, ticks=False, domain=False
         ),
-        color=_colour(panels.order(table, colour), colour),
+        color=_colour(panels.order(table, colour), colour, width),
     )
     if side_by_side:
-        base = base.encode(xOffset=alt.XOffset(f"{colour}:N", sort=panels.order(table, colour)))
+        base = base.encode(
+            xOffset=alt.XOffset(f"{colour}:N", sort=None).scale(domain=panels.order(table, colour))
+        )
     y = _y(scale, y_title, "percent")
     layers = [
         base.mark_rule(strokeWidth=1.2).encode(y=y("low"), y2="high:Q"),
@@ -96,7 +85,7 @@ def boxes(
             for value, shade in limits
         ),
     ]
-    return _in_panels(layers, whole, width, panels)
+    return in_panels(layers, whole, width, panels)
 
 
 def shares(
@@ -113,6 +102,7 @@ def shares(
 
     A value of 0 has no place on a logarithmic axis; it stands at the left edge, marked 0.
     """
+    table = harmless(table)
     scale = log_scale(_numbers(table, "value"), with_zero=True)
     if scale is None:
         return nothing(width)
@@ -125,7 +115,7 @@ def shares(
         .encode(
             x=_x(scale, x_title)("value"),
             y=alt.Y("share:Q", title=y_title, scale=alt.Scale(domain=[0, 1])).axis(format=".0%"),
-            color=_colour(order, colour),
+            color=_colour(order, colour, width),
             strokeDash=_dash(order, colour),
             order=alt.Order("share:Q"),  # up along the first value, then from step to step
         )
@@ -134,7 +124,7 @@ def shares(
     if rule is not None and rule > 0:
         mark = alt.Chart(whole).mark_rule(strokeDash=[4, 3], color=GOOD)
         layers.append(mark.encode(x=alt.datum(scale.clipped([rule])[0])))
-    return _in_panels(layers, whole, width, panels)
+    return in_panels(layers, whole, width, panels)
 
 
 def _from_zero(table: pa.Table, names: Sequence[str]) -> pa.Table:
@@ -160,6 +150,7 @@ def curves(
     steps: bool = False,
 ) -> Spec:
     """Return lines of one column against another; with steps, each value holds up to its x."""
+    table = harmless(table)
     whole, across, up = _on_scales(table, x, y)
     if across is None or up is None:
         return nothing(width)
@@ -174,11 +165,11 @@ def curves(
         .encode(
             x=_x(across, x.title, x.unit)(x.column),
             y=_y(up, y.title, y.unit)(y.column),
-            color=_colour(order, colour),
+            color=_colour(order, colour, width),
             strokeDash=_dash(order, colour),
         )
     )
-    return _in_panels([line], whole, width, panels)
+    return in_panels([line], whole, width, panels)
 
 
 def points(
@@ -191,6 +182,7 @@ def points(
     panels: Panels = _ONE,
 ) -> Spec:
     """Return a point for each row; the legend says which colour and shape is what."""
+    table = harmless(table)
     whole, across, up = _on_scales(table, x, y)
     if across is None or up is None:
         return nothing(width)
@@ -202,13 +194,11 @@ def points(
         .encode(
             x=_x(across, x.title, x.unit)(x.column),
             y=_y(up, y.title, y.unit)(y.column),
-            color=_colour(order, colour),
-            shape=alt.Shape(f"{colour}:N", sort=order, title=None).scale(
-                domain=order, range=shapes
-            ),
+            color=_colour(order, colour, width),
+            shape=alt.Shape(f"{colour}:N", sort=None, title=None).scale(domain=order, range=shapes),
         )
     )
-    return _in_panels([dots], whole, width, panels)
+    return in_panels([dots], whole, width, panels)
 
 
 def _on_scales(table: pa.Table, x: Axis, y: Axis) -> tuple[pa.Table, Scale | None, Scale | None]:
@@ -236,16 +226,18 @@ def nothing(width: Width) -> Spec:
 # -- parts ------------------------------------------------------------------------------------
 
 
-def _colour(order: Sequence[str], name: str) -> Any:
+def _colour(order: Sequence[str], name: str, width: Width) -> Any:
+    longest = max(map(len, order), default=1) * _LETTER + _SYMBOL
+    columns = max(1, int((TOTAL[width] - 90) // min(longest, _LEGEND_WIDTH[width])))
     return (
-        alt.Color(f"{name}:N", sort=list(order), title=None)
+        alt.Color(f"{name}:N", sort=None, title=None)
         .scale(domain=list(order), range=[COLOURS[n % len(COLOURS)] for n in range(len(order))])
-        .legend(orient="top", columns=0, labelLimit=260)
+        .legend(orient="top", columns=columns, labelLimit=_LEGEND_WIDTH[width] - _SYMBOL)
     )
 
 
 def _dash(order: Sequence[str], name: str) -> Any:
-    return alt.StrokeDash(f"{name}:N", sort=list(order), title=None).scale(
+    return alt.StrokeDash(f"{name}:N", sort=None, title=None).scale(
         domain=list(order), range=[DASHES[n % len(DASHES)] for n in range(len(order))]
     )
 
@@ -270,60 +262,3 @@ def _numbers(table: pa.Table, name: str) -> list[float]:
 
 def _replaced(table: pa.Table, name: str, values: Sequence[float]) -> pa.Table:
     return table.set_column(table.column_names.index(name), name, pa.array(values, pa.float64()))
-
-
-def _in_panels(layers: Sequence[alt.Chart], table: pa.Table, width: Width, panels: Panels) -> Spec:
-    """Return the layers as one chart, or as one for each panel, with one legend for all."""
-    height = _HEIGHT[width]
-    names = [each for each in (panels.row, panels.column) if each is not None]
-    chart: Any = alt.layer(*layers, data=table)
-    if not names:
-        return dict(chart.properties(width=TOTAL[width] - 90, height=height + 40).to_dict())
-    if width == "wide" and len(names) == 2 and _is_complete(table, names):
-        columns = panels.order(table, panels.column or "")
-        chart = chart.properties(width=_panel_width(len(columns)), height=height)
-        chart = chart.facet(
-            column=_header(panels, table, panels.column or ""),
-            row=_header(panels, table, panels.row or ""),
-            spacing=_GAP,
-        )
-        return dict(chart.to_dict())
-    joined, order = _joined(table, names, panels)
-    beside = min(len(order), _MOST_BESIDE) if width == "wide" else 1
-    inner = _panel_width(beside) if width == "wide" else TOTAL[width] - 90
-    chart = alt.layer(*(each.properties(data=alt.Undefined) for each in layers), data=joined)
-    chart = chart.properties(width=inner, height=height)
-    header = alt.Header(labelLimit=inner, labelExpr=f"split(datum.value, {_BETWEEN!r})")
-    facet = alt.Facet(f"{_FACET}:N", sort=order, title=None, header=header)
-    chart = chart.facet(facet, columns=beside, spacing=_GAP)
-    if width == "narrow" or len(order) % beside:  # panels that no other stands below
-        chart = chart.resolve_axis(x="independent")
-    return dict(chart.to_dict())
-
-
-def _is_complete(table: pa.Table, names: Sequence[str]) -> bool:
-    """Tell whether every row meets every column: Vega-Lite misplaces panels where one is absent."""
-    columns = [table[name].to_pylist() for name in names]
-    met = len(set(zip(*columns, strict=True)))
-    return met == len(set(columns[0])) * len(set(columns[1]))
-
-
-def _panel_width(beside: int) -> int:
-    return (TOTAL["wide"] - 90 - _GAP * (beside - 1)) // beside
-
-
-def _header(panels: Panels, table: pa.Table, name: str) -> Any:
-    kind = alt.Column if name == panels.column else alt.Row
-    return kind(f"{name}:N", sort=panels.order(table, name), title=None)
-
-
-def _joined(table: pa.Table, names: Sequence[str], panels: Panels) -> tuple[pa.Table, list[str]]:
-    """Return the table with one column that names the panel, and the panels in order."""
-    columns = [list(map(str, table[name].to_pylist())) for name in names]
-    found = [_BETWEEN.join(parts) for parts in zip(*columns, strict=True)]
-    ranks = [{each: n for n, each in enumerate(panels.order(table, name))} for name in names]
-    order = sorted(
-        dict.fromkeys(zip(*columns, strict=True)),
-        key=lambda parts: [rank[part] for rank, part in zip(ranks, parts, strict=True)],
-    )
-    return table.append_column(_FACET, pa.array(found)), [_BETWEEN.join(parts) for parts in order]

@@ -84,8 +84,7 @@ def _frontier(found: Tuning) -> Section | None:
     figure = Figure(
         "frontier",
         "Privacy against error",
-        "Twice the error costs about a quarter of the loss. Exact accounting charges the same "
-        "noise least; finer thresholds come close to it.",
+        _other_errors(found),
         "Each line is the least loss with which every answer reaches what is aimed at, when all "
         "errors are multiplied by the same number. Further down and to the left is better.",
         lambda width: curves(
@@ -100,6 +99,17 @@ def _frontier(found: Tuning) -> Section | None:
         table,
     )
     return Section("What would other errors cost?", figures=(figure,))
+
+
+def _other_errors(found: Tuning) -> str:
+    """Return what half and twice the errors would cost."""
+    rows = [row for row in found.frontier.to_pylist() if row["policy"] == "tuned"]
+    of = found.judged_by if found.judged_by in {row["of"] for row in rows} else rows[0]["of"]
+    at = {row["times"]: row["loss"] for row in rows if row["of"] == of}
+    return (
+        f"Half the errors would take {of} from {amount(at[1])} to {amount(at[0.5])} rho, twice the "
+        f"errors bring it to {amount(at[2])}."
+    )
 
 
 def _schemes(found: Tuning) -> Section | None:
