@@ -106,7 +106,7 @@ def test_what_goes_wrong_while_data_is_open_is_withheld(folder):
     code = (
         "import perrecord.evaluate.evaluation as module\n"
         f"def broken(*_, **__): raise ValueError('{SECRET} {SECRET_NUMBER}')\n"
-        "module.accuracy = broken"
+        "module.each_accuracy = broken"
     )
     shown = outside("evaluate", "release.yaml", cwd=folder, code=code, PERRECORD_DEBUG="1")
     assert shown.code == 3

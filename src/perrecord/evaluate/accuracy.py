@@ -87,17 +87,20 @@ def accuracy(planned: Plan, table: Table, *, confidence: Exact = "0.95") -> list
     >>> errors.true, errors.bias, errors.relative(errors.noise_reach)
     (array([1000.]), array([-920.]), array([0.098]))
     """
+    return list(each_accuracy(planned, table, confidence=confidence))
+
+
+def each_accuracy(planned: Plan, table: Table, *, confidence: Exact) -> Iterator[CellErrors]:
+    """Yield the same one answer after the other; only one at a time is held in memory."""
     level = rational(confidence, "the confidence")
     if not 0 < level < 1:
         raise ProbabilityError(
             f"the confidence is {confidence}; expected a number strictly between 0 and 1, such as "
             '"0.95".'
         )
-    return [_errors(truth, level) for truth in truths(planned, table)]
-
-
-def _errors(truth: Truth, confidence: Fraction) -> CellErrors:
-    return _additive(truth, confidence) if truth.count is None else _average(truth, confidence)
+    for truth in truths(planned, table):
+        is_average = truth.count is not None
+        yield _average(truth, level) if is_average else _additive(truth, level)
 
 
 def _additive(truth: Truth, confidence: Fraction) -> CellErrors:

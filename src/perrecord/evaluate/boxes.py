@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from perrecord.evaluate.accuracy import CellErrors
 from perrecord.evaluate.noise_size import Floats
 from perrecord.evaluate.simulation import simulated_error
 from perrecord.evaluate.summaries import SIZES, summary
 from perrecord.exact import Exact, rational, text
+
+Row = dict[str, Any]
 
 FIVE = {"low": 0.05, "lower": 0.25, "middle": 0.5, "upper": 0.75, "high": 0.95}
 """The five numbers of a box, and the shares of the cells that lie at or below them."""
@@ -38,64 +39,50 @@ class AnswerErrors:
         }
 
 
-def boxes(every: Sequence[AnswerErrors], limits: Sequence[Exact]) -> pa.Table:
+def box(each: AnswerErrors, limits: Sequence[Exact]) -> Row:
     """Return the five numbers of expected relative errors, and the shares of cells within limits.
 
     The shares are of cells whose error, bias included, stays within the limit with the confidence
     that the errors were computed for. Cells whose true number is 0 are counted and left out.
     """
-    rows = []
-    for each in every:
-        errors = each.errors
-        row = each.labels | _five(errors.relative(errors.size))
-        row |= {"cells": len(errors.true), "zeros": int(errors.is_zero.sum())}
-        reach = errors.relative(errors.reach)
-        known = reach[~np.isnan(reach)]
-        for limit in limits:
-            name = f"within_{text(100 * rational(limit))}_percent"
-            is_within = known <= float(rational(limit))
-            row[name] = float(is_within.mean()) if len(known) else None
-        rows.append(row)
-    return pa.Table.from_pylist(rows)
+    errors = each.errors
+    row = each.labels | _five(errors.relative(errors.size))
+    row |= {"cells": len(errors.true), "zeros": int(errors.is_zero.sum())}
+    reach = errors.relative(errors.reach)
+    known = reach[~np.isnan(reach)]
+    for limit in limits:
+        is_within = known <= float(rational(limit))
+        name = f"within_{text(100 * rational(limit))}_percent"
+        row[name] = float(is_within.mean()) if len(known) else None
+    return row
 
 
-def noise_and_bias(every: Sequence[AnswerErrors]) -> pa.Table:
+def noise_and_bias(each: AnswerErrors) -> list[Row]:
     """Return the five numbers of the noise alone, E|noise|/|true|, and of the bias alone."""
-    rows = []
-    for each in every:
-        errors = each.errors
-        for part, sizes in (("noise", errors.noise_size), ("bias", np.abs(errors.bias))):
-            rows.append(each.labels | {"part": part} | _five(errors.relative(sizes)))
-    return pa.Table.from_pylist(rows)
+    errors = each.errors
+    parts = (("noise", errors.noise_size), ("bias", np.abs(errors.bias)))
+    return [each.labels | {"part": part} | _five(errors.relative(sizes)) for part, sizes in parts]
 
 
-def drawn(every: Sequence[AnswerErrors], repeats: int) -> pa.Table:
+def drawn(each: AnswerErrors, repeats: int) -> Row:
     """Return the median expected error over cells, and what drawn noise makes of it.
 
     `ratio` is the mean over cells of the drawn error over the expected one: close to 1 where the
     closed form holds. An average's is by the delta method, which small cells strain.
     """
-    rows = []
-    for each in every:
-        expected = each.errors.relative(each.errors.size)
-        row = each.labels | {"expected": _five(expected)["middle"], "ratio": None}
-        known = ~np.isnan(expected)
-        if repeats and known.any():
-            found = simulated_error(each.errors, repeats)
-            row["ratio"] = float((found[known] / expected[known]).mean())
-        rows.append(row)
-    return pa.Table.from_pylist(rows)
+    expected = each.errors.relative(each.errors.size)
+    row = each.labels | {"expected": _five(expected)["middle"], "ratio": None}
+    known = ~np.isnan(expected)
+    if repeats and known.any():
+        found = simulated_error(each.errors, repeats)
+        row["ratio"] = float((found[known] / expected[known]).mean())
+    return row
 
 
-def by_size(every: Sequence[AnswerErrors], limits: Sequence[Exact]) -> pa.Table:
-    """Return the errors of each answer by how many records a cell has."""
-    tables = []
-    for each in every:
-        rows = summary([each.errors], by=("answer", "size"), limits=limits, sizes=SIZES)
-        tables.append(
-            rows.add_column(0, "table", pa.array([each.table] * rows.num_rows, pa.string()))
-        )
-    return pa.concat_tables(tables, promote_options="permissive") if tables else pa.table({})
+def by_size(each: AnswerErrors, limits: Sequence[Exact]) -> list[Row]:
+    """Return the errors of an answer by how many records a cell has."""
+    rows = summary([each.errors], by=("answer", "size"), limits=limits, sizes=SIZES)
+    return [{"table": each.table, **row} for row in rows.to_pylist()]
 
 
 def _five(numbers: Floats) -> dict[str, float | None]:

@@ -4,7 +4,7 @@ All of it is confidential, unless the table is public or synthetic. The scans ru
 what comes to Python are cells, and a few hundred points of each distribution.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow as pa
 
 from perrecord.errors import InputError
-from perrecord.evaluate.accuracy import accuracy
+from perrecord.evaluate.accuracy import each_accuracy
 from perrecord.evaluate.asked import one_set_each
-from perrecord.evaluate.boxes import AnswerErrors, boxes, by_size, drawn, noise_and_bias
+from perrecord.evaluate.boxes import AnswerErrors, Row, box, by_size, drawn, noise_and_bias
 from perrecord.evaluate.candidates import AS_WRITTEN
 from perrecord.evaluate.distributions import Distribution
 from perrecord.evaluate.fitness import fitness
@@ -125,26 +125,30 @@ def evaluate(
     """
     factors = [rational(each, "a budget") for each in budgets]
     found = variants(queries.values(), schemes or {}, top_codes=top_codes, budgets=factors)
-    on_step("computing errors")
-    errors = _errors(list(queries), found, table, confidence)
-    written = [each for each in errors if each.variant == found[0].name]
+    on_step("computing errors and drawing noise")
+    rows: dict[str, list[Row]] = {"errors": [], "parts": [], "drawn": [], "by_size": []}
+    for each in _errors(list(queries), found, table, confidence):
+        rows["errors"].append(box(each, limits))
+        rows["parts"] += noise_and_bias(each)
+        if each.variant == found[0].name:
+            rows["drawn"].append(drawn(each, repeats))
+            rows["by_size"] += by_size(each, limits)
     on_step("computing losses")
     policies = [plan(each.queries, table.schema).policy for each in found]
     lost = losses(plan(found[0].queries, table.schema), table)
     compared = [lost.policy, *(policy_losses(policy, table) for policy in policies[1:])]
     on_step("computing fitness for use")
     fit = _fitness(queries, table, [rational(each, "a limit") for each in limits], confidence)
-    on_step("drawing noise")
     named = zip((each.name for each in found), policies, strict=True)
     return Evaluation(
         rational(confidence, "the confidence"),
         found,
         tuple(policies),
         tuple(compared),
-        boxes(errors, limits),
-        noise_and_bias(errors),
-        drawn(written, repeats),
-        by_size(written, limits),
+        pa.Table.from_pylist(rows["errors"]),
+        pa.Table.from_pylist(rows["parts"]),
+        pa.Table.from_pylist(rows["drawn"]),
+        pa.Table.from_pylist(rows["by_size"]),
         lost,
         losses_by_size(dict(named), table.schema, example),
         tuple(fit),
@@ -159,19 +163,17 @@ def evaluate(
 
 def _errors(
     names: Sequence[str], found: Sequence[Variant], table: Table, confidence: Exact
-) -> list[AnswerErrors]:
-    """Return the errors of every variant; one scan for each filter serves them all."""
+) -> Iterator[AnswerErrors]:
+    """Yield the errors of every variant; one scan for each filter serves them all."""
     asked = [
         (variant, each)
         for variant in found
         for each in one_set_each(zip(names, variant.queries, strict=True))
     ]
     planned = plan([each.query for _, each in asked], table.schema)
-    every = []
-    for errors in accuracy(planned, table, confidence=confidence):
+    for errors in each_accuracy(planned, table, confidence=confidence):
         variant, each = asked[errors.truth.query]
-        every.append(AnswerErrors(variant.name, variant.kind, each.name, errors))
-    return every
+        yield AnswerErrors(variant.name, variant.kind, each.name, errors)
 
 
 def _fitness(

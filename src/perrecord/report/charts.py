@@ -238,7 +238,8 @@ def _colour(order: Sequence[str], name: str, width: Width) -> Any:
 
 def _dash(order: Sequence[str], name: str) -> Any:
     return alt.StrokeDash(f"{name}:N", sort=None, title=None).scale(
-        domain=list(order), range=[DASHES[n % len(DASHES)] for n in range(len(order))]
+        domain=list(order),
+        range=[DASHES[(n + n // len(COLOURS)) % len(DASHES)] for n in range(len(order))],
     )
 
 
