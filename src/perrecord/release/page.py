@@ -44,7 +44,7 @@ def policy_page(published: PublishedPolicy) -> str:
     True
     """
     script = "'use strict';(() => {\n" + "\n".join(map(_asset, _SCRIPTS)) + "})();"
-    style = _asset("page.css")
+    style = _asset("base.css") + _asset("page.css")
     read = _fields_read(published)
     environment = Environment(
         loader=PackageLoader("perrecord.release", "assets"),

@@ -77,7 +77,10 @@ def report_page(page: Page, drawn: Mapping[str, Pictures], *, is_public: bool, f
 
     Each figure links to its files in the folder beside the page.
     """
-    style = files("perrecord.report").joinpath("assets", "report.css").read_text("utf-8")
+    style = "".join(
+        files(package).joinpath("assets", name).read_text("utf-8")
+        for package, name in (("perrecord.release", "base.css"), ("perrecord.report", "report.css"))
+    )
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     environment = Environment(
         loader=PackageLoader("perrecord.report", "assets"),
