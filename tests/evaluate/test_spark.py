@@ -1,4 +1,4 @@
-"""Spark and DuckDB give the same losses, errors and rhos."""
+"""Spark and DuckDB give the same losses, errors, rhos and tuned amounts."""
 
 from random import Random
 
@@ -9,6 +9,7 @@ from perrecord import Query, Split
 from perrecord.evaluate.accuracy import accuracy
 from perrecord.evaluate.fitness import fitness
 from perrecord.evaluate.losses import losses
+from perrecord.evaluate.tune import tune
 from perrecord.queries.plan import plan
 from perrecord.tables.table import table
 from tests.engines.conftest import spark  # noqa: F401 - a fixture
@@ -63,3 +64,27 @@ def test_errors_and_rhos_are_the_same(spark):  # noqa: F811
         assert [r.rhos() for r in first.requirements] == [r.rhos() for r in second.requirements]
         for share in (None, "0.5"):
             assert agree(second.losses(sparkly, share), expanded(first.losses(duckdb, share)))
+
+
+def test_tuning_is_the_same(spark):  # noqa: F811
+    """Amounts, schemes and losses at percentiles: NULL keys, a filter, negative numbers."""
+    rows = random_queries.rows(Random(5), 80, extreme=False)
+    keys = random_queries.Keys.from_dict({"sector": ["farm", "mine", "é", None]})
+    asked = {
+        "sectors": Query()
+        .where("emp > -100")
+        .group_by("sector", keys=keys)
+        .count(rho="0.1")
+        .sum("pay", split=Split(pay=2, emp=5), rho="0.1")
+        .sum("emp", split=Split(emp=5), rho="0.1")
+    }
+    duckdb, sparkly = on_both(spark, rows)
+    with duckdb, sparkly:
+        here, there = (
+            tune(asked, each, "20% for 50% of cells", schemes={"fine": Split(pay=1, emp=2)})
+            for each in (duckdb, sparkly)
+        )
+    assert here.policy == there.policy
+    assert here.candidate == there.candidate
+    assert here.frontier.equals(there.frontier)
+    assert len(here.choices) > 5
