@@ -15,11 +15,12 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 @dataclass(frozen=True, slots=True)
 class ShownTable:
-    """A table as people read it: its numbers are text already."""
+    """A table as people read it: its numbers are text already. A long one may be folded away."""
 
     title: str
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    may_fold: bool = True
 
     def __post_init__(self) -> None:
         for row in self.rows:

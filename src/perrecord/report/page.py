@@ -102,7 +102,7 @@ def report_page(page: Page, drawn: Mapping[str, Pictures], *, is_public: bool, f
             folder=quote(folder),
             pictures={name: _embedded(found) for name, found in drawn.items()},
             alignments=_alignments,
-            is_long=lambda table: len(table.rows) > MOST_ROWS,
+            is_long=lambda table: table.may_fold and len(table.rows) > MOST_ROWS,
             version=VERSION,
         )
     )

@@ -1,0 +1,64 @@
+# ruff: noqa: PLC0415 -- what a command needs is loaded when it runs
+"""`perrecord reproduce`: the experiments of the paper."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from perrecord.cli.command import examples
+from perrecord.cli.confidential import Quiet
+from perrecord.cli.output import show
+from perrecord.cli.progress import progress
+from perrecord.errors import InputError
+
+EXAMPLES = examples(
+    "perrecord reproduce all --out paper",
+    "perrecord reproduce sim --quick --out trial",
+    "perrecord reproduce cis --cis-file quickstats.csv --out cattle",
+    "perrecord reproduce cbp --cbp-file zbp.parquet --out business",
+)
+
+
+def reproduce(
+    which: Annotated[
+        Literal["sim", "cis", "cbp", "keys", "all"],
+        typer.Argument(help="The experiments on one data set, on key selection, or all of them."),
+    ],
+    out: Annotated[Path, typer.Option(help="The folder to write into.")],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small tables: a minute or two in place of twenty.")
+    ] = False,
+    cis_file: Annotated[
+        Path | None,
+        typer.Option(help="A county file of USDA NASS Quick Stats in place of synthetic cattle."),
+    ] = None,
+    cbp_file: Annotated[
+        Path | None,
+        typer.Option(
+            help="A published table of establishments to fit the synthetic ones to; see "
+            "perrecord synth business --fit."
+        ),
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Make the figures of the paper again, and hold its claims against what is measured.
+
+    Writes index.html, with every figure as SVG, PNG and CSV beside it. The data is synthetic, or
+    public files that you name; nothing is charged.
+    """
+    from perrecord.evaluate.confidential import confidential_folder
+    from perrecord.experiments.findings import findings_page
+    from perrecord.experiments.reproduce import reproduced
+    from perrecord.report.write import write_report
+
+    for path in (cis_file, cbp_file):
+        if path is not None and not path.is_file():
+            raise InputError(f"there is no file {str(path)!r}; give the path of a public file.")
+    folder = confidential_folder(out, is_public=True)
+    with progress(quiet=quiet) as step:
+        found = reproduced(which, quick=quick, cis_file=cis_file, cbp_file=cbp_file, step=step)
+        step("drawing the figures")
+        made = f"perrecord reproduce {which}{' --quick' if quick else ''}"
+        path = write_report(folder, findings_page(found, quick=quick, made=made), "index")
+    show(*(f"{claim.verdict}: {claim.paper}" for each in found for claim in each.claims), str(path))
