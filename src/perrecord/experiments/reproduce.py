@@ -3,8 +3,11 @@
 from pathlib import Path
 from typing import Literal
 
-from perrecord.experiments import cbp, cis, global_zcdp, key_selection, sim
+from perrecord.experiments.cbp import experiment as cbp
 from perrecord.experiments.experiment import Experiment, Step
+from perrecord.experiments.global_zcdp import experiment as global_zcdp
+from perrecord.experiments.keys import experiment as key_selection
+from perrecord.experiments.univariate import cis, sim
 
 Which = Literal["sim", "cis", "cbp", "keys", "all"]
 

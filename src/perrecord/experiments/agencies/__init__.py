@@ -1,0 +1,1 @@
+"""What agencies use today: multiplicative noise and suppressed cells."""

@@ -1,0 +1,1 @@
+"""County Business Patterns end to end: errors, losses and fitness for use."""

@@ -1,0 +1,1 @@
+"""Finding the keys of a group-by: what splitting and its delta cost and bring."""

@@ -1,0 +1,1 @@
+"""One heavy-tailed attribute, split: simulated records (SIM) and the cattle survey (CIS)."""
