@@ -1,7 +1,6 @@
 """`evaluate`: a report in a folder for the curator alone, and nothing charged."""
 
 import json
-import os
 import stat
 
 import pyarrow as pa
@@ -17,6 +16,7 @@ def test_the_report_is_private_marked_and_free(charged):
     before = (charged / "est.ledger").read_bytes()
     shown = run("evaluate", "release.yaml", "--out", "found")
     assert shown.code == 0, shown.err
+    assert shown.out.startswith("CONFIDENTIAL: ")
     assert shown.out.strip().endswith("found/report.html")
     assert "records lose more than the policy's minimum" in shown.out
     assert shown.err.startswith("CONFIDENTIAL: ")
@@ -82,7 +82,8 @@ def test_public_data_is_not_marked(folder):
         (["--scheme", "modrate"], "Did you mean 'moderate'"),
         (["--confidence", "1"], "strictly between 0 and 1"),
         (["--budget", "half"], "a budget"),
-        (["--source", "nowhere.parquet"], "nowhere.parquet"),
+        (["--budget", "0"], "more than 0"),
+        (["--source", "nowhere.parquet"], "there is no file 'nowhere.parquet'"),
     ],
 )
 def test_mistakes_are_explained(folder, options, message):
@@ -96,9 +97,15 @@ def test_a_published_folder_is_never_mixed_with_confidential_results(published):
     """A release, and a folder that others can read, are refused before the data is read."""
     shown = run("evaluate", "release.yaml", "--out", "published")
     assert shown.code == 1
-    assert "may be read by others" in shown.err
-    os.chmod(published / "published", 0o700)
-    assert "of their own" in run("evaluate", "release.yaml", "--out", "published").err
+    assert "holds a release" in shown.err
+    public = run("evaluate", "release.yaml", "--out", "published", "--public")
+    assert "holds a release" in public.err
+
+
+def test_a_mistyped_spec_leaves_nothing_behind(folder):
+    """No folder is made for what cannot be opened."""
+    assert run("evaluate", "relase.yaml").code == 1
+    assert not (folder / "evaluation").exists()
 
 
 def test_what_goes_wrong_while_data_is_open_is_withheld(folder):
@@ -126,3 +133,16 @@ def test_json_holds_nothing_but_json(folder):
     """And no warning: it can be piped."""
     found = run("evaluate", "release.yaml", "--json", "--public")
     assert json.loads(found.out)["report"].endswith("report.html")
+
+
+def test_a_spec_of_medians_has_a_report_too(folder):
+    """Losses, and no word about errors that is not true."""
+    changed(
+        folder,
+        "      establishments: {count: records, rho: 0.1}\n"
+        "      employees: {sum: emp, split: moderate, rho: 0.2}\n",
+        "      middle: {median: emp, candidates: [0, 10, 100], rho: 0.1}\n",
+    )
+    shown = run("evaluate", "release.yaml")
+    assert shown.code == 0, shown.err
+    assert "No count, total or average is asked for" in shown.out

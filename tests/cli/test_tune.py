@@ -15,6 +15,7 @@ def test_the_tuned_spec_is_private_and_says_what_it_is(folder):
     """In a folder for the curator alone; on stdout amounts and losses, before and after."""
     shown = run("tune", "release.yaml", "--goal", GOAL)
     assert shown.code == 0, shown.err
+    assert shown.out.startswith("CONFIDENTIAL: ")
     assert "the loss of a corner shop" in shown.out
     assert shown.out.strip().splitlines()[-2:] == ["tuning/tuned.yaml", "tuning/tuning.html"]
     assert "CONFIDENTIAL" in shown.err
@@ -99,6 +100,7 @@ def test_a_budget_that_is_too_small_is_said_and_left(folder):
         (["--cap", "a corner shp: 0.2"], 1, "Did you mean 'a corner shop'"),
         (["--cap", "employes=3: 0.2"], 1, "there is no field 'employes'"),
         (["--cap", "a corner shop: much"], 1, "the cap of a corner shop"),
+        (["--cap", "a plant: 1", "--cap", "a plant: 2"], 2, "twice"),
         (["--smallest", "median"], 1, "expected 'largest', a percentile such as '99%'"),
     ],
 )
@@ -120,3 +122,15 @@ def test_pure_epsilon_is_refused(folder):
     shown = run("tune", "release.yaml", "--goal", GOAL)
     assert shown.code == 1
     assert "tuning is in zCDP" in shown.err
+
+
+def test_a_spec_is_never_replaced_by_its_tuned_form(folder):
+    """Tuning the tuned spec needs another folder."""
+    assert run("tune", "release.yaml", "--goal", GOAL).code == 0
+    before = (folder / "tuning" / "tuned.yaml").read_text("utf-8")
+    shown = run("tune", "tuning/tuned.yaml", "--goal", GOAL)
+    assert shown.code == 1
+    assert "give another folder with --out" in shown.err
+    assert (folder / "tuning" / "tuned.yaml").read_text("utf-8") == before
+    again = run("tune", "tuning/tuned.yaml", "--goal", GOAL, "--out", "again", "--json")
+    assert again.code == 0, again.err

@@ -204,8 +204,8 @@ def test_the_summary_tells_sizes_apart():
 
 
 def test_within_is_the_share_whose_reach_is_small_enough():
-    """By hand: rho = 1/2 makes sigma 1; |noise| <= 2 with 95 %: 10 % of 20, not of 19."""
-    with establishments(sector=["farm"] * 3 + ["mine"] * 3, emp=[20, 0, 0, 19, 0, 0]) as source:
+    """By hand: rho = 1/2 makes sigma 1; |noise| <= 2 with 95 %: below 10 % of 21, not of 20."""
+    with establishments(sector=["farm"] * 3 + ["mine"] * 3, emp=[21, 0, 0, 20, 0, 0]) as source:
         asked = Query().group_by("sector", keys=KEYS).sum("emp", split=Split(emp=1), rho="1/2")
         errors = accuracy(plan(asked, source.schema), source)
     (row,) = summary(errors).to_pylist()

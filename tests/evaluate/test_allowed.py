@@ -9,11 +9,16 @@ from hypothesis import strategies as st
 
 from perrecord.evaluate.allowed import (
     largest_normal_variances,
-    largest_sigma_squared,
     largest_variances,
     limits_below,
 )
 from perrecord.laws import DiscreteGaussian
+
+
+def largest_sigma_squared(limit, confidence):
+    """Return the largest sigma^2 of one cell without a bias."""
+    (found,) = largest_variances(np.array([float(limit)]), np.zeros(1), confidence)
+    return Fraction(float(found))
 
 
 @given(st.integers(0, 10**7), st.fractions("1/100", "9999999/10000000"))

@@ -135,3 +135,14 @@ def test_results_are_written_as_they_are(tmp_path):
         found = losses(plan(Query().count(rho=1), source.schema), source).to_arrow()
     path = confidential_folder(tmp_path / "own").write("losses", found, "parquet")
     assert pq.read_table(path).to_pydict() == found.to_pydict()
+
+
+def test_a_release_is_never_written_into(tmp_path):
+    """Not even by public results, and nobody is told to close a published folder."""
+    release = tmp_path / "published"
+    release.mkdir(mode=0o755)
+    (release / "manifest.json").write_text("{}")
+    for is_public in (True, False):
+        with pytest.raises(InputError, match="holds a release") as error:
+            confidential_folder(release, is_public=is_public)
+        assert "chmod" not in str(error.value)

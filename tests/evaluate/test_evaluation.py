@@ -159,6 +159,20 @@ def test_the_loss_grows_with_the_size_of_a_record(found):
             assert line[-1]["loss"] == float(policy.loss(last))
 
 
+def test_sizes_begin_below_the_thresholds_of_their_own_measure():
+    """By exact accounting, too: emp from 2, payann from 100,000."""
+    asked = (
+        Query()
+        .sum("emp", split=Split(emp=20), rho=1, accounting="exact")
+        .sum("payann", split=Split(payann=10**6), rho=1, accounting="exact")
+    )
+    with opened(business(10, seed=7)) as source:
+        policy = plan(asked, source.schema).policy
+        rows = losses_by_size({"p": policy}, source.schema).to_pylist()
+    first = {row["measure"]: row["size"] for row in reversed(rows)}
+    assert first == {"emp": 2, "payann": 100_000}
+
+
 def test_losses_by_size_take_a_case_or_the_example():
     """Where losses hang on a dimension, somebody's value is needed."""
     with opened(business(10, seed=7)) as source:

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perrecord import Keys, Query, Split
+from perrecord import Domain, Keys, Query, SelectCells, Split
 from perrecord.errors import AmountError, CurrencyError, InputError
 from perrecord.evaluate.accuracy import accuracy
 from perrecord.evaluate.candidates import candidates
 from perrecord.evaluate.capped import least_sum
+from perrecord.evaluate.losses import policy_quantiles
 from perrecord.evaluate.smallest import sizes, smallest
 from perrecord.evaluate.tune import tune
 from perrecord.evaluate.variants import amounts, scaled
@@ -298,11 +299,136 @@ def test_unusual_tables_are_tuned(values):
     with table(rows, measures=["x"]) as source:
         query = Query().sum("x", split=Split(x=10), rho="0.1").count(rho="0.1")
         found = tune({"t": query}, source, "10% for 95% of cells", schemes={"ten": Split(x=10)})
-        before, after = found.answers[0].before, found.answers[0].after
         if sum(values):
             assert shares_within(asked(found), source, 0.1)[0] == 1
         else:
-            assert amounts(before) == amounts(after)
+            assert "t.sum_x" in found.untouched
+            assert found.queries[0].query.answers[0] == query.answers[0]
+
+
+def test_answers_of_nothing_but_zeros_stay_as_they_are():
+    """Finer thresholds at the same rho would cost a possible record hundreds of times more."""
+    rows = pa.table({"emp": [10, 20, 970], "z": [0, 0, 0]})
+    scheme = Split(emp=64, z=64)
+    query = (
+        Query()
+        .sum("emp", split=scheme, rho="0.5")
+        .sum("z", split=scheme, rho="0.5")
+        .average("z", split=scheme, rho="0.2", name="mean")
+    )
+    with table(rows, measures=["emp", "z"]) as source:
+        for caps in ({}, {"r": 50}):
+            found = tune(
+                {"t": query}, source, "10% for 90% of cells", schemes={"s": scheme},
+                examples={"r": {"emp": 5, "z": 64}}, caps=caps,
+            )  # fmt: skip
+            assert found.queries[0].query.answers[1:] == query.answers[1:]
+            assert found.untouched == ("t.sum_z", "t.mean")
+        with pytest.raises(AmountError, match="costs it"):  # they use the cap up
+            tune({"t": query}, source, "10% for 90% of cells",
+                 examples={"r": {"emp": 5, "z": 64}}, caps={"r": "0.5"})  # fmt: skip
+
+
+def test_what_a_capped_record_does_not_pay_for_keeps_its_goal():
+    """Errors shrink no further than the cap has a say in."""
+    rows = pa.table({"state": ["37"] * 50 + ["48"] * 50, "emp": [20] * 100})
+    queries = {
+        name: Query().where(f"state = '{state}'").count(rho="0.1", name="n")
+        .sum("emp", split=Split(emp=50), rho="0.1", name="e")
+        for name, state in (("a", "37"), ("b", "48"))
+    }  # fmt: skip
+    with table(rows, dimensions=["state"], measures=["emp"]) as source:
+        examples = {"shop": {"state": "37", "emp": 3}}
+        caps = {"shop": "0.3"}
+        found = tune(queries, source, "5% for 95% of cells", examples=examples, caps=caps)
+    within = {(each.table, each.before.name): each.within for each in found.answers}
+    assert within["b", "n"] == within["b", "e"] == Fraction(5, 100)
+    assert within["a", "n"] != Fraction(5, 100)
+
+
+@pytest.mark.parametrize("rho", ["0.1", "5", "50"])
+def test_averages_reach_their_goal_whatever_they_were_given(rho):
+    """Noise that was nearly none at a large rho is scaled by its sigma, not by its variance."""
+    keys = Keys.from_dict({"k": list(range(10))})
+    rows = pa.table({"k": [n % 10 for n in range(2000)], "x": [n % 40 for n in range(2000)]})
+    query = Query().group_by("k", keys=keys).average("x", split=Split(x=20), rho=rho)
+    with table(rows, dimensions=["k"], measures=["x"]) as source:
+        found = tune({"t": query}, source, "0.5% for 90% of cells")
+    assert found.answers[0].met_after >= 0.9
+    assert found.answers[0].is_met_after
+    assert float(amounts(found.answers[0].after)[0]) == pytest.approx(4.972, rel=1e-3)
+
+
+def test_a_goal_that_bias_leaves_room_for_is_reached():
+    """The frontier and the caps leave out what clamping puts out of reach."""
+    keys = Keys.from_dict({"k": ["a", "b"]})
+    rows = pa.table({"k": ["a"] * 20 + ["b"] * 20, "x": [50] * 19 + [260] + [10] * 20})
+    query = Query().group_by("k", keys=keys).sum("x", clamp=(0, 100), rho=1)
+    example = {"r": {"k": "a", "x": 50}}
+    with table(rows, dimensions=["k"], measures=["x"]) as source:
+        for caps in ({}, {"r": "0.001"}):
+            found = tune({"t": query}, source, "50% for 100% of cells", examples=example, caps=caps)
+            assert found.answers[0].is_met_after
+        free = tune({"t": query}, source, "50% for 100% of cells")
+    assert 0.125 not in free.frontier["times"].to_pylist()
+    assert {1, 2, 4, 8} <= {*free.frontier["times"].to_pylist()}
+
+
+def test_what_decides_the_cells_of_a_domain_is_tuned_only_by_name():
+    """With a small rho the noise would let thousands of empty cells through."""
+    domain = Domain(Keys.from_dict({"k": list(range(1000))}))
+    query = (
+        Query()
+        .group_by("k", keys=SelectCells(domain, answer="n", at_least=20))
+        .count(rho="0.1", name="n")
+        .sum("x", split=Split(x=10), rho="0.1")
+    )
+    rows = pa.table({"k": [1] * 500, "x": [3] * 500})
+    with table(rows, dimensions=["k"], measures=["x"]) as source:
+        found = tune({"t": query}, source, "10% for 90% of cells")
+        named = tune({"t": query}, source, "t.n: 10% for 90% of cells")
+    assert found.untouched == ("t.n",)
+    assert found.queries[0].query.answers[0] == query.answers[0]
+    assert named.queries[0].query.answers[0] != query.answers[0]
+
+
+def test_schemes_without_a_default_and_nested_ones_are_no_trouble():
+    """One is left out, the other is tried measure by measure."""
+    rows = pa.table({"k": ["a", "b"] * 50, "g": ["c", "d"] * 50, "x": [40] * 100, "y": [7] * 100})
+    nested = Split.by(
+        "k", {"a": Split.by("g", {"c": Split(x=5, y=1)}, Split(x=6, y=2))}, Split(x=50, y=4)
+    )
+    lacking = Split.by("k", {"a": Split(x=5, y=1), "b": Split(x=9, y=1)})
+    with table(rows, dimensions=["k", "g"], measures=["x", "y"]) as source:
+        found = tune(
+            {"t": Query().sum("x", split=Split(x=10, y=3), rho="0.1").count(rho="0.1")},
+            source, "10% for 90% of cells", schemes={"nested": nested, "lacking": lacking},
+        )  # fmt: skip
+    names = [each.name for each, _ in found.choices]
+    assert "nested / 2, measure by measure" in names
+    assert not any("lacking" in name for name in names)
+
+
+def test_the_chosen_sense_is_shown_and_the_chosen_scheme_stands_first(source):
+    """Also a percentile that is none of the usual ones."""
+    found = tune(workload(), source, "20% for 90% of cells", schemes=SCHEMES, smallest_in="90%")
+    assert found.judged_by == "the loss at 90%"
+    assert found.judged_by in [name for name, *_ in found.losses]
+    assert found.judged_by in found.frontier["of"].to_pylist()
+    assert found.choices[0][0] == found.candidate
+
+
+def test_percentiles_of_losses_are_those_of_the_definition():
+    """Every hundredth of up to 200 records: the least loss that so many do not exceed."""
+    policy = plan(
+        Query().sum("x", split=Split(x=1), rho=1),
+        table(pa.table({"x": [1]}), measures=["x"]).schema,
+    ).policy
+    for count in (1, 7, 100, 180):
+        with table(pa.table({"x": list(range(1, count + 1))}), measures=["x"]) as source:
+            shares = [Fraction(k, 100) for k in range(1, 101)]
+            (found,) = policy_quantiles([policy], source, shares)
+        assert found == [float(-(-share * count // 1)) ** 2 for share in shares]
 
 
 def test_the_frontier_falls_as_errors_grow(source):

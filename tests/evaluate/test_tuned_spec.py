@@ -6,7 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from perrecord.errors import InternalError
+from perrecord import Keys, Query
+from perrecord.errors import InputError, InternalError
 from perrecord.evaluate import tuned_spec as module
 from perrecord.evaluate.tune import tune
 from perrecord.evaluate.tuned_spec import tuned_spec
@@ -144,6 +145,62 @@ def test_paths_are_right_from_the_new_folder(folder):
     assert Path(loaded.source).resolve() == (folder / "data" / "est.parquet").resolve()
     assert loaded.ledger.resolve() == (folder / "data" / "est.ledger").resolve()
     assert loaded.public_files[0].resolve() == (folder / "data" / "states.csv").resolve()
+
+
+ODD = """\
+%YAML 1.1
+---
+title: Odd names
+source: est.parquet
+table: est
+dimensions: {domain: "substr(naics, 1, 1)", sets: state, keys: county}
+measures: {emp: 1}
+splits: {s: {emp: 20}}
+keys:
+  both: {values: {domain: ["1", "2", "3"], sets: ["06", "48"]}}
+  ones: {values: {domain: ["1", "2", "3"]}}
+budget: {rho: 50.1234567890123456789012345, splits: [s]}
+queries:
+  - name: odd
+    grouping_sets: [[domain, sets], [domain]]
+    keys: {"domain, sets": both, domain: ones}
+    answers:
+      2019: {count: records, rho: 1e-1}
+      true: {sum: emp, split: s, rho: 0.100}
+      on: {sum: emp, split: s, rho: 1/3}
+"""
+
+
+def test_odd_names_and_long_numbers_are_kept(tmp_path):
+    """Names that YAML takes for numbers or truths, dimensions named like entries, all digits."""
+    pq.write_table(business(3_000, seed=2), tmp_path / "est.parquet")
+    (tmp_path / "release.yaml").write_text(ODD)
+    found, text, again, policy = tuned(tmp_path, "true: 20% for 50% of cells")
+    assert policy == found.policy
+    assert "rho: 50.1234567890123456789012345" in text
+    assert "2019: {count: records, rho: 1e-1}" in text
+    assert "on: {sum: emp, split: s, rho: 1/3}" in text
+    assert [len(each.query.groupings[0].columns) for each in again.queries] == [2, 1]
+
+
+def test_names_that_would_be_too_long_are_refused_before_any_work():
+    """A table may have a longer name than a query."""
+    query = Query().rollup("c" * 40, "d" * 40, keys=Keys.from_dict({"c" * 40: [1], "d" * 40: [1]}))
+    with pytest.raises(InputError, match="shorter name"):
+        module.check_names({"q" * 60: query.count(rho=1)})
+    module.check_names({"q": query.count(rho=1)})
+
+
+def test_under_caps_the_top_says_what_is_reached(folder):
+    """Not the goals, which the caps have moved."""
+    loaded = load_spec(folder / "release.yaml")
+    with open_table(loaded) as table:
+        queries = {each.name: each.query for each in build(loaded, table.schema).queries}
+        record = {"emp": 5, "payann": 90, "state": "06", "naics2": "44", "large": False}
+        found = tune(queries, table, "10% for 90% of cells", examples={"r": record}, caps={"r": 1})
+        text = tuned_spec(loaded, found, table.schema, folder / "tuned.yaml", is_public=True)
+    assert text.startswith("# Tuned from release.yaml by perrecord, under caps on losses")
+    assert "#   states.emp: " in text
 
 
 def test_a_public_one_is_not_marked(folder):

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perrecord import Keys, Query, Split
+from perrecord.errors import AmountError
 from perrecord.evaluate.variants import (
     accounted,
     amounts,
@@ -101,6 +102,7 @@ def test_accounting_changes_no_noise():
         (Split(x=1).capped(2), False),
         (BY, True),
         (Split.by("k", {"a": Split(y=5)}, Split(x=50)), False),
+        (Split.by("k", {"a": Split(x=5)}), False),
     ],
 )
 def test_a_scheme_serves_a_total_if_every_case_has_its_threshold(scheme, is_covered):
@@ -114,3 +116,17 @@ def test_amounts_are_rounded_up_to_four_digits(amount):
     found = rounded_up(amount)
     assert amount <= found < amount * Fraction(1001, 1000)
     assert 10**12 % found.denominator == 0
+
+
+def test_splits_named_like_a_variant_are_told_apart():
+    """No two variants have one name."""
+    found = variants([ASKED], {"as written": Split(x=1), "top-code a": Split(x=2), "a": Split(x=3)})
+    names = [each.name for each in found]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("factor", [0, -1])
+def test_a_budget_of_nothing_is_refused(factor):
+    """With what to give."""
+    with pytest.raises(AmountError, match="more than 0"):
+        variants([ASKED], {}, budgets=[Fraction(factor)])

@@ -16,10 +16,12 @@ from perrecord.cli.confidential import (
     Spec,
     named_queries,
     named_schemes,
+    opened_for,
+    show_marked,
     warn,
 )
-from perrecord.cli.opening import Opened, opened
-from perrecord.cli.output import show, show_json
+from perrecord.cli.opening import Opened
+from perrecord.cli.output import show_json
 from perrecord.cli.progress import progress
 from perrecord.errors import InputError, listing, suggestion
 
@@ -66,13 +68,14 @@ def evaluate(
     charged. Do not publish them, nor choose the spec by them; --source and --public evaluate the
     spec on public, prior or synthetic data.
     """
-    from perrecord.evaluate.confidential import confidential_folder
     from perrecord.evaluate.evaluation import evaluate as evaluated
     from perrecord.report.evaluation import evaluation_page
     from perrecord.report.write import write_report
 
-    folder = confidential_folder(out, is_public=public)
-    with opened(spec, source) as found, progress(quiet=quiet) as step:
+    with (
+        opened_for(spec, source, out, is_public=public) as (found, folder),
+        progress(quiet=quiet) as step,
+    ):
         result = evaluated(
             named_queries(found),
             found.table,
@@ -89,7 +92,8 @@ def evaluate(
     if as_json:
         show_json(_as_json(result, path, is_public=public))
     else:
-        show(*(f"- {each}" for each in page.findings), str(path))
+        lines = [*(f"- {each}" for each in page.findings), str(path)]
+        show_marked(lines, is_public=public)
     warn(is_public=public)
 
 

@@ -17,12 +17,15 @@ from perrecord.cli.confidential import (
     Spec,
     named_queries,
     named_schemes,
+    opened_for,
+    show_marked,
     warn,
 )
-from perrecord.cli.opening import Opened, opened
-from perrecord.cli.output import columns, say, show, show_json
+from perrecord.cli.opening import Opened
+from perrecord.cli.output import columns, say, show_json
 from perrecord.cli.progress import progress
 from perrecord.cli.records import subject_of_spec, typed_record
+from perrecord.errors import InputError
 
 if TYPE_CHECKING:
     from perrecord.evaluate.tune import Tuning
@@ -86,16 +89,23 @@ def tune(
     something about it. So the results are CONFIDENTIAL, unless --source names public, prior or
     synthetic data of the same columns and --public says so. That is the way to go.
     """
-    from perrecord.evaluate.confidential import confidential_folder
     from perrecord.evaluate.tune import tune as tuned
-    from perrecord.evaluate.tuned_spec import tuned_spec
+    from perrecord.evaluate.tuned_spec import check_names, tuned_spec
     from perrecord.report.tuning import tuning_page
     from perrecord.report.write import write_report
 
-    folder = confidential_folder(out, is_public=public)
-    with opened(spec, source) as found, progress(quiet=quiet) as step:
+    path = out / "tuned.yaml"
+    if path.resolve() == spec.resolve():
+        raise InputError(
+            f"the tuned spec would replace {str(spec)!r} itself; give another folder with --out."
+        )
+    with (
+        opened_for(spec, source, out, is_public=public) as (found, folder),
+        progress(quiet=quiet) as step,
+    ):
+        check_names(named_queries(found))
         known: dict[str, Any] = dict(found.workload.examples)
-        caps = dict(_cap(each, found, known) for each in cap or [])
+        caps = _caps(cap or [], found, known)
         result = tuned(
             named_queries(found),
             found.table,
@@ -107,7 +117,6 @@ def tune(
             on_step=step,
         )
         step("writing the spec and the report")
-        path = folder.path / "tuned.yaml"
         text = tuned_spec(found.loaded, result, found.table.schema, path, is_public=public)
         folder.write_bytes(path.name, text.encode())
         made = f"perrecord tune {spec.name}"
@@ -117,7 +126,7 @@ def tune(
     if as_json:
         show_json(_as_json(result, path, report, is_affordable, is_public=public))
     else:
-        show(*_lines(result), "", str(path), str(report))
+        show_marked([*_lines(result), "", str(path), str(report)], is_public=public)
     if not is_affordable:
         say(
             "The tuned release costs some possible record more than the spec's budget allows; the "
@@ -126,18 +135,22 @@ def tune(
     warn(is_public=public)
 
 
-def _cap(written: str, found: Opened, known: dict[str, Any]) -> tuple[str, str]:
-    """Return the name of a record and its cap; a record that is typed becomes an example."""
-    name, colon, loss = written.rpartition(":")
-    name = name.strip()
-    if not colon or not name:
-        raise typer.BadParameter(
-            "write a cap as NAME: LOSS, such as --cap 'a corner shop: 0.5' or 'emp=3: 0.5'."
-        )
-    if name not in known and "=" in name:
-        fields = typed_record(name.split(","))
-        known[name] = subject_of_spec(found).record(fields)
-    return name, loss.strip()
+def _caps(written: list[str], found: Opened, known: dict[str, Any]) -> dict[str, str]:
+    """Return the caps by the name of their record; a record that is typed becomes an example."""
+    caps: dict[str, str] = {}
+    for each in written:
+        name, colon, loss = each.rpartition(":")
+        name = name.strip()
+        if not colon or not name:
+            raise typer.BadParameter(
+                "write a cap as NAME: LOSS, such as --cap 'a corner shop: 0.5' or 'emp=3: 0.5'."
+            )
+        if name in caps:
+            raise typer.BadParameter(f"--cap gives {name!r} twice; give the lower one.")
+        if name not in known and "=" in name:
+            known[name] = subject_of_spec(found).record(typed_record(name.split(",")))
+        caps[name] = loss.strip()
+    return caps
 
 
 def _lines(result: "Tuning") -> Iterator[str]:

@@ -4,7 +4,7 @@ All of it is confidential: it reads the true numbers. A cell whose true number i
 error; such cells are counted and left out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
@@ -135,7 +135,14 @@ def _average(truth: Truth, confidence: Fraction) -> CellErrors:
     return CellErrors(truth, confidence, true, bias, spread, unbiased, sizes, widths, reaches)
 
 
-def means(truth: Truth) -> tuple[Floats, Floats, Floats]:
+def deviations(noisy: Noisy) -> Floats:
+    """Return the standard deviation of each cell's noise, in steps."""
+    return np.array([deviation(law) for law in noisy.laws])[noisy.which]
+
+
+def means(
+    truth: Truth, spread_of: Callable[[Noisy], Floats] = deviations
+) -> tuple[Floats, Floats, Floats]:
     """Return true averages, their bias and the delta method's standard errors; NaN if empty."""
     count = truth.count
     assert count is not None  # noqa: S101 - asked of averages alone
@@ -144,14 +151,9 @@ def means(truth: Truth) -> tuple[Floats, Floats, Floats]:
     step = float(truth.total.step)
     offset = floats(truth.total.exact) * step / numbers
     bias = floats(truth.total.bias) * step / numbers
-    noise = step * deviations(truth.total)
-    spread = np.hypot(noise, (offset + bias) * deviations(count)) / numbers
+    noise = step * spread_of(truth.total)
+    spread = np.hypot(noise, (offset + bias) * spread_of(count)) / numbers
     return float(truth.centre) + offset, bias, np.asarray(spread)
-
-
-def deviations(noisy: Noisy) -> Floats:
-    """Return the standard deviation of each cell's noise, in steps."""
-    return np.array([deviation(law) for law in noisy.laws])[noisy.which]
 
 
 def cells_of(noisy: Noisy) -> Iterator[tuple[npt.NDArray[np.intp], Law]]:

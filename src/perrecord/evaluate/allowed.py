@@ -46,16 +46,6 @@ def largest_variances(limits: Floats, biases: Floats, confidence: Fraction) -> F
     return found
 
 
-def largest_sigma_squared(limit: int, confidence: Fraction) -> Fraction:
-    """Return the largest sigma^2, rounded down, with Pr[|Z| <= limit] >= confidence.
-
-    >>> law = DiscreteGaussian(largest_sigma_squared(9, Fraction(95, 100)))
-    >>> law.half_width("0.95")
-    9
-    """
-    return Fraction(float(_symmetric(np.array([float(limit)]), confidence)[0]))
-
-
 def largest_normal_variances(limits: Floats, biases: Floats, confidence: Fraction) -> Floats:
     """Return the largest sigma^2 with Pr[|N + b| < limit] >= confidence for normal noise.
 

@@ -22,7 +22,7 @@ class Candidate:
         return dict(self.schemes).get(measure)
 
 
-AS_WRITTEN = Candidate("as written")
+WRITTEN = Candidate("as written")
 
 
 def candidates(
@@ -39,7 +39,7 @@ def candidates(
     ['as written', 'fine / 32', 'fine / 32, measure by measure', 'fine / 16']
     """
     wanted = sorted(set(measures))
-    found: dict[tuple[tuple[str, Scheme], ...], Candidate] = {(): AS_WRITTEN}
+    found: dict[tuple[tuple[str, Scheme], ...], Candidate] = {(): WRITTEN}
     for name, scheme in declared.items():
         covered = [each for each in wanted if covers(scheme, each)]
         if not covered:

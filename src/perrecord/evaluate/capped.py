@@ -15,7 +15,7 @@ import numpy as np
 from perrecord.errors import AmountError
 from perrecord.evaluate.candidates import Candidate
 from perrecord.evaluate.noise_size import Floats
-from perrecord.evaluate.tuner import Place, Times, Tuner
+from perrecord.evaluate.tuner import OutOfReach, Place, Times, Tuner
 from perrecord.evaluate.variants import rounded_up
 from perrecord.queries.plan import plan
 
@@ -40,34 +40,32 @@ def least_errors(
     Losses are taken to fall as the square of the errors from those at the start, the goals' own.
     """
     times = start or tuner.even()
-    planned = plan(tuner.tuned(candidate, times), tuner.table.schema)
-    charges = {
-        (grouping.query, charged.answer.name): charged.policy
-        for grouping in planned.groupings
-        for charged in grouping.answers
-    }
-    squares = {place: float(times[place]) ** 2 for place in tuner.targets}
-    losses = [
-        [float(charges[place].loss(record)) * squares[place] for place in tuner.targets]
-        for record, _ in caps.values()
-    ]
-    found = least_sum(np.array(losses), np.array(_left(tuner, caps)))
+    squares = np.array([float(times[place]) ** 2 for place in tuner.targets])
+    losses = _losses(tuner, candidate, caps, times) * squares
+    found = least_sum(losses, np.array(_left(tuner, caps)))
     return dict(zip(tuner.targets, found.tolist(), strict=True))
 
 
 def kept(tuner: Tuner, candidate: Candidate, caps: Caps, start: Mapping[Place, float]) -> Times:
-    """Return multiples near the start that keep every cap, none of which can shrink by itself."""
+    """Return multiples near the start that keep every cap, none of which can shrink by itself.
+
+    An answer that costs no capped record anything keeps the error of its goal.
+    """
     times = _rounded(start)
     for _ in range(_LOSS_ROUNDS):  # what the losses really are there
         times = _rounded(least_errors(tuner, candidate, caps, times))
+    paid = _losses(tuner, candidate, caps, times).max(axis=0) > 0
+    shrinking = {place for place, is_paid in zip(tuner.targets, paid, strict=True) if is_paid}
 
     def is_kept(tried: Times) -> bool:
-        policy = tuner.policy(candidate, tried)
+        try:
+            policy = tuner.policy(candidate, tried)
+        except OutOfReach:
+            return False
         return all(policy.loss(record) <= cap for record, cap in caps.values())
 
     while not is_kept(times):
-        times = _scaled(times, times, _CLOSE**8)
-    shrinking = set(times)
+        times = _scaled(times, shrinking, _CLOSE**8)
     while shrinking:
         low, high = _FARTHEST, 1.0
         while high / low > _CLOSE:
@@ -78,6 +76,22 @@ def kept(tuner: Tuner, candidate: Candidate, caps: Caps, start: Mapping[Place, f
         stuck = {p for p in shrinking if not is_kept(_scaled(times, {p}, 1 / _CLOSE**2))}
         shrinking = shrinking - stuck if stuck and high > 2 * _FARTHEST else set()
     return times
+
+
+def _losses(tuner: Tuner, candidate: Candidate, caps: Caps, times: Times) -> Floats:
+    """Return what each capped record loses by each answer with a target."""
+    planned = plan(tuner.tuned(candidate, times), tuner.table.schema)
+    charges = {
+        (grouping.query, charged.answer.name): charged.policy
+        for grouping in planned.groupings
+        for charged in grouping.answers
+    }
+    return np.array(
+        [
+            [float(charges[place].loss(record)) for place in tuner.targets]
+            for record, _ in caps.values()
+        ]
+    )
 
 
 def _scaled(times: Times, places: Collection[Place], factor: float) -> Times:

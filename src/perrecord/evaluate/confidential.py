@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from perrecord.errors import InputError
 from perrecord.mechanisms.write import write_csv
+from perrecord.release.contents import MANIFEST
 
 MARKER = "CONFIDENTIAL.txt"
 HEADER = (
@@ -89,6 +90,11 @@ def confidential_folder(path: str | Path, *, is_public: bool = False) -> Confide
     marked.
     """
     folder = Path(path)
+    if (folder / MANIFEST).exists():
+        raise InputError(
+            f"{folder} holds a release; results of other kinds go to a folder of their own. Give "
+            "the name of a new one."
+        )
     if is_public:
         _make(folder, 0o755)
         if (folder / MARKER).exists():
@@ -116,14 +122,14 @@ def _make(folder: Path, mode: int) -> None:
 def _check(folder: Path) -> None:
     if not folder.is_dir():
         raise InputError(f"{folder} is a file; expected a folder, or a name for a new one.")
+    if not (folder / MARKER).exists() and any(folder.iterdir()):
+        raise InputError(
+            f"{folder} holds files and no {MARKER}; confidential results go to a folder of their "
+            "own. Give the name of a new one."
+        )
     mode = stat.S_IMODE(folder.stat().st_mode)
     if mode & 0o077:
         raise InputError(
             f"{folder} may be read by others (mode {mode:04o}); expected 0700. Type: chmod 700 "
             f"{folder}"
-        )
-    if not (folder / MARKER).exists() and any(folder.iterdir()):
-        raise InputError(
-            f"{folder} holds files and no {MARKER}; confidential results go to a folder of their "
-            "own. Give the name of a new one."
         )

@@ -15,7 +15,7 @@ from perrecord.errors import InputError
 from perrecord.evaluate.accuracy import each_accuracy
 from perrecord.evaluate.asked import one_set_each
 from perrecord.evaluate.boxes import AnswerErrors, Row, box, by_size, drawn, noise_and_bias
-from perrecord.evaluate.candidates import AS_WRITTEN
+from perrecord.evaluate.candidates import WRITTEN
 from perrecord.evaluate.distributions import Distribution
 from perrecord.evaluate.fitness import fitness
 from perrecord.evaluate.goals import Goal, Target, percent
@@ -199,7 +199,7 @@ def _fitness(
             found.append(Fit(within, reading, needed.losses(table, share), missed))
         goal = Target(Goal.of(within, confidence), SHARE)
         try:
-            charged = Tuner.of(queries, table, [goal]).policy(AS_WRITTEN)
+            charged = Tuner.of(queries, table, [goal]).policy(WRITTEN)
         except InputError:  # some answer cannot come so close, as the reading before says
             continue
         found.append(Fit(within, AS_CHARGED, policy_losses(charged, table), ()))

@@ -18,10 +18,9 @@ from perrecord.evaluate.distributions import Distribution
 from perrecord.evaluate.goals import Goal
 from perrecord.evaluate.losses import policy_losses
 from perrecord.evaluate.needs import allowed
-from perrecord.evaluate.noise_size import Floats
+from perrecord.evaluate.noise_size import Floats, gaussian
 from perrecord.evaluate.truths import Truth, truths
 from perrecord.exact import Exact, parameter, round_up
-from perrecord.laws import DiscreteGaussian, Law
 from perrecord.policy.policy import Policy
 from perrecord.policy.terms import Currency
 from perrecord.queries.answers import Quantile, Sum
@@ -228,7 +227,7 @@ def fitness(planned: Plan, table: Table, *, within: Exact, confidence: Exact = "
 def _requirement(truth: Truth, goal: Goal) -> Requirement:
     noisy = truth.total
     known = _sizes(truth)
-    sizes = [known[_gaussian(law).sigma_squared * noisy.step**2] for law in noisy.laws]
+    sizes = [known[gaussian(law).sigma_squared * noisy.step**2] for law in noisy.laws]
     return Requirement(truth, goal, allowed(truth, goal), tuple(sizes))
 
 
@@ -309,11 +308,6 @@ def _tree(truth: Truth) -> Tree:
 
 def _measure(truth: Truth) -> str | None:
     return truth.answer.measure if isinstance(truth.answer, Sum) else None
-
-
-def _gaussian(law: Law) -> DiscreteGaussian:
-    assert isinstance(law, DiscreteGaussian)  # noqa: S101 - the currency is rho
-    return law
 
 
 def _key_texts(keys: pa.Table) -> list[str]:

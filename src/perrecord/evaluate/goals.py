@@ -111,7 +111,7 @@ def check_names(targets: Iterable[Target], known: Iterable[str]) -> None:
         if each.about is not None and each.about not in names:
             raise InputError(
                 f"the goal {str(each)!r} is about {each.about!r}, which is no count, total or "
-                f"average. There are {listing(names)}.{suggestion(each.about, names)}"
+                f"average. There are {listing(names) or 'none'}.{suggestion(each.about, names)}"
             )
 
 

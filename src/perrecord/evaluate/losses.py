@@ -4,6 +4,7 @@ Everything here is confidential. It is computed in the engine, in DOUBLE, and ag
 losses to one part in 10^9; no guarantee rests on it.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -147,12 +148,17 @@ def policy_quantiles(
             f"SELECT {', '.join(losses)} FROM {records_with(table, writer.parts)}",
             writer.parts.tables,
         )
-        levels = ", ".join(repr(float(share)) for share in shares)
+        count = space.read(f"SELECT count(*) AS number FROM {kept}")["number"][0].as_py()
+        if not count:
+            return [[0.0] * len(shares) for _ in policies]
+        # In the middle of the rank, where no rounding of the share can reach another.
+        ranks = [max(1, math.ceil(share * count)) for share in shares]
+        levels = ", ".join(repr((rank - 0.5) / count) for rank in ranks)
         wanted = [
             f"quantile_disc(l{place}, [{levels}]) AS l{place}" for place in range(len(losses))
         ]
         row = space.read(f"SELECT {', '.join(wanted)} FROM {kept}").to_pylist()[0]
-        return [row[f"l{place}"] or [0.0] * len(shares) for place in range(len(losses))]
+        return [row[f"l{place}"] for place in range(len(losses))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,8 @@ import numpy as np
 from perrecord.evaluate.accuracy import floats, means
 from perrecord.evaluate.allowed import largest_normal_variances, largest_variances, limits_below
 from perrecord.evaluate.goals import Goal
-from perrecord.evaluate.noise_size import Floats
+from perrecord.evaluate.noise_size import Floats, gaussian
 from perrecord.evaluate.truths import Noisy, Truth
-from perrecord.laws import DiscreteGaussian
 from perrecord.mechanisms.additive import NoisePlan, noise_plan
 from perrecord.policy.terms import Currency
 from perrecord.queries.answers import Answer, Average, Quantile
@@ -78,16 +77,18 @@ def allowed(truth: Truth, goal: Goal) -> Floats:
 
 
 def variances(truth: Truth) -> Floats:
-    """Return the variance of each cell's noise, in the same units as `allowed`."""
+    """Return sigma^2 of each cell's noise, in the same units as `allowed`.
+
+    It bounds the variance of discrete noise and scales as one over the amount, as that does not.
+    """
     if truth.count is not None:
-        return np.square(means(truth)[2])
-    every = [float(_gaussian(law).sigma_squared) for law in truth.total.laws]
-    return np.array(every)[truth.total.which]
+        return np.square(means(truth, _sigmas)[2])
+    return np.square(_sigmas(truth.total))
 
 
-def _gaussian(law: object) -> DiscreteGaussian:
-    assert isinstance(law, DiscreteGaussian)  # noqa: S101 - the currency is rho
-    return law
+def _sigmas(noisy: Noisy) -> Floats:
+    every = [math.sqrt(gaussian(law).sigma_squared) for law in noisy.laws]
+    return np.array(every)[noisy.which]
 
 
 def factors(truth: Truth, most: Floats) -> Floats:
@@ -103,6 +104,20 @@ def factor_for(found: Floats, share: Fraction) -> float | None:
         return None
     place = math.ceil(share * len(known)) - 1
     return float(np.partition(known, place)[place])
+
+
+def has_zeros_only(truth: Truth) -> bool:
+    """Tell whether no cell of an answer has a number other than 0."""
+    if truth.count is not None:
+        true, _, _ = means(truth)
+        return bool(np.all(np.isnan(true) | (true == 0)))
+    return not np.any(truth.total.exact != 0)
+
+
+def is_met(found: Floats, share: Fraction) -> bool:
+    """Tell whether this share of the cells, zeros apart, meets the goal as it is."""
+    factor = factor_for(found, share)
+    return factor is not None and factor <= 1
 
 
 def share_met(found: Floats) -> float | None:

@@ -37,9 +37,9 @@ def mean_size(law: Law, biases: Floats) -> Floats:
     if isinstance(law, DiscreteLaplace):
         rate = -1 / float_up(law.scale)
         return np.asarray(sizes - 2 * np.exp((sizes + 1) * rate) / math.expm1(2 * rate))
-    sigma = math.sqrt(_gaussian(law).sigma_squared)
+    sigma = math.sqrt(gaussian(law).sigma_squared)
     if sigma**2 <= _SMALL:
-        chances, moments = _added_up(_gaussian(law))
+        chances, moments = _added_up(gaussian(law))
         place = np.minimum(sizes, len(chances) - 1).astype(np.int64)
         return np.asarray(sizes * (1 - 2 * chances[place]) + 2 * moments[place])
     # |x + b| has a kink at an integer, where Euler-Maclaurin takes off a sixth of the density.
@@ -104,15 +104,16 @@ def _tails(law: Law, starts: Floats) -> Floats:
     if isinstance(law, DiscreteLaplace):
         rate = -1 / float_up(law.scale)
         return np.asarray(np.exp(starts * rate) / (1 + math.exp(rate)))
-    sigma = math.sqrt(_gaussian(law).sigma_squared)
+    sigma = math.sqrt(gaussian(law).sigma_squared)
     if sigma**2 <= _SMALL:
-        chances, _ = _added_up(_gaussian(law))
+        chances, _ = _added_up(gaussian(law))
         return np.asarray(chances[np.minimum(starts - 1, len(chances) - 1).astype(np.int64)])
     scores = (starts - 0.5) / sigma
     return np.asarray(normal_below(-scores) - scores * normal_density(scores) / (24 * sigma**2))
 
 
-def _gaussian(law: Law) -> DiscreteGaussian:
+def gaussian(law: Law) -> DiscreteGaussian:
+    """Return a law that is a discrete Gaussian."""
     assert isinstance(law, DiscreteGaussian)  # noqa: S101 - the other of the two laws
     return law
 

@@ -10,7 +10,7 @@ from perrecord.policy.cases import Cases, Dimension
 from perrecord.policy.policy import Policy
 from perrecord.policy.reads import names_read
 from perrecord.policy.split import SplitBy
-from perrecord.policy.terms import Form, Largest, Piecewise, SplitLoss
+from perrecord.policy.terms import ExactLoss, Form, Largest, Piecewise, SplitLoss
 from perrecord.tables.schema import Schema
 
 _PER_DECADE = 24
@@ -68,8 +68,8 @@ def _thresholds(form: Form, measure: str) -> Iterator[Fraction]:
             case Piecewise(cases):
                 for each in cases.values():
                     yield from _thresholds(each, measure)
-            case _:
-                yield getattr(term, "threshold", Fraction(0))
+            case ExactLoss(_, name, threshold) if name == measure:
+                yield threshold
 
 
 def _of_scheme(split: Any, measure: str) -> Iterator[Fraction]:

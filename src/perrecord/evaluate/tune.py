@@ -18,12 +18,12 @@ import pyarrow as pa
 
 from perrecord.errors import AmountError, InputError, listing, suggestion
 from perrecord.evaluate.asked import Asked
-from perrecord.evaluate.candidates import AS_WRITTEN, Candidate
+from perrecord.evaluate.candidates import WRITTEN, Candidate
 from perrecord.evaluate.capped import Caps, Record, kept, least_errors
 from perrecord.evaluate.goals import Target, percent, target
-from perrecord.evaluate.needs import share_met
+from perrecord.evaluate.needs import is_met, share_met
 from perrecord.evaluate.smallest import LossAt, LossOf, Smallest, sizes, smallest
-from perrecord.evaluate.tuner import Times, Tuner
+from perrecord.evaluate.tuner import OutOfReach, Times, Tuner
 from perrecord.evaluate.variants import accounted, amounts
 from perrecord.exact import Exact, parameter
 from perrecord.policy.policy import Policy
@@ -46,7 +46,6 @@ class Tuned:
     """One answer of one table: its target, its amounts before and after, how many cells meet it."""
 
     table: str
-    origin: str
     columns: tuple[str, ...]
     before: Answer
     after: Answer
@@ -57,6 +56,10 @@ class Tuned:
     zeros: int
     met_before: float | None
     met_after: float | None
+    """The shares of the cells, zeros apart, that come within the error."""
+    is_met_before: bool
+    is_met_after: bool
+    """Whether these are as many as the target asks for."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,8 +116,10 @@ def tune(
     """Return the amounts and the splitting schemes with which every goal is just reached (T22).
 
     A goal such as `"5% for 95% of cells"` holds for every count, total and average of every table
-    by itself, `"emp: 5% for 95% of cells"` for one answer. Answers without a goal, quantiles and
-    key selections keep their amounts. Amounts are rounded up to four digits.
+    by itself, `"emp: 5% for 95% of cells"` for one answer. Answers without a goal, quantiles, key
+    selections and answers whose cells are all 0 keep their amounts, and so does the answer that
+    decides which cells of a domain are kept, unless a goal is about it. Amounts are rounded up to
+    four digits.
 
     Schemes of totals that are accounted for by pieces are chosen among `schemes`, finer and coarser
     ones (`candidates`), so that the policy is smallest: in `"largest"`, in a percentile of the
@@ -139,22 +144,23 @@ def tune(
     tuner = Tuner.of(queries, table, wanted)
     on_step("comparing schemes")
     tried = tuner.candidates(schemes or {})
-    if limits:
+    if limits and tuner.targets:
         least = [least_errors(tuner, each, limits) for each in tried]
         ranks = [sum(each.values()) / len(each) for each in least]
     else:
         ranks = [row[0] for row in sizes(list(map(tuner.policy, tried)), [sense], table)]
     place = _least(ranks)
     best, times = tried[place], tuner.even()
-    if limits:
+    if limits and tuner.targets:
         on_step("looking for the least errors")
         times = kept(tuner, best, limits, least[place])
     on_step("following the frontier")
     tuned = tuner.tuned(best, times)
     policy = plan(tuned, table.schema).policy
-    senses: list[Smallest] = [*map(LossAt, _SHARES), *(LossOf(*each) for each in known.items())]
+    shares = sorted({*_SHARES, *([sense.share] if isinstance(sense, LossAt) else [])})
+    senses: list[Smallest] = [*map(LossAt, shares), *(LossOf(*each) for each in known.items())]
     before, after = sizes([tuner.planned.policy, policy], senses, table)
-    order = sorted(range(len(tried)), key=ranks.__getitem__)
+    order = sorted(range(len(tried)), key=lambda each: (each != place, ranks[each]))
     return Tuning(
         _answers(tuner, tuned, times),
         tuner.untouched,
@@ -196,10 +202,10 @@ def _answers(tuner: Tuner, tuned: Sequence[Query], times: Times) -> tuple[Tuned,
         asked, truth = tuner.asked[place[0]], tuner.truths[place]
         (after,) = [each for each in tuned[place[0]].answers if each.name == place[1]]
         before = tuner.factors(place, truth.answer, times[place])
+        now = tuner.factors(place, after, times[place])
         found.append(
             Tuned(
                 asked.name,
-                asked.origin,
                 truth.columns,
                 truth.answer,
                 after,
@@ -208,7 +214,9 @@ def _answers(tuner: Tuner, tuned: Sequence[Query], times: Times) -> tuple[Tuned,
                 len(before),
                 int(np.isnan(before).sum()),
                 share_met(before),
-                share_met(tuner.factors(place, after, times[place])),
+                share_met(now),
+                is_met(before, aim.share),
+                is_met(now, aim.share),
             )
         )
     return tuple(found)
@@ -217,18 +225,22 @@ def _answers(tuner: Tuner, tuned: Sequence[Query], times: Times) -> tuple[Tuned,
 def _frontier(tuner: Tuner, best: Candidate, times: Times, senses: Sequence[Smallest]) -> pa.Table:
     """Return losses against errors: as tuned, with the thresholds as written, and exactly.
 
-    `times` is what all errors are multiplied by once more, from an eighth to eight.
+    `times` is what all errors are multiplied by once more, from an eighth to eight, where that can
+    be reached.
     """
     schema = tuner.table.schema
     lines: list[tuple[str, float, Policy]] = []
     for multiple in _MULTIPLES:
         scaled = {place: each * multiple for place, each in times.items()}
-        tuned = tuner.tuned(best, scaled)
+        try:
+            tuned = tuner.tuned(best, scaled)
+        except OutOfReach:  # what is clamped cannot come so close
+            continue
         policy = plan(tuned, schema).policy
         exactly = plan(accounted(tuned, "exact"), schema).policy
         lines.append(("tuned", float(multiple), policy))
-        if best != AS_WRITTEN:
-            written = tuner.policy(AS_WRITTEN, scaled)
+        if best != WRITTEN:
+            written = tuner.policy(WRITTEN, scaled)
             lines.append(("thresholds as written", float(multiple), written))
         if exactly != policy:
             lines.append(("exact accounting", float(multiple), exactly))

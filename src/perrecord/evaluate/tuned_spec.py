@@ -1,6 +1,7 @@
 """A spec with its amounts and schemes replaced; comments, order and all else stay as written."""
 
 import os
+import re
 from collections.abc import Mapping
 from copy import deepcopy
 from fractions import Fraction
@@ -10,14 +11,17 @@ from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.constructor import RoundTripConstructor
+from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.representer import RoundTripRepresenter
+from ruamel.yaml.resolver import VersionedResolver as Resolver
 from ruamel.yaml.scalarstring import LiteralScalarString
 from sqlglot import exp, parse_one
 
-from perrecord.errors import InternalError
-from perrecord.evaluate.asked import Asked
+from perrecord.errors import InputError, InternalError
+from perrecord.evaluate.asked import Asked, one_set_each
 from perrecord.evaluate.confidential import HEADER
-from perrecord.evaluate.tune import Tuning
+from perrecord.evaluate.tune import UNDER_CAPS, Tuning, shown_goal
 from perrecord.evaluate.variants import amounts
 from perrecord.exact import text
 from perrecord.policy.cases import Cases, Dimension
@@ -25,10 +29,17 @@ from perrecord.policy.split import Scheme, Split
 from perrecord.queries.answers import Answer, Average, Sum
 from perrecord.queries.methods import Splitting
 from perrecord.queries.plan import plan
+from perrecord.queries.query import Query
 from perrecord.release.spec import LoadedSpec, build, parse_spec
 from perrecord.release.spec.pieces import splits_of
 from perrecord.release.spec.query_checks import columns_of_set
+from perrecord.release.spec.questions import whole_cells
 from perrecord.tables.schema import Schema
+
+_DIRECTIVE = re.compile(r"\A(%.*\n)+")
+"""What may stand before the document; our reader takes no notice of it."""
+
+_LONGEST_NAME = 100
 
 _WORDS = {"by", "cap", "cases", "default", "split", "thresholds"}
 """Entries of a scheme; where a measure has such a name, thresholds are written out as such."""
@@ -42,9 +53,10 @@ def tuned_spec(
     A query over several grouping sets becomes one for each, because their amounts differ; the
     published tables keep their names. The budget stays: what it allows is not for tuning to decide.
     """
-    document = _yaml().load(loaded.path.read_text(encoding="utf-8-sig"))
+    text_of_spec = loaded.path.read_text(encoding="utf-8-sig")
+    document = _yaml().load(_DIRECTIVE.sub("", text_of_spec))
     names = _named_schemes(document, loaded, tuning, schema)
-    _rewrite_queries(document["queries"], tuning, names)
+    _rewrite_queries(document["queries"], loaded, tuning, names)
     _move(document, loaded, path.resolve().parent)
     out = StringIO()
     _yaml().dump(document, out)
@@ -55,9 +67,23 @@ def tuned_spec(
     return written
 
 
+def check_names(queries: Mapping[str, Query]) -> None:
+    """Refuse grouping sets whose tables have names too long for queries of their own."""
+    for asked in one_set_each(queries):
+        if len(asked.name) > _LONGEST_NAME:
+            raise InputError(
+                f"the query {asked.origin!r} has several grouping sets, and tuning makes a query "
+                f"of each; {asked.name!r} is longer than {_LONGEST_NAME} letters. Give the query a "
+                "shorter name."
+            )
+
+
 def _heading(loaded: LoadedSpec, tuning: Tuning, *, is_public: bool) -> str:
     goals = dict.fromkeys(str(each.target) for each in tuning.answers)
     lines = [f"Tuned from {loaded.path.name} by perrecord, to reach:", *(f"  {g}" for g in goals)]
+    if tuning.judged_by == UNDER_CAPS:
+        lines = [f"Tuned from {loaded.path.name} by perrecord, under caps on losses, to reach:"]
+        lines += [f"  {e.table}.{e.before.name}: {shown_goal(e)}" for e in tuning.answers]
     if not is_public:
         lines += [HEADER, "The amounts in this spec were chosen by looking at those records."]
     return "".join(f"# {line}\n" for line in lines) + "\n"
@@ -67,25 +93,36 @@ def _heading(loaded: LoadedSpec, tuning: Tuning, *, is_public: bool) -> str:
 
 
 class _Number(str):
-    """A number as it is to be written, without quotes."""
+    """A number as it is written, without quotes."""
 
     __slots__ = ()
 
 
+class _Constructor(RoundTripConstructor):
+    """Keeps every number as the text that it was written as: a float would lose digits."""
+
+
 class _Representer(RoundTripRepresenter):
-    """Writes our numbers plainly."""
+    """Writes numbers as they are."""
+
+
+def _constructed(constructor: Any, node: Any) -> _Number:  # noqa: ARG001 - ruamel.yaml's
+    return _Number(node.value)
 
 
 def _represented(representer: Any, number: _Number) -> Any:
-    kind = "str" if "/" in number else "int" if number.isdigit() else "float"
-    return representer.represent_scalar(f"tag:yaml.org,2002:{kind}", str(number))
+    resolved = Resolver(version=(1, 2)).resolve(ScalarNode, str(number), (True, False))
+    return representer.represent_scalar(resolved, str(number))
 
 
+for _kind in ("int", "float"):
+    _Constructor.add_constructor(f"tag:yaml.org,2002:{_kind}", _constructed)
 _Representer.add_representer(_Number, _represented)
 
 
 def _yaml() -> YAML:
     yaml = YAML(typ="rt")
+    yaml.Constructor = _Constructor
     yaml.Representer = _Representer
     yaml.preserve_quotes = True
     yaml.width = 100
@@ -154,23 +191,26 @@ def _key(value: Dimension) -> str:
 # -- queries ----------------------------------------------------------------------------------
 
 
-def _rewrite_queries(queries: Any, tuning: Tuning, names: Mapping[Scheme, str]) -> None:
+def _rewrite_queries(
+    queries: Any, loaded: LoadedSpec, tuning: Tuning, names: Mapping[Scheme, str]
+) -> None:
     """Put the tuned answers in place; of several grouping sets, each becomes a query."""
     tables: dict[str, list[Asked]] = {}
     for asked in tuning.queries:
         tables.setdefault(asked.origin, []).append(asked)
     tuned = {(each.table, each.before.name) for each in tuning.answers}
-    for place in reversed(range(len(queries))):
-        entry = queries[place]
-        every = tables[entry["name"]]
+    for place, written in reversed(list(enumerate(loaded.spec.queries))):
+        entry, every = queries[place], tables[written.name]
         entries = [entry] if len(every) == 1 else [_of_set(entry, each) for each in every]
         for own, asked in zip(entries, every, strict=True):
             if "sql" in own:
                 _put_beside_sql(own, asked, names)
                 continue
-            for answer in asked.query.answers:
+            # By place: YAML's own reading of a name such as 2019 or true is another than ours.
+            nodes = zip(own["answers"].values(), asked.query.answers, strict=True)
+            for node, answer in nodes:
                 if (asked.name, answer.name) in tuned:
-                    _put(own["answers"][answer.name], answer, names)
+                    _put(node, answer, names)
         if len(every) > 1:
             queries[place] = entries[0]
             for number, own in enumerate(entries[1:], start=1):
@@ -227,10 +267,10 @@ def _of_set(entry: Any, asked: Asked) -> Any:
 
 def _keys_of_set(keys: Any, columns: list[str]) -> Any:
     """Return the keys of one set: those of the entry that names its columns, or of all sets."""
-    if not isinstance(keys, Mapping) or keys.keys() & {"domain", "keys"}:
+    sets = whole_cells(keys).get("sets") if isinstance(keys, Mapping) else None
+    if sets is None:
         return keys
-    every = keys.get("sets", keys)
-    found = {frozenset(columns_of_set(name)): each for name, each in every.items()}
+    found = {frozenset(columns_of_set(str(name))): each for name, each in sets.items()}
     return found[frozenset(columns)]
 
 

@@ -10,13 +10,14 @@ from fractions import Fraction
 
 from perrecord.errors import CurrencyError, InputError
 from perrecord.evaluate.asked import Asked, one_set_each
-from perrecord.evaluate.candidates import AS_WRITTEN, Candidate, candidates
+from perrecord.evaluate.candidates import WRITTEN, Candidate, candidates
 from perrecord.evaluate.goals import Target, check_names, target_of
 from perrecord.evaluate.needs import (
     allowed,
     asked_otherwise,
     factor_for,
     factors,
+    has_zeros_only,
     shared_best,
 )
 from perrecord.evaluate.noise_size import Floats
@@ -26,6 +27,7 @@ from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
 from perrecord.policy.terms import Currency
 from perrecord.queries.answers import Answer, Average, Sum
+from perrecord.queries.groupings import SelectCells
 from perrecord.queries.methods import Splitting
 from perrecord.queries.plan import Plan, plan
 from perrecord.queries.query import Query
@@ -36,6 +38,10 @@ Place = tuple[int, str]
 
 Times = Mapping[Place, Fraction]
 """What the error of each answer's target is multiplied by."""
+
+
+class OutOfReach(InputError):  # noqa: N818 - a state of the data, told apart inside this package
+    """No amount reaches a goal, because clamping cuts off too much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +66,23 @@ class Tuner:
         names = {place: asked[place[0]].names(place[1]) for place in found}
         check_names(targets, [name for each in names.values() for name in each])
         aims = {place: target_of(targets, names[place]) for place in found}
-        kept = {place: aim for place, aim in aims.items() if aim is not None}
+        kept = {
+            place: aim
+            for place, aim in aims.items()
+            if aim is not None and not (aim.about is None and _decides_cells(asked, place))
+        }
         if not kept:
             raise InputError(
                 "there is no goal for any count, total or average; give one, such as '5% for 95% "
                 "of cells'. Medians and quantiles have no one noise to hold against a goal."
             )
-        return cls(asked, table, planned, found, kept)
+        # Where all numbers are 0 there is nothing to be accurate about.
+        aimed = {place: aim for place, aim in kept.items() if not has_zeros_only(found[place])}
+        return cls(asked, table, planned, found, aimed)
 
     @property
     def untouched(self) -> tuple[str, ...]:
-        """Answers that no target is about, as table.answer."""
+        """Answers that stay as they are, as table.answer: without a target, or all of them 0."""
         return tuple(
             f"{each.name}.{answer.name}"
             for number, each in enumerate(self.asked)
@@ -89,7 +101,7 @@ class Tuner:
             and each.method.accounting == "split"
         }
         if not measures or not schemes:
-            return (AS_WRITTEN,)
+            return (WRITTEN,)
         resolutions = {name: each.resolution for name, each in self.table.schema.measures}
         return candidates(schemes, measures, resolutions)
 
@@ -122,10 +134,9 @@ class Tuner:
         if isinstance(answer, Average):
             answer = shared_best(answer, self.truths[place])
         factor = factor_for(self.factors(place, answer, times), self.targets[place].share)
-        if factor is None:  # nothing but zeros: nothing to be accurate about
-            return answer
+        assert factor is not None  # noqa: S101 - some cell has another number than 0
         if not math.isfinite(factor):
-            raise InputError(
+            raise OutOfReach(
                 f"{self.asked[place[0]].name}.{place[1]}: no amount reaches the goal "
                 f"{str(self.targets[place])!r}, because clamping cuts off too much. Split it "
                 "instead (split: ...), clamp at a higher bound, or give it a goal of its own."
@@ -141,7 +152,7 @@ class Tuner:
         return factors(otherwise, self._allowed[place, times])
 
     def fixed(self) -> Policy:
-        """Return what is paid for answers without a target and for the selection of keys."""
+        """Return what is paid for answers that stay as they are and for the selection of keys."""
         every = [Policy.zero()]
         for grouping in self.planned.groupings:
             every += [
@@ -152,3 +163,12 @@ class Tuner:
             if grouping.selection is not None:
                 every.append(grouping.selection)
         return Policy.total(every)
+
+
+def _decides_cells(asked: Sequence[Asked], place: Place) -> bool:
+    """Tell whether an answer decides which cells of a domain are published.
+
+    Less accurate, it would let through cells that are empty; only a goal about it alone changes it.
+    """
+    cells = asked[place[0]].query.groupings[0].cells
+    return isinstance(cells, SelectCells) and cells.answer == place[1]

@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from perrecord.errors import AmountError
 from perrecord.policy.cases import Cases
 from perrecord.policy.split import Scheme, Split, SplitBy
 from perrecord.queries.answers import Answer, Average, Quantile, Sum
@@ -17,11 +18,13 @@ from perrecord.queries.methods import (
     Method,
     Methods,
     Splitting,
+    has_default,
     leaves,
     tree_of,
 )
 from perrecord.queries.query import Query
 
+_TOP_CODE = "top-code "
 _DIGITS = Context(prec=4, rounding=ROUND_CEILING)
 
 
@@ -47,18 +50,25 @@ def variants(
     """Return a workload as it is written, under each scheme, top-coded at it, at other budgets.
 
     A scheme takes the place of another in every split total and average whose measure it has a
-    threshold for; where it has none for any of them, it is left out. Amounts stay.
+    threshold for; where it has none for any of them, it is left out. Amounts stay. Budgets are what
+    the amounts of all answers are multiplied by.
     """
     written = tuple(queries)
     found = [Variant(AS_WRITTEN, AS_WRITTEN, written)]
     fitting = {name: scheme for name, scheme in schemes.items() if is_fitting(written, scheme)}
     for name, scheme in fitting.items():
-        found.append(Variant(name, SPLITTING, resplit(written, partial(_the, scheme))))
+        shown = f"split {name}" if name == AS_WRITTEN or name.startswith(_TOP_CODE) else name
+        found.append(Variant(shown, SPLITTING, resplit(written, partial(_the, scheme))))
     if top_codes:
         for name, scheme in fitting.items():
             if isinstance(scheme, Split) or _is_flat(scheme):
-                found.append(Variant(f"top-code {name}", TOP_CODING, top_coded(written, scheme)))
+                coded = top_coded(written, scheme)
+                found.append(Variant(f"{_TOP_CODE}{name}", TOP_CODING, coded))
     for factor in budgets:
+        if factor <= 0:
+            raise AmountError(
+                f"a budget is {float(factor):g} times the written one; expected more than 0, as 2."
+            )
         name = f"{float(factor):g} × budget"
         found.append(Variant(name, BUDGET, tuple(scaled(query, factor) for query in written)))
     return tuple(found)
@@ -88,9 +98,13 @@ def is_split(answer: Answer) -> bool:
 
 
 def covers(scheme: Scheme, measure: str) -> bool:
-    """Tell whether a scheme can split a total of a measure: uncapped, a threshold in every case."""
-    every = [leaf.method for leaf in leaves(tree_of(Splitting(Fraction(1), scheme)))]
-    return all(
+    """Tell whether a scheme can split a total of a measure, whatever the record.
+
+    It has a threshold for it in every case and by default, and no cap.
+    """
+    tree = tree_of(Splitting(Fraction(1), scheme))
+    every = [leaf.method for leaf in leaves(tree)]
+    return has_default(tree) and all(
         isinstance(method, Splitting)
         and isinstance(method.split, Split)
         and method.split.cap is None

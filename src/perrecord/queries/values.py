@@ -57,7 +57,7 @@ class Parts:
 
     def _table(self, cases: Cases[Tree], plain: list[Parameters | None], count: int) -> str:
         keys = [key for key, _ in cases.entries]
-        identity = (cases.dimensions, tuple(keys), tuple(plain))
+        identity = (cases.dimensions, tuple(keys), tuple(plain), count)
         if identity in self._seen:
             return self._seen[identity]
         alias = f"{self.prefix}_part{len(self.tables)}"

@@ -13,13 +13,14 @@ import altair as alt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from perrecord.report.panels import Panels, harmless, in_panels
+from perrecord.report.panels import Panels, harmless, in_panels, panel_width
 from perrecord.report.scales import Scale, log_scale
 from perrecord.report.theme import BAD, COLOURS, DASHES, GOOD, SHAPES, TOTAL, Spec, Width
 
 __all__ = ["Axis", "Panels", "boxes", "curves", "nothing", "points", "shares"]
 
 _LABEL_WIDTH = 150
+_WIDEST = 40
 _LETTER = 6.5
 _SYMBOL = 34
 _LEGEND_WIDTH = {"wide": 280, "narrow": 240}
@@ -76,10 +77,13 @@ def boxes(
             xOffset=alt.XOffset(f"{colour}:N", sort=None).scale(domain=panels.order(table, colour))
         )
     y = _y(scale, y_title, "percent")
+    beside = len(panels.order(table, colour)) if side_by_side else 1
+    # In pixels: parts of a band are not centred where bands stand side by side.
+    size = min(_WIDEST, 0.6 * panel_width(whole, width, panels) / len(order) / beside)
     layers = [
         base.mark_rule(strokeWidth=1.2).encode(y=y("low"), y2="high:Q"),
-        base.mark_bar(opacity=0.4, width={"band": 0.6}).encode(y=y("lower"), y2="upper:Q"),
-        base.mark_tick(thickness=2.5, width={"band": 0.6}).encode(y=y("middle")),
+        base.mark_bar(opacity=0.4, size=size).encode(y=y("lower"), y2="upper:Q"),
+        base.mark_tick(thickness=2.5, size=size).encode(y=y("middle")),
         *(
             alt.Chart(whole).mark_rule(strokeDash=[4, 3], color=shade).encode(y=alt.datum(value))
             for value, shade in limits

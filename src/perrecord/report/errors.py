@@ -177,6 +177,8 @@ def privacy_against_error(found: Evaluation) -> Section | None:
 
 def _own_errors(found: Evaluation) -> str:
     own = [r for r in _known(found.errors) if r["variant"] == AS_WRITTEN]
+    if not found.errors.num_rows:
+        return "No count, total or average is asked for, so there are no errors in closed form."
     if not own:
         return "No cell has a true number other than 0, so there are no relative errors."
     least, most = (pick(own, key=lambda row: row["middle"]) for pick in (min, max))
@@ -215,8 +217,10 @@ def _price(rows: Sequence[Row], lost: dict[str, float]) -> str:
     typical = {name: math.exp(sum(each) / len(each)) for name, each in errors.items()}
     private = min(typical, key=lambda name: (lost[name], typical[name]))
     accurate = min(typical, key=lambda name: (typical[name], lost[name]))
-    if private == accurate or not lost[private] or not typical[accurate]:
-        return f"{private!r} has the smallest loss and the smallest error of all."
+    if not lost[private]:
+        return f"Under {private!r}, 99 % of the records lose nothing."
+    if private == accurate:
+        return f"{private!r} costs 99 % of the records least, and errs least."
     return (
         f"From {private!r}, which costs 99 % of the records least, to {accurate!r}, which errs "
         f"least, the loss grows {amount(lost[accurate] / lost[private])} times and the error of a "
@@ -233,7 +237,7 @@ def _small_and_large(rows: Sequence[Row]) -> str:
         if small is not large and (steepest is None or ratio > steepest[0]):
             steepest = ratio, small, large
     if steepest is None:
-        return "All cells hold about as many records."
+        return "The cells of each answer lie in one class of size."
     _, small, large = steepest
     return (
         f"Errors hang on the size of a cell: of {_of(small)}, cells of {small['size']} records err "

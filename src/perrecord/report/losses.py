@@ -53,8 +53,8 @@ def of_records(found: Evaluation) -> Section:
                 "losses-by-scheme",
                 "Policy losses of records, scheme by scheme",
                 _by_scheme(found),
-                "The same for other schemes, top-codes and budgets. Top-coding costs every record "
-                "the same.",
+                "The same for other schemes, top-codes and budgets. A top-coded total costs a "
+                "large record no more than a small one.",
                 lambda width: shares(
                     compared,
                     width,
@@ -82,11 +82,10 @@ def of_units(found: Evaluation) -> Section | None:
         ("simple bound", units.simple),
     ]
     table = _joined(named, "loss")
-    largest = units.simple.largest / max(units.tight.largest, 1e-300)
     finding = (
-        f"The unit with the largest loss loses {amount(units.tight.largest)} by the tight bound; "
-        f"the simple bound would say {amount(largest)} times as much. Half of the units really "
-        f"lose up to {amount(units.realised.quantile('0.5'))}."
+        f"Units lose up to {amount(units.tight.largest)} by the tight bound, where the simple one "
+        f"says up to {amount(units.simple.largest)}. Half of them really lose up to "
+        f"{amount(units.realised.quantile('0.5'))}."
     )
     figure = Figure(
         "losses-of-units",
@@ -155,6 +154,12 @@ def fit_for_use(found: Evaluation) -> Section | None:
         f"probability and a rho of its own, half of the records would lose up to "
         f"{amount(first.losses.quantile('0.5'))}, the largest {amount(first.losses.largest)}."
     )
+    if first.missed:
+        finding = (
+            f"Within {percent(float(first.within))} some cells are out of reach whatever the rho, "
+            f"because clamping biases them: {', '.join(first.missed)}. Losses below are what the "
+            "other cells would cost."
+        )
     figure = Figure(
         "fitness-for-use",
         "What fitness for use would cost",
@@ -162,7 +167,8 @@ def fit_for_use(found: Evaluation) -> Section | None:
         f"Each panel is an error that cells should come within, with {confidence} probability. "
         "Either every cell gets the rho that it needs, or one rho for each answer serves 95 % of "
         "its cells; both by exact accounting, under which thresholds make no difference. As "
-        "charged is what the workload's own schemes and accounting would make of the same noise.",
+        "charged is what the whole workload would cost with one rho for each answer, by its own "
+        "schemes and accounting, averages, medians and the selection of keys included.",
         lambda width: shares(
             table,
             width,
@@ -234,7 +240,7 @@ def _slope(found: Evaluation) -> str:
     return (
         f"As written, a record whose {measure} is {amount(own[0]['size'])} loses "
         f"{amount(own[0]['loss'])}, one whose {measure} is {amount(large['size'])} loses "
-        f"{amount(large['loss'])}: ten times the size costs a hundred times the loss."
+        f"{amount(large['loss'])}."
     )
 
 

@@ -18,6 +18,9 @@ _BETWEEN = " · "
 """What joins the names of a panel; they stand below each other."""
 
 _MOST_BESIDE = 4
+_AXIS = 90
+"""Pixels beside the panels, for the y axis and what is written there."""
+
 _GAP = 18
 _HEIGHT = {"wide": 210, "narrow": 190}
 
@@ -33,6 +36,11 @@ class Panels:
     row: str | None = None
     orders: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
+    @property
+    def names(self) -> list[str]:
+        """The columns that make panels, rows of panels first."""
+        return [each for each in (self.row, self.column) if each is not None]
+
     def order(self, table: pa.Table, name: str) -> list[str]:
         """Return the categories of a column: those that are known in order, then the others."""
         found = dict.fromkeys(map(str, table[name].to_pylist()))
@@ -40,18 +48,30 @@ class Panels:
         return list(dict.fromkeys([*known, *found]))
 
 
+def panel_width(table: pa.Table, width: Width, panels: Panels) -> int:
+    """Return how wide each panel is, in pixels."""
+    names = panels.names
+    if not names or width == "narrow":
+        return TOTAL[width] - _AXIS
+    columns = [table[name].to_pylist() for name in names]
+    if len(names) == 2 and _is_complete(columns):
+        beside = len(set(columns[1]))
+    else:
+        beside = min(len(set(zip(*columns, strict=True))), _MOST_BESIDE)
+    return (TOTAL["wide"] - _AXIS - 10 - _GAP * (beside - 1)) // beside
+
+
 def in_panels(layers: Sequence[alt.Chart], table: pa.Table, width: Width, panels: Panels) -> Spec:
     """Return the layers as one chart, or as one for each panel, with one legend for all."""
-    height = _HEIGHT[width]
-    names = [each for each in (panels.row, panels.column) if each is not None]
+    names, inner, height = panels.names, panel_width(table, width, panels), _HEIGHT[width]
     if not names:
         chart = alt.layer(*layers, data=table)
-        return dict(chart.properties(width=TOTAL[width] - 90, height=height + 40).to_dict())
-    if width == "wide" and len(names) == 2 and _is_complete(table, names):
-        return _crossed(layers, table, height, panels)
+        return dict(chart.properties(width=inner, height=height + 40).to_dict())
+    columns = [table[name].to_pylist() for name in names]
+    if width == "wide" and len(names) == 2 and _is_complete(columns):
+        return _crossed(layers, table, (inner, height), panels)
     joined, count = _joined(table, names, panels)
     beside = min(count, _MOST_BESIDE) if width == "wide" else 1
-    inner = _panel_width(beside) if width == "wide" else TOTAL[width] - 90
     chart = _over(layers, joined).properties(width=inner, height=height)
     header = alt.Header(labelLimit=inner, labelExpr=f"split(datum.value, {_BETWEEN!r})")
     facet = alt.Facet(f"{_FACET}:N", sort=_by_rank(_FACET), title=None, header=header)
@@ -61,10 +81,12 @@ def in_panels(layers: Sequence[alt.Chart], table: pa.Table, width: Width, panels
     return dict(chart.to_dict())
 
 
-def _crossed(layers: Sequence[alt.Chart], table: pa.Table, height: int, panels: Panels) -> Spec:
+def _crossed(
+    layers: Sequence[alt.Chart], table: pa.Table, size: tuple[int, int], panels: Panels
+) -> Spec:
     """Return rows and columns of panels."""
     row, column = panels.row or "", panels.column or ""
-    inner = _panel_width(len(panels.order(table, column)))
+    inner, height = size
     ranked = _ranked(_ranked(table, row, panels), column, panels)
     chart = _over(layers, ranked).properties(width=inner, height=height)
     faceted = chart.facet(
@@ -106,15 +128,10 @@ def _joined(table: pa.Table, names: Sequence[str], panels: Panels) -> tuple[pa.T
     return _ranked(found, _FACET, orders), len(order)
 
 
-def _is_complete(table: pa.Table, names: Sequence[str]) -> bool:
+def _is_complete(columns: Sequence[Sequence[str]]) -> bool:
     """Tell whether every row meets every column: Vega-Lite misplaces panels where one is absent."""
-    columns = [table[name].to_pylist() for name in names]
     met = len(set(zip(*columns, strict=True)))
     return met == len(set(columns[0])) * len(set(columns[1]))
-
-
-def _panel_width(beside: int) -> int:
-    return (TOTAL["wide"] - 100 - _GAP * (beside - 1)) // beside
 
 
 def harmless(table: pa.Table) -> pa.Table:

@@ -56,7 +56,7 @@ def log_scale(numbers: Sequence[float], *, with_zero: bool = False) -> Scale | N
     first = max(first, last - _MOST_DECADES)
     has_zero = with_zero and any(each <= 0 for each in numbers)
     every = 1 + (last - first) // _MOST_TICKS
-    ticks = [10.0**power for power in range(first, last + 1, every)]
+    ticks = [10.0**power for power in range(last, first - 1, -every)][::-1]
     if last - first == 1:
         ticks = [k * 10.0**first for k in _TICKS_WITHIN] + [10.0**last]
     low = 10.0 ** (first - 1) if has_zero else 10.0**first

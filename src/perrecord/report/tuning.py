@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from perrecord.evaluate.tune import Tuned, Tuning, shown_amounts, shown_goal
+from perrecord.evaluate.tune import Tuning, shown_amounts, shown_goal
 from perrecord.report.charts import Axis, Panels, curves
 from perrecord.report.figure import Figure, ShownTable
 from perrecord.report.numbers import amount, percent
@@ -39,24 +39,24 @@ def _amounts(found: Tuning) -> Section:
         )
         for each in found.answers
     )
-    met = [each.met_before for each in found.answers if each.met_before is not None]
-    finding = "No cell has a true number other than 0; amounts stay."
-    if met:
+    finding = "No answer has a goal and a number other than 0; everything stays."
+    if found.answers:
+        before = sum(each.is_met_before for each in found.answers)
+        after = sum(each.is_met_after for each in found.answers)
         finding = (
-            f"As written, {sum(_is_met(each) for each in found.answers)} of {len(found.answers)} "
-            "answers reach what was aimed at; tuned, all of them do, and no more than that."
+            f"As written, {before} of {len(found.answers)} answers reach what is aimed at; tuned, "
+            f"{after} do."
         )
     heads = ("table", "answer", "goal", "rho", "tuned rho", "cells", "met before", "met now")
     text: tuple[str, ...] = ()
     if found.untouched:
-        text = (f"Without a goal, and as they were: {', '.join(found.untouched)}.",)
+        text = (
+            "As they were, because no goal is about them or all of their numbers are 0: "
+            f"{', '.join(found.untouched)}.",
+        )
     return Section(
         "What changes?", finding, text=text, tables=(ShownTable("Amounts", heads, rows),)
     )
-
-
-def _is_met(each: Tuned) -> bool:
-    return each.met_before is not None and each.met_before >= each.target.share
 
 
 def _losses(found: Tuning) -> Section:
@@ -106,9 +106,10 @@ def _other_errors(found: Tuning) -> str:
     rows = [row for row in found.frontier.to_pylist() if row["policy"] == "tuned"]
     of = found.judged_by if found.judged_by in {row["of"] for row in rows} else rows[0]["of"]
     at = {row["times"]: row["loss"] for row in rows if row["of"] == of}
+    half = f"would take {of} to {amount(at[0.5])} rho" if 0.5 in at else "are out of reach"
     return (
-        f"Half the errors would take {of} from {amount(at[1])} to {amount(at[0.5])} rho, twice the "
-        f"errors bring it to {amount(at[2])}."
+        f"As tuned, {of} is {amount(at[1])} rho. Half the errors {half}; twice the errors bring it "
+        f"to {amount(at[2])}."
     )
 
 
@@ -126,10 +127,10 @@ def _schemes(found: Tuning) -> Section | None:
         "Which schemes were tried?",
         finding,
         text=(
-            "Every scheme gets the amounts that reach the goals, so all of them have the same "
-            "noise. Finer thresholds charge a record closer to what it really is, and a total "
-            "that is split by its own measure alone does not pay for the others: both come close "
-            "to exact accounting, which needs no thresholds (accounting: exact).",
+            "Every scheme gets the amounts that reach the goals. At the same noise, a total that "
+            "is split by its own measure alone does not pay for the others, and then finer "
+            "thresholds charge a record closer to what it really is: both come close to exact "
+            "accounting, under which thresholds make no difference (accounting: exact).",
         ),
         tables=(ShownTable("Schemes", ("scheme", found.judged_by), rows),),
     )

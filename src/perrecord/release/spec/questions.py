@@ -114,7 +114,8 @@ def _candidates_for_every(value: Any) -> Any:
     return {EVERY: value} if is_one else _for_every(value)
 
 
-def _cells(value: Any) -> Any:
+def whole_cells(value: Any) -> Any:
+    """Return the cells of a query written out: named keys, a domain, or one for each set."""
     if isinstance(value, str):
         return {"keys": value}
     if not isinstance(value, Mapping):
@@ -139,7 +140,7 @@ class CellsEntry(Entry):
     """For each grouping set, written as its columns with commas."""
 
 
-CellsForm = Annotated[CellsEntry, short(_cells, str | dict[str, Any])]
+CellsForm = Annotated[CellsEntry, short(whole_cells, str | dict[str, Any])]
 CellsEntry.model_rebuild()
 
 
