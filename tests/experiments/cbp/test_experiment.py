@@ -40,14 +40,18 @@ def test_the_experiment_has_its_figures_claims_and_steps(small):
         "cbp-errors-by-budget",
         "cbp-losses",
         "cbp-fitness",
+        "cbp-agency-noise",
+        "cbp-suppression",
     ]
-    assert len(found.claims) == 12
+    assert len(found.claims) == 13
     assert {claim.verdict for claim in found.claims} >= {"holds", "holds with a condition"}
-    assert len(steps) == 4
+    assert len(steps) == 8
+    assert all(each.startswith("CBP: ") for each in steps)
     words = " ".join(found.text)
     assert "20 or more establishments" in words
     assert "void its guarantee" in words
     assert "1/30 for each of 30 answers" in words
+    assert "Neither carries a formal guarantee" in words
     for figure in found.figures:
         assert figure.finding
         assert figure.reading

@@ -91,8 +91,8 @@ def noisy_totals(
         values = pc.fill_null(records[name], 0)
         plain = plain.append_column(name, values)
         noisy = factors * values.to_numpy().astype(np.float64)
-        plain = plain.append_column(_noisy(name), pa.array(noisy))
-    sums = [(each, "sum") for name in measures for each in (name, _noisy(name))]
+        plain = plain.append_column(noisy_column(name), pa.array(noisy))
+    sums = [(each, "sum") for name in measures for each in (name, noisy_column(name))]
     grouped = plain.group_by(list(cells), use_threads=False).aggregate([([], "count_all"), *sums])
     names = [*cells, "count_all", *(f"{name}_sum" for name, _ in sums)]
     return grouped.select(names).rename_columns([*cells, RECORDS, *(name for name, _ in sums)])
@@ -108,7 +108,7 @@ def noise_by_size(totals: pa.Table, measures: Sequence[str]) -> pa.Table:
     counts = totals[RECORDS].to_numpy()
     for measure in measures:
         true = totals[measure].to_numpy().astype(np.float64)
-        moved = np.abs(totals[_noisy(measure)].to_numpy() - true)
+        moved = np.abs(totals[noisy_column(measure)].to_numpy() - true)
         for name, cells in [("all", counts > 0), *size_classes(counts)]:
             kept = cells & (true != 0)
             errors = moved[kept] / np.abs(true[kept])
@@ -129,7 +129,8 @@ def _factors(units: pa.ChunkedArray, distortion: Distortion, source: np.random.G
     return np.where(upward, 1 + shares, 1 - shares)
 
 
-def _noisy(name: str) -> str:
+def noisy_column(name: str) -> str:
+    """Return the column of a measure's noisy totals."""
     return f"{name}_noisy"
 
 

@@ -55,6 +55,7 @@ SCHEMA = pa.schema(
         **dict.fromkeys(FIVE, pa.float64()),
         "cells": pa.int64(),
         "zeros": pa.int64(),
+        "hidden": pa.int64(),
         "above_5_percent": pa.float64(),
         "above_20_percent": pa.float64(),
         "bias": pa.float64(),
@@ -142,10 +143,12 @@ def error_row(
     budget: str | None = None,
     bias: Floats | None = None,
     drawn: Floats | None = None,
+    hidden: int = 0,
 ) -> Row:
     """Return a row of the errors table: what a box shows of relative errors over cells.
 
-    Errors that are NaN, where the true number is 0, are counted and left out.
+    Errors that are NaN are counted and left out: `hidden` cells that are not published, and those
+    whose true number is 0.
 
     >>> row = error_row(np.array([0.01, 0.03, 0.3, np.nan]), kind="none", variant="rounding",
     ...                 level="2 digits", attribute="EMP")
@@ -161,7 +164,8 @@ def error_row(
         "attribute": attribute,
         **five_numbers(known),
         "cells": len(relative),
-        "zeros": len(relative) - len(known),
+        "zeros": len(relative) - len(known) - hidden,
+        "hidden": hidden,
         "above_5_percent": float((known > GOOD).mean()) if len(known) else None,
         "above_20_percent": float((known > BAD).mean()) if len(known) else None,
         "bias": None if bias is None else _median(bias),
