@@ -18,6 +18,7 @@ from perrecord.cli import (
     ledger,
     policy,
     release,
+    reproduce,
     schema,
     synth,
     tune,
@@ -68,6 +69,7 @@ _add(app, "init", init.init, "Write a spec to start from.", init.EXAMPLES)
 _add(app, "check", check.check, "Say what a release would cost, how noisy.", check.EXAMPLES)
 _add(app, "evaluate", evaluate.evaluate, "Say what it costs and buys.", evaluate.EXAMPLES)
 _add(app, "tune", tune.tune, "Reach a goal at the least loss.", tune.EXAMPLES)
+_add(app, "reproduce", reproduce.reproduce, "Make the paper's figures again.", reproduce.EXAMPLES)
 _add(app, "release", release.release, "Make a release and publish it.", release.EXAMPLES)
 _add(app, "policy", policy.policy, "Say what a hypothetical record loses.", policy.EXAMPLES)
 _add(app, "doctor", doctor.doctor, "Look whether everything is there.", doctor.EXAMPLES)

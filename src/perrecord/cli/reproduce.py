@@ -1,6 +1,7 @@
 # ruff: noqa: PLC0415 -- what a command needs is loaded when it runs
 """`perrecord reproduce`: the experiments of the paper."""
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -47,14 +48,12 @@ def reproduce(
     Writes index.html, with every figure as SVG, PNG and CSV beside it. The data is synthetic, or
     public files that you name; nothing is charged.
     """
+    _check(which, cis_file=cis_file, cbp_file=cbp_file)
     from perrecord.evaluate.confidential import confidential_folder
     from perrecord.experiments.findings import findings_page
     from perrecord.experiments.reproduce import reproduced
     from perrecord.report.write import write_report
 
-    for path in (cis_file, cbp_file):
-        if path is not None and not path.is_file():
-            raise InputError(f"there is no file {str(path)!r}; give the path of a public file.")
     folder = confidential_folder(out, is_public=True)
     with progress(quiet=quiet) as step:
         found = reproduced(which, quick=quick, cis_file=cis_file, cbp_file=cbp_file, step=step)
@@ -62,3 +61,22 @@ def reproduce(
         made = f"perrecord reproduce {which}{' --quick' if quick else ''}"
         path = write_report(folder, findings_page(found, quick=quick, made=made), "index")
     show(*(f"{claim.verdict}: {claim.paper}" for each in found for claim in each.claims), str(path))
+
+
+def _check(which: str, *, cis_file: Path | None, cbp_file: Path | None) -> None:
+    """Refuse what cannot be run, before anything is loaded or written."""
+    if find_spec("scipy") is None:
+        raise InputError(
+            "the experiments need scipy, which is not installed; type "
+            "pip install 'perrecord[experiments]'."
+        )
+    for name, path in (("cis", cis_file), ("cbp", cbp_file)):
+        if path is None:
+            continue
+        if which not in (name, "all"):
+            raise InputError(
+                f"--{name}-file is for the experiment {name}, and {which} does not read it; type "
+                f"perrecord reproduce {name} --{name}-file {path.name}."
+            )
+        if not path.is_file():
+            raise InputError(f"there is no file {str(path)!r}; give the path of a public file.")
