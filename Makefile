@@ -51,6 +51,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/policy.py
 	$(BIN)/python benchmarks/noise.py --write
 	$(BIN)/python benchmarks/query.py --write
+	$(BIN)/python benchmarks/evaluate.py --write
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .

@@ -305,4 +305,4 @@ def _labels(row: Row) -> Row:
 
 
 def _of(row: Row) -> str:
-    return f"{row['answer']} by {row['table']}"
+    return f"{row['table']}.{row['answer']}"
