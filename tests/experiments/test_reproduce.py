@@ -107,7 +107,7 @@ def test_every_claim_has_a_verdict(paper):
     assert set(verdicts) == set(VERDICTS)
     assert len(lines) >= 25
     html = (paper[0] / "index.html").read_text(encoding="utf-8")
-    cells = re.findall(rf"<td[^>]*>({'|'.join(VERDICTS)})</td>", html)
+    cells = re.findall(rf'<th scope="row"[^>]*>({"|".join(VERDICTS)})</th>', html)
     assert sorted(cells) == sorted(verdicts)
     assert "This is the quick form" in html
 

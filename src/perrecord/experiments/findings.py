@@ -44,15 +44,20 @@ def _counted(found: Sequence[Experiment]) -> list[str]:
 
 
 def _claims(found: Sequence[Experiment]) -> Section:
-    rows = tuple(
-        (each.title, claim.paper, claim.measured, claim.verdict)
-        for each in found
-        for claim in each.claims
-    )
-    heads = ("experiment", "the paper says", "we measure", "verdict")
+    """Return a table for each experiment, the verdict first, so that a telephone shows it."""
+    heads = ("verdict", "the paper says", "we measure")
     return Section(
         "What the paper says, and what we measure",
-        tables=(ShownTable("Claims", heads, rows, may_fold=False),) if rows else (),
+        tables=tuple(
+            ShownTable(
+                each.title,
+                heads,
+                tuple((claim.verdict, claim.paper, claim.measured) for claim in each.claims),
+                may_fold=False,
+            )
+            for each in found
+            if each.claims
+        ),
     )
 
 

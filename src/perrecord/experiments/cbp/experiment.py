@@ -221,7 +221,8 @@ def _text(use: Parameters, data: Establishments, source: Path | None) -> tuple[s
         "release that limited itself to such cells would void its guarantee. It also flatters "
         "fine levels, most of whose cells are far smaller.",
         "Errors are expected ones in closed form (T21), so that they are the same in every run; "
-        "`drawn` in the numbers of the first figure is the median of one draw of the real noise.",
+        "the column drawn in the numbers of the first figure is the median of one draw of the real "
+        "noise.",
     )
 
 
