@@ -17,7 +17,7 @@ EXAMPLES = examples(
     "perrecord reproduce all --out paper",
     "perrecord reproduce sim --quick --out trial",
     "perrecord reproduce cis --cis-file quickstats.csv --out cattle",
-    "perrecord reproduce cbp --cbp-file zbp.parquet --out business",
+    "perrecord reproduce cbp --cbp-file cbp_county.parquet --out business",
 )
 
 
@@ -28,7 +28,7 @@ def reproduce(
     ],
     out: Annotated[Path, typer.Option(help="The folder to write into.")],
     quick: Annotated[
-        bool, typer.Option("--quick", help="Small tables: a minute or two in place of twenty.")
+        bool, typer.Option("--quick", help="Small tables: a minute in place of several.")
     ] = False,
     cis_file: Annotated[
         Path | None,

@@ -14,7 +14,7 @@ from perrecord.synth.keys import cattle_keys
 from perrecord.synth.nass import PASTURE_RENT
 from tests.synth.test_nass import row, written
 
-MILK = Path(__file__).parents[3] / "shared" / "data" / "nass_2022_milk.csv.gz"
+MILK = Path(__file__).parents[4] / "shared" / "data" / "nass_2022_milk.csv.gz"
 
 
 @pytest.fixture(scope="module")
