@@ -15,6 +15,7 @@ COMMANDS = [
     "check",
     "evaluate",
     "tune",
+    "reproduce",
     "release",
     "policy",
     "ledger create",
