@@ -1,1 +1,1 @@
-"""What agencies use today: multiplicative noise and suppressed cells."""
+"""What agencies use today, which `cbp` compares with: multiplicative noise, suppressed cells."""

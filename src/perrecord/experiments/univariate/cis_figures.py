@@ -9,15 +9,15 @@ from perrecord.evaluate.losses import Losses
 from perrecord.exact import text
 from perrecord.experiments.experiment import Claim
 from perrecord.experiments.univariate.claims import better_at_little_loss, moving_distributions
+from perrecord.experiments.univariate.loss_lines import loss_lines
 from perrecord.experiments.univariate.settings import (
     Lost,
     Row,
     Setting,
     distribution_rows,
-    labelled,
 )
 from perrecord.experiments.univariate.share_boxes import LIMITS, share_boxes
-from perrecord.report.charts import Panels, boxes, shares
+from perrecord.report.charts import Panels, boxes
 from perrecord.report.figure import Figure, ShownTable
 from perrecord.report.numbers import amount, percent
 
@@ -187,14 +187,7 @@ def _losses(found: Found) -> Figure:
         "For each loss, the share of the records that lose at most so much to all four queries "
         "together; a line for each threshold T. The lines end where 99.9 % of the records are "
         "below under every threshold; the table has the largest losses.",
-        lambda width: shares(
-            labelled(table),
-            width,
-            colour="split at",
-            x_title="Policy loss P(r)",
-            y_title="Share of records",
-            panels=Panels(column="budget"),
-        ),
+        lambda width: loss_lines(table, width),
         table,
         (_composed(found), _realised(found)),
     )

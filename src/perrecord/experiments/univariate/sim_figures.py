@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from perrecord.experiments.univariate.settings import Lost, Row, distribution_rows, labelled
+from perrecord.experiments.univariate.loss_lines import loss_lines
+from perrecord.experiments.univariate.settings import Lost, Row, distribution_rows
 from perrecord.experiments.univariate.share_boxes import share_boxes
 from perrecord.experiments.univariate.sim_claims import Claimed, Needed, SameNoise, needed_words
-from perrecord.report.charts import Axis, Panels, curves, shares
+from perrecord.report.charts import Axis, Panels, curves
 from perrecord.report.figure import Figure, ShownTable
 from perrecord.report.numbers import amount, percent
 
@@ -181,14 +182,7 @@ def _losses_figure(found: Found) -> Figure:
         "threshold T. A larger ρ moves every line to the right by the same factor. The lines end "
         "where 99.9 % of the records are below under every threshold; the table has the largest "
         "losses.",
-        lambda width: shares(
-            labelled(table),
-            width,
-            colour="split at",
-            x_title="Policy loss P(r)",
-            y_title="Share of records",
-            panels=Panels(column="budget"),
-        ),
+        lambda width: loss_lines(table, width),
         table,
         (
             ShownTable(
