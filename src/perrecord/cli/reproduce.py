@@ -51,12 +51,13 @@ def reproduce(
     _check(which, cis_file=cis_file, cbp_file=cbp_file)
     from perrecord.evaluate.confidential import confidential_folder
     from perrecord.experiments.findings import findings_page
-    from perrecord.experiments.reproduce import reproduced
+    from perrecord.experiments.reproduce import reproduced, runs
     from perrecord.report.write import write_report
 
     folder = confidential_folder(out, is_public=True)
-    with progress(quiet=quiet) as step:
-        found = reproduced(which, quick=quick, cis_file=cis_file, cbp_file=cbp_file, step=step)
+    every = runs(which, quick=quick, cis_file=cis_file, cbp_file=cbp_file)
+    with progress(quiet=quiet, parts=len(every)) as step:
+        found = reproduced(every, step, step.done)
         step("drawing the figures")
         made = f"perrecord reproduce {which}{' --quick' if quick else ''}"
         path = write_report(folder, findings_page(found, quick=quick, made=made), "index")

@@ -1,5 +1,7 @@
 """`reproduced`: the experiments of the paper, run one after the other."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -10,24 +12,33 @@ from perrecord.experiments.keys import experiment as key_selection
 from perrecord.experiments.univariate import cis, sim
 
 Which = Literal["sim", "cis", "cbp", "keys", "all"]
+Run = Callable[[Step], Experiment]
+
+
+def runs(
+    which: Which, *, quick: bool, cis_file: Path | None = None, cbp_file: Path | None = None
+) -> list[Run]:
+    """Return the experiments on one data set, or all of them, ready to be run."""
+    every: list[tuple[Which, Callable[..., Experiment]]] = [
+        ("sim", global_zcdp.run),
+        ("sim", sim.run),
+        ("cis", partial(cis.run, source=cis_file)),
+        ("cbp", partial(cbp.run, source=cbp_file)),
+        ("keys", key_selection.run),
+    ]
+    return [partial(_run, run, quick) for name, run in every if which in (name, "all")]
+
+
+def _run(run: Callable[..., Experiment], quick: bool, step: Step) -> Experiment:
+    return run(quick=quick, step=step)
 
 
 def reproduced(
-    which: Which,
-    *,
-    quick: bool,
-    step: Step = lambda _: None,
-    cis_file: Path | None = None,
-    cbp_file: Path | None = None,
+    every: list[Run], step: Step = lambda _: None, done: Callable[[], None] = lambda: None
 ) -> list[Experiment]:
-    """Return the outcomes of the experiments on one data set, or of all of them."""
+    """Return what the experiments found; `done` is called after each."""
     found = []
-    if which in ("sim", "all"):
-        found += [global_zcdp.run(quick=quick, step=step), sim.run(quick=quick, step=step)]
-    if which in ("cis", "all"):
-        found.append(cis.run(quick=quick, step=step, source=cis_file))
-    if which in ("cbp", "all"):
-        found.append(cbp.run(quick=quick, step=step, source=cbp_file))
-    if which in ("keys", "all"):
-        found.append(key_selection.run(quick=quick, step=step))
+    for run in every:
+        found.append(run(step))
+        done()
     return found
