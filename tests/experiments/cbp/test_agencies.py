@@ -120,3 +120,5 @@ def test_figures_say_that_there_is_no_guarantee(agencies, errors):
         assert "nothing to show" not in drawn.wide
         assert drawn.narrow
     assert SUPPRESSION in drawn.wide
+    assert "boxes under EZS noise" in figure.finding
+    assert "EZS" not in errors_by_level(rows, "1", USE.fewest).finding

@@ -13,7 +13,7 @@ from perrecord.report.panels import Panels, in_panels
 from perrecord.report.scales import log_scale
 from perrecord.report.theme import BAD, COLOURS, GOOD, Spec
 
-_BOX = 5
+_BOX = 4
 """How many pixels wide a box is."""
 
 _LIMITS = ((0.05, GOOD), (0.2, BAD))

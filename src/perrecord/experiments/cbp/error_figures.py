@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from perrecord.evaluate.boxes import FIVE
 from perrecord.evaluate.variants import SPLITTING, TOP_CODING
-from perrecord.experiments.cbp.agencies import AGENCIES
+from perrecord.experiments.cbp.agencies import AGENCIES, NOISE, SUPPRESSION
 from perrecord.experiments.cbp.boxes import grouped_boxes
 from perrecord.experiments.cbp.data import ATTRIBUTES, LEVELS, MEASURES
 from perrecord.experiments.cbp.errors import EVERY_LEVEL, ORDERS, Row, errors_table
@@ -104,7 +104,21 @@ def _finding(rows: Sequence[Row]) -> str:
         f"Of employment and payroll, {sum(coded)} of {len(coded)} top-coded boxes have more than "
         f"half of their cells above 5 %; of the boxes under splitting {sum(split)} of "
         f"{len(split)} have, {conservative} of them under the Conservative scheme. Counts of "
-        "establishments and firms err the same whatever the scheme."
+        f"establishments and firms err the same whatever the scheme.{_beside(magnitudes)}"
+    )
+
+
+def _beside(magnitudes: Sequence[Row]) -> str:
+    """Say what the practices without a guarantee cost, if they are among the rows."""
+    noise = [row["above_5_percent"] > 0.5 for row in magnitudes if row["variant"] == NOISE]
+    hidden = [row for row in magnitudes if row["variant"] == SUPPRESSION]
+    if not noise or not hidden:
+        return ""
+    count, cells = (sum(row[name] for row in hidden) for name in ("hidden", "cells"))
+    return (
+        f" Without a formal guarantee, {sum(noise)} of {len(noise)} boxes under EZS noise have, "
+        f"and suppression hides {amount(count)} of {amount(cells)} totals and gives the others "
+        "exactly."
     )
 
 
