@@ -33,7 +33,8 @@ def of_records(found: Evaluation) -> Section:
             _gap(found),
             "For each loss, the share of the records that lose at most so much. The policy is what "
             "is promised and published; the realised loss is what the release really costs a "
-            "record, which stays confidential. The dashed line is the policy's minimum.",
+            "record, which stays confidential (a count of different values at most so much: as if "
+            "nobody else had them). The dashed line is the policy's minimum.",
             lambda width: shares(
                 both,
                 width,
