@@ -37,6 +37,15 @@ def test_the_figure_s_numbers_are_the_closed_forms(found):
     assert len(figure.tables[0].rows) == len(own.tails) * len(own.rhos)
 
 
+def test_only_the_root_is_said_to_be_an_error_as_large_as_the_sum(found):
+    """The line at 1 means nothing for a ratio with units, and the axis names both."""
+    (figure,) = found.figures
+    assert "at 1: for RMSE / E an error as large as the sum" in figure.reading
+    assert "for the paper's ratio, which has units, it has no such meaning" in figure.reading
+    assert "times the sum" not in figure.finding
+    assert "MSE or RMSE / E[sum]" in str(figure.draw("wide"))
+
+
 def test_two_runs_agree(found):
     """Nothing is drawn but data, from a seed: tables and claims are the same."""
     again = global_zcdp.run(quick=True, step=lambda _: None)

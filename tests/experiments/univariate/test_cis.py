@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 
 from perrecord.experiments.univariate import cis
-from perrecord.experiments.univariate.cis_figures import AVERAGE, DISTRICT, STATE, TOTAL
+from perrecord.experiments.univariate.cis_figures import AVERAGE, DISTRICT, STATE
 from perrecord.queries.plan import plan
 from perrecord.report.drawing import size
 from perrecord.report.figure import pictures
 from perrecord.synth import cattle
-from perrecord.synth.keys import cattle_keys
 from perrecord.synth.nass import PASTURE_RENT
 from tests.synth.test_nass import row, written
 
+TOTAL = "SUM(CattleInventory)"
 MILK = Path(__file__).parents[4] / "shared" / "data" / "nass_2022_milk.csv.gz"
 
 
@@ -31,7 +31,7 @@ def figure(experiment, name):
 
 def test_the_workload_is_the_paper_s_table_of_queries():
     """Two totals by splitting and two averages under plain zCDP, by State and by State x AD."""
-    asked = cis.setting(cis.FULL, cattle_keys(), 50_000, "1").queries
+    asked = cis.setting(cis.FULL, cis.synthetic(cis.FULL), 50_000, "1").queries
     assert {name: query.groupings[0].columns for name, query in asked.items()} == {
         STATE: ("state",),
         DISTRICT: ("state", "district"),
@@ -43,7 +43,7 @@ def test_the_workload_is_the_paper_s_table_of_queries():
 @pytest.mark.parametrize(("inventory", "pieces"), [(0, 1), (50_000, 1), (50_001, 2), (10**6, 20)])
 def test_a_record_loses_the_sum_of_the_four(inventory, pieces):
     """It is rho m^2 for each total and rho for each average."""
-    asked = cis.setting(cis.FULL, cattle_keys(), 50_000, "1").queries
+    asked = cis.setting(cis.FULL, cis.synthetic(cis.FULL), 50_000, "1").queries
     with cis.opened(cattle(5)) as table:
         policy = plan(list(asked.values()), table.schema).policy
     record = {"inventory": inventory, "rent": 20, "state": "48", "district": "11"}
@@ -118,6 +118,20 @@ def counties(with_rents):
     return rows
 
 
+def all_text(experiment):
+    """Return everything an experiment says, but for its numbers."""
+    parts = [experiment.title, *experiment.text]
+    for each in experiment.figures:
+        parts += [each.title, each.finding, each.reading, *(table.title for table in each.tables)]
+        parts += [cell for table in each.tables for cells in table.rows for cell in cells]
+    return " ".join([*parts, *(claim.measured for claim in experiment.claims)])
+
+
+def minima(experiment):
+    """Return rho and PolicyMin of every setting."""
+    return {(row[0], row[2]) for row in figure(experiment, "cis-losses").tables[0].rows}
+
+
 def test_a_real_file_takes_the_place_of_synthetic_records(tmp_path):
     """With rents from the same file; what was read is said."""
     path = written(tmp_path / "cattle.csv", counties(with_rents=True))
@@ -126,15 +140,36 @@ def test_a_real_file_takes_the_place_of_synthetic_records(tmp_path):
     rows = figure(real, "cis-errors").numbers.to_pylist()
     assert {(r["table"], r["cells"]) for r in rows} == {(STATE, 2), (DISTRICT, 6)}
     assert figure(real, "cis-rents").numbers.num_rows == 6
+    assert minima(real) == {("0.1", "0.4"), ("1", "4"), ("10", "40")}
+    assert "the sum of the four, and its minimum 4ρ" in real.text[2]
+    assert "The four queries compose" in figure(real, "cis-losses").finding
+    assert AVERAGE in all_text(real)
+    assert "SUM(CATTLE, INCL CALVES - INVENTORY), split at" in real.text[1]
 
 
 def test_a_file_without_rents_has_no_averages(tmp_path):
-    """Their figure is left out; the rest stands, and is drawn."""
+    """Two queries are asked and said to be, and PolicyMin is 2 rho; the rest is drawn."""
     path = written(tmp_path / "cattle.csv", counties(with_rents=False))
     real = cis.run(quick=True, step=lambda _: None, source=path)
     assert [each.name for each in real.figures] == ["cis-errors", "cis-losses"]
     for each in real.figures:
         pictures(each, is_public=True)
+    assert minima(real) == {("0.1", "0.2"), ("1", "2"), ("10", "20")}
+    assert "PolicyMin 0.2 at ρ = 0.1; 2 at ρ = 1" in figure(real, "cis-losses").finding
+    assert "the sum of the two, and its minimum 2ρ" in real.text[2]
+    for absent in ("four", "4ρ", "AVG", "PastureRent", "delta method", "dollars"):
+        assert absent not in all_text(real), absent
+
+
+def test_a_file_is_called_by_its_own_data_item(tmp_path):
+    """Hens are not the cattle of the survey."""
+    hens = [each | {"Data Item": "CHICKENS, LAYERS - INVENTORY"} for each in counties(False)]
+    real = cis.run(quick=True, step=lambda _: None, source=written(tmp_path / "hens.csv", hens))
+    rows = figure(real, "cis-errors").numbers.to_pylist()
+    assert {r["answer"] for r in rows} == {"SUM(CHICKENS, LAYERS - INVENTORY)"}
+    assert "SUM(CHICKENS, LAYERS - INVENTORY)" in real.text[1]
+    assert real.title.endswith("CHICKENS, LAYERS - INVENTORY, 2022")
+    assert "cattle" not in all_text(real).casefold()
 
 
 def test_the_real_file_of_milk_cows_runs():
@@ -143,3 +178,8 @@ def test_the_real_file_of_milk_cows_runs():
         pytest.skip("nass_2022_milk.csv.gz does not lie in ../shared/data")
     real = cis.run(quick=True, step=lambda _: None, source=MILK)
     assert "1512 records" in real.text[0]
+    assert "CattleInventory" not in all_text(real)
+    assert minima(real) == {("0.1", "0.2"), ("1", "2"), ("10", "20")}
+    claim = real.claims[0]
+    assert claim.verdict != "holds"
+    assert "Splitting is not 2 times better than that." in claim.measured

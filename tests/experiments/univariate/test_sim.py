@@ -1,7 +1,12 @@
 """The experiment on SIM: its tables, its pictures, and claims that hang on the numbers."""
 
-import pytest
+from fractions import Fraction
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perrecord import Split
 from perrecord.evaluate.distributions import Distribution
 from perrecord.experiments.univariate import sim
 from perrecord.experiments.univariate.claims import better_at_little_loss, moving_distributions
@@ -140,18 +145,19 @@ def test_the_ten_percent_claim_hangs_on_the_size_of_cells():
     assert ten_percent(by_size(0.09, 0.05), needed, CLAIMED).verdict == "holds"
     some = ten_percent(by_size(0.3, 0.05), needed, CLAIMED)
     assert some.verdict == "holds with a condition"
-    assert "at least 15 records" in some.measured
-    none = [Needed(50, 0.009, None)]
-    assert ten_percent(by_size(0.3, 0.2), none, CLAIMED).verdict == "does not hold"
+    assert "among the thresholds tried, cells of at least 15 records" in some.measured
+    none = ten_percent(by_size(0.3, 0.2), [Needed(50, 0.009, None)], CLAIMED)
+    assert none.verdict == "does not hold"
+    assert "no threshold tried" in none.measured
     split = [row | {"share": 0.02} for row in by_size(0.01, 0.01)]
     assert ten_percent(split, [Needed(50, 0.02, 5)], CLAIMED).verdict == "does not hold"
 
 
-def boxes(errors, shares):
-    """Return the boxes of thresholds 100, 50, ... at rho = 1."""
+def boxes(errors, shares, coded=0.9, kind="cells"):
+    """Return the boxes of thresholds 100, 50, ... at rho = 1; top-codes all err by `coded`."""
     return [
-        {"kind": "cells", "rho": 1.0, "threshold": 100 // (n + 1), "share": share, "middle": error,
-         "top_coded_middle": 0.5}
+        {"kind": kind, "rho": 1.0, "threshold": 100 // (n + 1), "share": share, "middle": error,
+         "top_coded_middle": coded}
         for n, (error, share) in enumerate(zip(errors, shares, strict=True))
     ]  # fmt: skip
 
@@ -161,10 +167,43 @@ def test_improvement_hangs_on_errors_and_on_shares():
     assert better_at_little_loss(boxes((0.4, 0.1), (0.01, 0.1)), "1").verdict == "holds"
     many = better_at_little_loss(boxes((0.8, 0.4, 0.1), (0.01, 0.1, 0.9)), "1")
     assert many.verdict == "holds with a condition"
+    assert "From a threshold of 33 down, most records lose more" in many.measured
+    always = better_at_little_loss(boxes((0.8, 0.1), (0.6, 0.9)), "1")
+    assert always.verdict == "does not hold"
+    assert "From a threshold of 100 down, most records lose more" in always.measured
     little = better_at_little_loss(boxes((0.4, 0.39), (0.01, 0.1)), "1")
     assert little.verdict == "does not hold"
     rising = better_at_little_loss(boxes((0.1, 0.4), (0.01, 0.1)), "1")
     assert rising.verdict == "does not hold"
+
+
+def test_improvement_hangs_on_the_best_top_code():
+    """Falling errors are no improvement where cutting does as well as splitting."""
+    better = better_at_little_loss(boxes((0.4, 0.1), (0.01, 0.1), coded=0.2), "1")
+    assert better.verdict == "holds"
+    assert "not 2 times better" not in better.measured
+    alike = better_at_little_loss(boxes((0.4, 0.1), (0.01, 0.1), coded=0.19), "1")
+    assert alike.verdict == "does not hold"
+    assert "Splitting is not 2 times better than that." in alike.measured
+
+
+def test_improvement_hangs_on_an_error_below_the_total():
+    """An error of 100 % is none that is of use, however large it was before."""
+    useful = better_at_little_loss(boxes((60, 0.99), (0.01, 0.1), coded=9), "1")
+    assert useful.verdict == "holds"
+    assert "as large as the totals" not in useful.measured
+    useless = better_at_little_loss(boxes((60, 1), (0.01, 0.1), coded=9), "1")
+    assert useless.verdict == "does not hold"
+    assert "as large as the totals themselves or larger" in useless.measured
+
+
+def test_improvement_in_some_cells_is_a_condition():
+    """In one of two kinds of cells; the example is of the last."""
+    large = boxes((0.4, 0.1), (0.01, 0.1), kind="large")
+    small = boxes((40, 10), (0.01, 0.1), kind="small")
+    some = better_at_little_loss([*large, *small], "1")
+    assert some.verdict == "holds with a condition"
+    assert "In 1 of 2 combinations" in some.measured
 
 
 def lost(threshold, rho, *losses):
@@ -176,19 +215,77 @@ def lost(threshold, rho, *losses):
 
 def test_distributions_must_move_as_one_with_rho():
     """Ten times the budget is ten times every loss, and finer thresholds cost more."""
-    sound = [lost(50, 1, 1, 4), lost(5, 1, 1, 400), lost(50, 10, 10, 40), lost(5, 10, 10, 4000)]
+    coarse, fine = (1, 1, 4), (1, 4, 400)
+    more_coarse, more_fine = (10, 10, 40), (10, 40, 4000)
+    sound = [lost(50, 1, *coarse), lost(5, 1, *fine)]
+    sound += [lost(50, 10, *more_coarse), lost(5, 10, *more_fine)]
     assert moving_distributions(sound).verdict == "holds"
-    uneven = [*sound[:2], lost(50, 10, 10, 30), sound[3]]
+    uneven = [*sound[:2], lost(50, 10, 10, 10, 30), sound[3]]
     assert moving_distributions(uneven).verdict == "does not hold"
-    swapped = [lost(5, 1, 1, 4), lost(50, 1, 1, 400), lost(5, 10, 10, 40), lost(50, 10, 10, 4000)]
+    swapped = [lost(5, 1, *coarse), lost(50, 1, *fine)]
+    swapped += [lost(5, 10, *more_coarse), lost(50, 10, *more_fine)]
     assert moving_distributions(swapped).verdict == "does not hold"
+
+
+def test_distributions_that_stand_still_are_a_condition():
+    """A finer threshold that no record exceeds moves nothing; nothing moving at all is no claim."""
+    some = moving_distributions([lost(500, 1, 1, 1), lost(50, 1, 1, 1), lost(5, 1, 1, 4)])
+    assert some.verdict == "holds with a condition"
+    assert "in 1 of 2 steps to a finer threshold, and one of them moves the other way in 0" in (
+        some.measured
+    )
+    none = moving_distributions([lost(500, 1, 1, 1), lost(50, 1, 1, 1)])
+    assert none.verdict == "does not hold"
+
+
+def test_budgets_are_compared_loss_by_loss():
+    """Distributions of other lengths are not one another's multiple."""
+    uneven = [lost(50, 1, 1, 1, 4), lost(5, 1, 1, 4, 9)]
+    uneven += [lost(50, 10, 10, 10, 40, 40), lost(5, 10, 10, 40, 90)]
+    assert moving_distributions(uneven).verdict == "does not hold"
 
 
 def test_the_knobs_are_two_unless_one_noise_serves_both():
     """The same error at a smaller loss is a condition; another error is none."""
-    pair = (lost(50, 1, 1, 4), lost(5, 1, 0.01, 4))
-    assert two_knobs(SameNoise(pair, (0.05, 0.05))).verdict == "holds with a condition"
+    pair = (lost(50, "1", 1, 4), lost(5, "0.01", 0.01, 4))
+    same = two_knobs(SameNoise(pair, (0.05, 0.05)))
+    assert same.verdict == "holds with a condition"
+    assert "a threshold that divides the other, as 5 does 50, costs nobody more" in same.measured
+    assert "more was measured" not in same.measured
+    dearer = (pair[0], lost(5, "0.01", 0.01, 9))
+    assert "more was measured here" in two_knobs(SameNoise(dearer, (0.05, 0.05))).measured
     assert two_knobs(SameNoise(pair, (0.05, 0.04))).verdict == "holds"
+
+
+def test_a_threshold_that_does_not_divide_the_other_costs_some_more():
+    """At the same noise, 30 costs a record of 50 more than 50 does: 1.44 against 1."""
+    pair = (lost(50, "1", 1, 4), lost(30, "0.36", 0.36, 5.76))
+    found = two_knobs(SameNoise(pair, (0.05, 0.05)))
+    assert found.verdict == "holds with a condition"
+    assert "nobody more" not in found.measured
+    assert "30 does not divide 50: a record of 50 loses 1 and 1.44" in found.measured
+
+
+def by_pieces(threshold, rho, size):
+    """Return what a policy by pieces says of a record."""
+    return Policy.split(rho, Split(ht1=threshold)).loss({"ht1": size})
+
+
+@pytest.mark.parametrize(
+    ("size", "coarse", "fine"), [(30, "1", "0.36"), (31, "1", "1.44"), (50, "1", "1.44"),
+                                 (100, "4", "5.76")]
+)  # fmt: skip
+def test_the_counter_example_is_the_policy_s_own(size, coarse, fine):
+    """50 at rho = 1 and 30 at 0.36 have one noise, and neither is cheaper for all."""
+    assert by_pieces(50, "1", size) == Fraction(coarse)
+    assert by_pieces(30, "0.36", size) == Fraction(fine)
+
+
+@given(fine=st.integers(1, 50), times=st.integers(1, 20), size=st.integers(0, 10**6))
+def test_a_threshold_that_divides_the_other_costs_nobody_more(fine, times, size):
+    """With rho / k^2 at T / k the noise is the same, and no record loses more."""
+    coarse = by_pieces(fine * times, "1", size)
+    assert by_pieces(fine, Fraction(1, times**2), size) <= coarse
 
 
 def test_lines_end_where_almost_all_records_are_below():

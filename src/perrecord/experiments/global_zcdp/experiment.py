@@ -159,14 +159,15 @@ def _figure(
         f"Clamped sums of {own.records:,} Pareto records under zCDP",
         f"With the best bound, the error is {percent(least['root_ratio'])} of the expected sum "
         f"(α = {least['tail']:g}, ρ = {least['rho']:g}) to {percent(most['root_ratio'])} "
-        f"(α = {most['tail']:g}, ρ = {most['rho']:g}). The paper's ratio puts it at "
-        f"{amount(min(squared))} to {amount(max(squared))} times the sum, but it sets a square "
+        f"(α = {most['tail']:g}, ρ = {most['rho']:g}). The paper's ratio is "
+        f"{amount(min(squared))} to {amount(max(squared))} there, but it sets a square "
         f"beside a number that is not squared: the same data in units {own.scale:,} times as small "
         f"would make it {amount(units.ratio_grows)} times as large.",
         "Error against the bound at which records are cut, both logarithmic; a row of panels for "
         "each tail weight α (heavier above), a column for each budget ρ. The red line is the bound "
         "of least error: further left more is cut off, further right there is more noise. The blue "
-        "dashed line stands at 1, an error as large as the sum.",
+        "dashed line stands at 1: for RMSE / E an error as large as the sum; for the paper's "
+        "ratio, which has units, it has no such meaning.",
         lambda width: _drawn(curves, width),
         curves,
         (_best_table(best), _checked_table(own, checked)),
@@ -193,7 +194,7 @@ def _drawn(curves: pa.Table, width: Width) -> Spec:
     names = [SQUARED, ROOT]
     x = alt.X("bound:Q", title="Clamping bound Δ").axis(**across.axis("number"))
     x = x.scale(type="log", domain=[across.low, across.high], nice=False)
-    y = alt.Y("value:Q", title="Error / E[sum]").axis(**up.axis("number"))
+    y = alt.Y("value:Q", title="MSE or RMSE / E[sum]").axis(**up.axis("number"))
     y = y.scale(type="log", domain=[up.low, up.high], nice=False)
     legend = alt.Color("ratio:N", sort=names, title=None).legend(orient="top", columns=0)
     line = alt.Chart().mark_line(strokeWidth=1.9)

@@ -8,6 +8,7 @@ Rents are bounded, so plain zCDP serves them: cut to public bounds and centred (
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,9 +16,10 @@ import pyarrow as pa
 import perrecord
 from perrecord import Keys, Query, Split
 from perrecord.evaluate.losses import Losses, losses
+from perrecord.exact import text
 from perrecord.experiments.experiment import Experiment, Step
 from perrecord.experiments.univariate import cis_figures
-from perrecord.experiments.univariate.cis_figures import AVERAGE, DISTRICT, STATE, TOTAL, Found
+from perrecord.experiments.univariate.cis_figures import AVERAGE, DISTRICT, STATE, Found
 from perrecord.experiments.univariate.settings import Setting, drawn_beside, five_numbers, lost_to
 from perrecord.queries.plan import plan
 from perrecord.synth import cattle, nass
@@ -27,7 +29,7 @@ from perrecord.tables.table import Table
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """What is asked; rho is what each of the four queries costs a record that is not split."""
+    """What is asked; rho is what each of the queries costs a record that is not split."""
 
     thresholds: tuple[int, ...] = (500_000, 300_000, 200_000, 100_000, 50_000, 20_000)
     rhos: tuple[str, ...] = ("0.1", "1", "10")
@@ -46,12 +48,25 @@ QUICK = Parameters(thresholds=(500_000, 200_000, 50_000))
 
 
 @dataclass(frozen=True, slots=True)
-class _Data:
+class Data:
     """The records, the public keys, and what there is to say about them."""
 
+    title: str
+    item: str
+    """What the inventories are of."""
     records: pa.Table
     keys: Mapping[str, pa.Table]
     words: tuple[str, ...]
+
+    @property
+    def total(self) -> str:
+        """The name of the answer that is split."""
+        return f"SUM({self.item})"
+
+    @property
+    def has_rents(self) -> bool:
+        """Whether there is a rent at all to ask averages of."""
+        return bool(self.records["rent"].null_count < len(self.records))
 
 
 def run(*, quick: bool, step: Step, source: Path | None = None) -> Experiment:
@@ -62,27 +77,49 @@ def run(*, quick: bool, step: Step, source: Path | None = None) -> Experiment:
     """
     own = QUICK if quick else FULL
     step("CIS: reading records" if source else "CIS: drawing records")
-    data = _synthetic(own) if source is None else _real(source)
+    data = synthetic(own) if source is None else _real(source)
     found = _measured(own, data, step)
     return Experiment(
         "cis",
-        "Univariate splitting on the Cattle Inventory Survey (CIS)",
+        data.title,
         (
             *data.words,
-            "The workload is the paper's: SUM(CattleInventory), split at a threshold T, and "
-            f"AVG(PastureRent) under plain zCDP, cut to {own.lowest_rent} to {own.highest_rent} "
-            "dollars and centred, each by state and by state and agricultural district (AD). Each "
-            "of the four queries costs an unsplit record ρ, half of an average's for its total and "
-            "half for its count; what a record loses in all is their sum.",
+            _workload_words(own, data),
             "A record is a county, as in the paper: farms are not published. The policy of the "
-            "whole workload is the sum of the four, and its minimum 4ρ.",
+            f"whole workload is the sum of the {cis_figures.in_words(has_rents=data.has_rents)}, "
+            f"and its minimum {_least_words(found)}.",
         ),
         cis_figures.figures(found),
         cis_figures.claims(found),
     )
 
 
-def _synthetic(own: Parameters) -> _Data:
+def _workload_words(own: Parameters, data: Data) -> str:
+    """Return what is asked, in words; without rents there are no averages."""
+    asked = f"{data.total}, split at a threshold T"
+    tables = "by state and by state and agricultural district (AD)"
+    if not data.has_rents:
+        return (
+            f"The workload is what the paper asks of inventories: {asked}, {tables}. There are no "
+            "rents, so its averages are not asked. Each of the two queries costs an unsplit record "
+            "ρ; what a record loses in all is their sum."
+        )
+    return (
+        f"The workload is the paper's: {asked}, and {AVERAGE} under plain zCDP, cut to "
+        f"{own.lowest_rent} to {own.highest_rent} dollars and centred, each {tables}. Each of the "
+        "four queries costs an unsplit record ρ, half of an average's for its total and half for "
+        "its count; what a record loses in all is their sum."
+    )
+
+
+def _least_words(found: Found) -> str:
+    """Return the minimum of the policy as a multiple of rho."""
+    first = found.lost[0]
+    return f"{text(first.minimum / Fraction(first.setting.rho))}ρ"
+
+
+def synthetic(own: Parameters) -> Data:
+    """Return seeded records in the shape of the survey."""
     records = cattle(own.rows, seed=own.seed)
     assert isinstance(records, pa.Table)  # noqa: S101 - no path was given
     words = (
@@ -90,21 +127,25 @@ def _synthetic(own: Parameters) -> _Data:
         "cattle inventories and bounded rents of pastureland. A real county file of USDA NASS "
         "Quick Stats can be given in their place.",
     )
-    return _Data(records, cattle_keys(), words)
+    title = "Univariate splitting on the Cattle Inventory Survey (CIS)"
+    return Data(title, "CattleInventory", records, cattle_keys(), words)
 
 
-def _real(source: Path) -> _Data:
+def _real(source: Path) -> Data:
     loaded = nass(source)
     words = (f"Records of the file {source.name}. {'; '.join(loaded.lines())}.",)
-    return _Data(loaded.table, nass_keys(loaded), words)
+    title = f"Univariate splitting on county records of {loaded.item}, {loaded.year}"
+    return Data(title, loaded.item, loaded.table, nass_keys(loaded), words)
 
 
-def setting(own: Parameters, keys: Mapping[str, pa.Table], threshold: int, rho: str) -> Setting:
-    """Return the four queries of the paper at a threshold, each at a rho."""
+def setting(own: Parameters, data: Data, threshold: int, rho: str) -> Setting:
+    """Return the four queries of the paper at a threshold, each at a rho; two without rents."""
 
     def asked(*columns: str, cells: str) -> Query:
-        query = Query().group_by(*columns, keys=Keys(keys[cells]))
-        query = query.sum("inventory", split=Split(inventory=threshold), rho=rho, name=TOTAL)
+        query = Query().group_by(*columns, keys=Keys(data.keys[cells]))
+        query = query.sum("inventory", split=Split(inventory=threshold), rho=rho, name=data.total)
+        if not data.has_rents:
+            return query
         bounds = (own.lowest_rent, own.highest_rent)
         return query.average("rent", clamp=bounds, rho=rho, name=AVERAGE)
 
@@ -125,9 +166,9 @@ def opened(records: pa.Table) -> Table:
     )
 
 
-def _measured(own: Parameters, data: _Data, step: Step) -> Found:
+def _measured(own: Parameters, data: Data, step: Step) -> Found:
     settings = [
-        setting(own, data.keys, threshold, rho) for rho in own.rhos for threshold in own.thresholds
+        setting(own, data, threshold, rho) for rho in own.rhos for threshold in own.thresholds
     ]
     of_stated = [each for each in settings if each.rho == own.stated_rho]
     with opened(data.records) as table:
@@ -141,7 +182,7 @@ def _measured(own: Parameters, data: _Data, step: Step) -> Found:
     above = {each.setting.threshold: each.share_above for each in lost}
     boxes = [row | {"share": above[row["threshold"]]} for row in rows]
     boxes.sort(key=lambda row: (STATE, DISTRICT).index(row["table"]))
-    return Found(own.stated_rho, tuple(boxes), lost, realised, drawn)
+    return Found(own.stated_rho, data.total, data.has_rents, tuple(boxes), lost, realised, drawn)
 
 
 def _both(each: Setting, table: Table) -> tuple[Setting, Losses]:

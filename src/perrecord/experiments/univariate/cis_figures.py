@@ -22,7 +22,7 @@ from perrecord.report.figure import Figure, ShownTable
 from perrecord.report.numbers import amount, percent
 
 STATE, DISTRICT = "State", "State × AD"
-TOTAL, AVERAGE = "SUM(CattleInventory)", "AVG(PastureRent)"
+AVERAGE = "AVG(PastureRent)"
 _GOAL = LIMITS[0][0]
 
 
@@ -31,6 +31,10 @@ class Found:
     """What was measured; findings speak of the stated rho."""
 
     stated_rho: str
+    total: str
+    """The answer that is split, as it is named."""
+    has_rents: bool
+    """Without them nothing but totals is asked."""
     boxes: tuple[Row, ...]
     """The five numbers of every answer, and the share of records above the least loss."""
     lost: tuple[Lost, ...]
@@ -45,6 +49,11 @@ class Found:
         return [r for r in self.boxes if r["answer"] == answer and r["middle"] is not None]
 
 
+def in_words(*, has_rents: bool) -> str:
+    """Return how many queries are asked: two of totals and, with rents, two of averages."""
+    return "four" if has_rents else "two"
+
+
 def figures(found: Found) -> tuple[Figure, ...]:
     """Return the figures; without rents there is none of averages."""
     every = (_totals(found), _averages(found), _losses(found))
@@ -53,16 +62,16 @@ def figures(found: Found) -> tuple[Figure, ...]:
 
 def claims(found: Found) -> tuple[Claim, ...]:
     """Return the claims that the paper makes of SIM and CIS alike."""
-    rows = [row | {"kind": row["table"]} for row in found.of(TOTAL)]
+    rows = [row | {"kind": row["table"]} for row in found.of(found.total)]
     return better_at_little_loss(rows, found.stated_rho), moving_distributions(found.lost)
 
 
 def _totals(found: Found) -> Figure:
-    rows = found.of(TOTAL)
+    rows = found.of(found.total)
     shown = pa.Table.from_pylist([row | {"budget": f"ρ = {row['rho']:g}"} for row in rows])
     return Figure(
         "cis-errors",
-        "CIS: errors of cattle inventories against the share of records that are split",
+        f"CIS: errors of {found.total} against the share of records that are split",
         " ".join(_reached(rows, found.stated_rho, table) for table in (STATE, DISTRICT)),
         "Each box is the distribution of the AREs over the cells of one table and their noise: "
         "half of them lie in the box, the line is the median, the whiskers reach from 5 % to 95 %. "
@@ -88,12 +97,12 @@ def _reached(rows: Sequence[Row], rho: str, table: str) -> str:
     if not met:
         least = min(own, key=lambda row: float(row["middle"]))
         return (
-            f"By {table}, at ρ = {rho}, no threshold brings the median ARE of inventories to "
+            f"By {table}, at ρ = {rho}, no threshold brings the median ARE of totals to "
             f"{percent(_GOAL)}; the least is {percent(least['middle'])}."
         )
     coarse = max(met, key=lambda row: int(row["threshold"]))
     return (
-        f"By {table}, at ρ = {rho}, the median ARE of inventories is {percent(coarse['middle'])} "
+        f"By {table}, at ρ = {rho}, the median ARE of totals is {percent(coarse['middle'])} "
         f"with a threshold of {coarse['threshold']:,}, which {percent(coarse['share'])} of the "
         "records exceed."
     )
@@ -101,8 +110,8 @@ def _reached(rows: Sequence[Row], rho: str, table: str) -> str:
 
 def _medians(rows: Sequence[Row]) -> ShownTable:
     return ShownTable(
-        "Median ARE of inventories; top-coding cuts at the threshold what splitting splits, with "
-        "the same noise",
+        "Median ARE of totals; top-coding cuts at the threshold what splitting splits, with the "
+        "same noise",
         ("cells", "ρ", "threshold", "above PolicyMin", "splitting", "top-coding"),
         tuple(
             (
@@ -119,9 +128,10 @@ def _medians(rows: Sequence[Row]) -> ShownTable:
 
 
 def _check(found: Found) -> ShownTable:
+    delta = ". Averages are by the delta method, which small cells strain"
     return ShownTable(
-        "A check: median ARE at the largest threshold; one draw, which differs from run to run. "
-        "Averages are by the delta method, which small cells strain",
+        "A check: median ARE at the largest threshold; one draw, which differs from run to run"
+        f"{delta if found.has_rents else ''}",
         ("ρ", "cells", "answer", "closed form", "drawn"),
         tuple(
             (
@@ -176,17 +186,18 @@ def _losses(found: Found) -> Figure:
         if each.setting.threshold == stated[0].setting.threshold
     )
     fine = stated[-1]
+    number = in_words(has_rents=found.has_rents)
     return Figure(
         "cis-losses",
         "CIS: policy losses of the records to the whole workload",
-        f"The four queries compose to a policy with PolicyMin {minima}. At ρ = {found.stated_rho}, "
-        f"{percent(1 - stated[0].share_above, 4)} of the records lose no more than that if split "
-        f"at {stated[0].setting.label}, {percent(1 - fine.share_above)} if split at "
-        f"{fine.setting.label}; the largest record loses {amount(stated[0].losses.largest)} and "
-        f"{amount(fine.losses.largest)}.",
-        "For each loss, the share of the records that lose at most so much to all four queries "
-        "together; a line for each threshold T. The lines end where 99.9 % of the records are "
-        "below under every threshold; the table has the largest losses.",
+        f"The {number} queries compose to a policy with PolicyMin {minima}. At "
+        f"ρ = {found.stated_rho}, {percent(1 - stated[0].share_above, 4)} of the records lose no "
+        f"more than that if split at {stated[0].setting.label}, {percent(1 - fine.share_above)} if "
+        f"split at {fine.setting.label}; the largest record loses "
+        f"{amount(stated[0].losses.largest)} and {amount(fine.losses.largest)}.",
+        f"For each loss, the share of the records that lose at most so much to the {number} "
+        "queries together; a line for each threshold T. The lines end where 99.9 % of the records "
+        "are below under every threshold; the table has the largest losses.",
         lambda width: loss_lines(table, width),
         table,
         (_composed(found), _realised(found)),

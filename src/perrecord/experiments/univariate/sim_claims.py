@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from perrecord.experiments.experiment import Claim, Verdict
 from perrecord.experiments.univariate.settings import Lost, Row
@@ -69,13 +70,16 @@ def ten_percent(by_size: Sequence[Row], needed: Sequence[Needed], claimed: Claim
 
 
 def needed_words(needed: Sequence[Needed], claimed: Claimed) -> str:
-    """Return in words which cells meet an error with few records above rho."""
+    """Return in words which cells meet an error with few records above rho, at which threshold.
+
+    The least size is that of the thresholds tried: one between them may do with fewer records.
+    """
     rho, error, share = claimed.rho, claimed.error, claimed.share
     reached = [each for each in needed if each.share < share and each.size is not None]
     if not reached:
         return (
-            f"At ρ = {rho}, no threshold with fewer than {percent(share)} of the records above ρ "
-            f"brings the median ARE to {percent(error)}."
+            f"At ρ = {rho}, no threshold tried with fewer than {percent(share)} of the records "
+            f"above ρ brings the median ARE to {percent(error)}."
         )
     least = min(reached, key=lambda each: each.size or 0)
     others = "; ".join(
@@ -83,24 +87,24 @@ def needed_words(needed: Sequence[Needed], claimed: Claimed) -> str:
     )
     return (
         f"At ρ = {rho}, a median ARE of {percent(error)} with fewer than {percent(share)} of the "
-        f"records above ρ takes cells of at least {least.size:,} records, at threshold "
-        f"{least.threshold:,} ({percent(least.share)} above ρ)"
+        "records above ρ takes, among the thresholds tried, cells of at least "
+        f"{least.size:,} records, at threshold {least.threshold:,} ({percent(least.share)} above ρ)"
         f"{f'; {others}' if others else ''}."
     )
 
 
 def two_knobs(found: SameNoise) -> Claim:
-    """See whether threshold and rho are two knobs: the same noise at another threshold and rho."""
+    """See whether threshold and rho are two knobs: the same noise at another threshold and rho.
+
+    At the same noise, a finer threshold costs nobody more if and only if it divides the coarser:
+    ceil(r/T) <= k ceil(r/(kT)), but a record of T' pays more at a T that does not divide T' (T11).
+    """
     coarse, fine = found.lost
     is_same = abs(found.errors[0] / found.errors[1] - 1) < _SAME
-    is_cheaper = all(
-        fine.losses.quantile(q) <= coarse.losses.quantile(q) * (1 + _SAME) for q in _QUANTILES
-    )
-    verdict: Verdict = "holds with a condition" if is_same and is_cheaper else "holds"
+    verdict: Verdict = "holds with a condition" if is_same else "holds"
     condition = (
         " Only T²/ρ decides the noise, so the two are knobs of their own only while ρ is held; at "
-        "the same noise the finer threshold costs nobody more (T11), and the share above ρ says "
-        "little by itself."
+        f"the same noise {_cost_words(coarse, fine)}, and the share above ρ says little by itself."
     )
     return Claim(
         "ρ toggles the privacy-utility trade-off for all records, whereas the threshold toggles "
@@ -113,6 +117,30 @@ def two_knobs(found: SameNoise) -> Claim:
         f"more than 1.{'' if verdict == 'holds' else condition}",
         verdict,
     )
+
+
+def _cost_words(coarse: Lost, fine: Lost) -> str:
+    """Return in words whether the finer of two thresholds with the same noise costs some more."""
+    large, small = coarse.setting, fine.setting
+    is_cheaper = all(
+        fine.losses.quantile(q) <= coarse.losses.quantile(q) * (1 + _SAME) for q in _QUANTILES
+    )
+    if large.threshold % small.threshold == 0:
+        return (
+            f"a threshold that divides the other, as {small.label} does {large.label}, costs "
+            f"nobody more (T11){'' if is_cheaper else ', though more was measured here'}"
+        )
+    costs = [_loss(each, large.threshold) for each in (coarse, fine)]
+    return (
+        f"the finer threshold may cost more, as {small.label} does not divide {large.label}: a "
+        f"record of {large.label} loses {amount(costs[0])} and {amount(costs[1])} (T11)"
+    )
+
+
+def _loss(lost: Lost, size: int) -> float:
+    """Return what the policy by pieces says of a record of so much: rho m^2."""
+    pieces = -(-size // lost.setting.threshold)
+    return float(Fraction(lost.setting.rho) * pieces**2)
 
 
 def _words(lost: Lost) -> str:
