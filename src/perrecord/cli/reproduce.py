@@ -59,9 +59,19 @@ def reproduce(
     with progress(quiet=quiet, parts=len(every)) as step:
         found = reproduced(every, step, step.done)
         step("drawing the figures")
-        made = f"perrecord reproduce {which}{' --quick' if quick else ''}"
+        made = made_by(which, quick=quick, cis_file=cis_file, cbp_file=cbp_file)
         path = write_report(folder, findings_page(found, quick=quick, made=made), "index")
     show(*(f"{claim.verdict}: {claim.paper}" for each in found for claim in each.claims), str(path))
+
+
+def made_by(which: str, *, quick: bool, cis_file: Path | None, cbp_file: Path | None) -> str:
+    """Return the command that made a page, with its files by name."""
+    files = [
+        f"--{name}-file {path.name}"
+        for name, path in (("cis", cis_file), ("cbp", cbp_file))
+        if path is not None
+    ]
+    return " ".join(["perrecord reproduce", which, *(["--quick"] if quick else []), *files])
 
 
 def _check(which: str, *, cis_file: Path | None, cbp_file: Path | None) -> None:

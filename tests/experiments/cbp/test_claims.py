@@ -18,6 +18,7 @@ from perrecord.experiments.cbp.error_claims import (
 from perrecord.experiments.cbp.errors import error_row
 from perrecord.experiments.cbp.fitness import Reach
 from perrecord.experiments.cbp.fitness_claims import (
+    Price,
     larger_goals_cost_less,
     smaller_thresholds_cost_less,
     top_coding_is_out_of_reach,
@@ -107,6 +108,8 @@ def test_errors_grow_from_level_to_level(growth, verdict):
     rows = made_up(SPLITTING, "split A", 0.01, growth=growth)
     whole = {"EMP": [0.01, 0.1, 1.0]}
     assert errors_grow(rows, "1", whole).verdict == verdict
+    assert "far more" in errors_grow(rows, "1", whole).measured
+    assert "far more" not in errors_grow(rows, "1", {"EMP": [0.01, 0.01]}).measured
 
 
 def test_errors_that_grow_but_not_at_every_step_hold_with_a_condition():
@@ -125,12 +128,16 @@ def test_errors_that_grow_but_not_at_every_step_hold_with_a_condition():
     [(0.005, "holds"), (0.1, "holds with a condition"), (0.3, "does not hold")],
 )
 def test_thresholds_stand_where_the_paper_has_them_or_not(change, verdict):
-    """The largest difference decides."""
+    """The largest difference decides; of data made so, nothing holds without a condition."""
     found = {name: dict(shares) for name, shares in PERCENTILES.items()}
     found["Median"]["PAYANN"] += change
-    claim = thresholds_alike(found, PERCENTILES)
+    claim = thresholds_alike(found, PERCENTILES, is_calibrated=False)
     assert claim.verdict == verdict
     assert "PAYANN under Median" in claim.measured
+    assert "calibrated" not in claim.measured
+    made_so = thresholds_alike(found, PERCENTILES, is_calibrated=True)
+    assert made_so.verdict == ("holds with a condition" if verdict == "holds" else verdict)
+    assert "calibrated to these percentiles" in made_so.measured
 
 
 def test_firms_sit_slightly_below_far_below_or_above():
@@ -161,7 +168,10 @@ GAP = Gap(least=1.02, middle=2.4, difference=0.6, share_halved=0.8)
 )
 def test_realised_losses_are_below_the_policy(changed, verdict):
     """For everybody, and far for most."""
-    assert realised_below({"A": GAP, "B": replace(GAP, **changed)}).verdict == verdict
+    found = realised_below({"A": GAP, "B": replace(GAP, **changed)})
+    assert found.verdict == verdict
+    assert "an upper bound in FIRM" in found.measured
+    assert "at most 2.5 times" in found.measured
 
 
 @pytest.mark.parametrize(
@@ -214,12 +224,47 @@ def test_looser_goals_shift_losses_to_the_left(goals, verdict):
     assert larger_goals_cost_less({"Moderate": goals}).verdict == verdict
 
 
+def test_counts_that_are_often_exact_are_alike_or_not():
+    """Errors of 0 at the lower end are the same, or have no ratio to others."""
+    rows = [
+        *made_up(TOP_CODING, "top-code A", 0.02, attributes=COUNTS),
+        *made_up(SPLITTING, "split A", 0.02, attributes=COUNTS),
+    ]
+    for row in rows:
+        row["low"] = 0.0
+    assert counts_alike(rows).verdict == "holds"
+    rows[0]["low"] = 0.001
+    assert counts_alike(rows).verdict == "does not hold"
+
+
+CHEAP = Price(Fraction(1, 20), "Moderate", above=0.3, middle=0.4)
+DEAR = Price(Fraction(1, 100), "Moderate", above=0.9, middle=67.4)
+
+
 def test_top_coding_is_out_of_reach_or_not():
     """For every top-code and goal, for some, for none; and if splitting missed goals too."""
     shares = dict.fromkeys(MEASURES, 0.2)
     missed = Reach(Fraction(1, 20), "Conservative", shares, 30, 18, 1.0)
     met = Reach(Fraction(1, 5), "Moderate", dict.fromkeys(MEASURES, 0.0), 30, 0, 9.0)
-    assert top_coding_is_out_of_reach([missed], 0).verdict == "holds"
-    assert top_coding_is_out_of_reach([missed, met], 0).verdict == "holds with a condition"
-    assert top_coding_is_out_of_reach([met], 0).verdict == "does not hold"
-    assert top_coding_is_out_of_reach([missed], 3).verdict == "does not hold"
+
+    def found(reaches, split_missed=0, prices=(CHEAP,)):
+        return top_coding_is_out_of_reach(reaches, split_missed, prices)
+
+    assert found([missed]).verdict == "holds"
+    some = found([missed, met])
+    assert some.verdict == "holds with a condition"
+    assert "from 18 of 30 (Conservative within 5\xa0%)" in some.measured  # not from 0 of 30
+    none = found([met])
+    assert none.verdict == "does not hold"
+    assert "In none of 1 combinations" in none.measured
+    assert found([missed], 3).verdict == "does not hold"
+
+
+def test_goals_that_cost_most_establishments_more_than_one_are_a_condition():
+    """However far top-codes are from them; shares and medians are said."""
+    missed = Reach(Fraction(1, 20), "Conservative", dict.fromkeys(MEASURES, 0.2), 30, 18, 1.0)
+    assert top_coding_is_out_of_reach([missed], 0, [CHEAP]).verdict == "holds"
+    dear = top_coding_is_out_of_reach([missed], 0, [DEAR, CHEAP])
+    assert dear.verdict == "holds with a condition"
+    assert "Moderate 90\xa0%, 30\xa0% (median losses 0.4 to 67.4)" in dear.measured
+    assert "in 1 of 2 combinations" in dear.measured

@@ -38,7 +38,10 @@ def test_the_policy_minimum_is_one_and_realised_losses_stay_below(found):
 
 
 def test_the_realised_loss_of_a_record_is_the_policy_of_exact_accounting(found):
-    """What gaps take for the realised loss is what the library finds by adding up changes (T17)."""
+    """What gaps take for the realised loss is what the library finds by adding up changes (T17).
+
+    Both take a count of different firms to change with every establishment: an upper bound.
+    """
     rows, every = found
     for each in every:
         exact = Policy.constant("0.4") + Policy.total(

@@ -5,7 +5,7 @@ from scipy import stats
 
 from perrecord.experiments.keys import experiment as key_selection
 from perrecord.experiments.keys.chances import Industry, Selecting, drawn_shares
-from perrecord.experiments.keys.claims import claims, example_pieces
+from perrecord.experiments.keys.claims import claims, each_populated, example_pieces
 from perrecord.experiments.keys.experiment import FULL, INDUSTRIES, QUICK, farthest, run
 from perrecord.report.figure import pictures
 from tests.noise.checks import FALSE_ALARM
@@ -104,9 +104,10 @@ def test_lines_turn_where_pieces_change():
 def test_the_paper_is_right_on_chances_and_wrong_on_pure_zcdp(found):
     """What is measured says which."""
     verdicts = [claim.verdict for claim in found.claims]
-    assert verdicts == ["holds", "holds", "holds with a condition", "does not hold"]
+    assert verdicts == ["holds", "holds", "does not hold", "does not hold"]
     assert "0.9996" in found.claims[1].measured
     assert "Agriculture 6, Mining 3, Retail 1" in found.claims[2].measured
+    assert "Retail stays at δ or below at every ρ" in found.claims[2].measured
     assert "9.2" in found.claims[3].measured
 
 
@@ -122,5 +123,20 @@ def test_verdicts_follow_the_numbers():
     first, second, third, _ = claims(two, NAMED["Technology"], UNSPLIT, UNSPLIT, ["0.1"])
     assert first.verdict == "does not hold"  # two records are not found as one is
     assert second.verdict == "does not hold"  # nothing was split
-    assert third.verdict == "holds with a condition"
+    assert third.verdict == "does not hold"  # one piece is found with delta at most
     assert claims(NAMED["Services"], two, UNSPLIT, split, ["1"])[1].verdict == "does not hold"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "rhos", "verdict"),
+    [
+        ({"Agriculture": 30, "Mining": 20}, ["0.1", "1"], "holds"),
+        ({"Agriculture": 6, "Mining": 3}, ["0.1", "1", "10"], "holds with a condition"),
+        ({"Agriculture": 30, "Retail": 1}, ["0.1", "1", "10"], "does not hold"),
+    ],
+)
+def test_each_populated_industry_is_found_or_not(pieces, rhos, verdict):
+    """At every rho, at some, or one of them at none."""
+    found = each_populated(pieces, "1e-6", rhos)
+    assert found.verdict == verdict
+    assert ("stays at δ" in found.measured) == (verdict == "does not hold")

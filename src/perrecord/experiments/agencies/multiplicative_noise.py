@@ -12,36 +12,29 @@ averaged. The agency's d is secret; the 10 % to 20 % used here are ours.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from perrecord.errors import InputError, listing
-from perrecord.experiments.agencies.cell_sizes import Floats, size_classes
+from perrecord.experiments.agencies.cell_sizes import Floats
 from perrecord.experiments.agencies.magnitudes import unit_codes
-from perrecord.experiments.quantiles import five_numbers
 
 RECORDS = "records"
 """The column that says how many records a cell holds."""
-
-FLAGS = (("G", 0.0, 0.02), ("H", 0.02, 0.05), ("J", 0.05, np.inf))
-"""How County Business Patterns tells its readers about noise: below 2 %, below 5 %, 5 % or more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Distortion:
     """How far values are moved: a share between `least` and `most`.
 
-    A ramp falls in a straight line from its highest density at `least` to none at `most`, a
-    triangle is highest in the middle. Together with its mirror image below 1 either is the split
-    distribution of the literature.
+    Its density falls in a straight line from its highest at `least` to none at `most`. Together
+    with its mirror image below 1 this ramp is the split distribution of the literature.
     """
 
     least: float = 0.10
     most: float = 0.20
-    shape: Literal["ramp", "triangle"] = "ramp"
 
     def __post_init__(self) -> None:
         if not 0 < self.least < self.most < 1:
@@ -52,9 +45,6 @@ class Distortion:
 
     def draw(self, count: int, source: np.random.Generator) -> Floats:
         """Return so many shares."""
-        if self.shape == "triangle":
-            middle = (self.least + self.most) / 2
-            return source.triangular(self.least, middle, self.most, count)
         return np.asarray(self.most - (self.most - self.least) * np.sqrt(1 - source.random(count)))
 
 
@@ -96,29 +86,6 @@ def noisy_totals(
     grouped = plain.group_by(list(cells), use_threads=False).aggregate([([], "count_all"), *sums])
     names = [*cells, "count_all", *(f"{name}_sum" for name, _ in sums)]
     return grouped.select(names).rename_columns([*cells, RECORDS, *(name for name, _ in sums)])
-
-
-def noise_by_size(totals: pa.Table, measures: Sequence[str]) -> pa.Table:
-    """Return how far noise moves totals, by how many records a cell holds: a box for each class.
-
-    `low` to `high` are percentiles of |noisy - true|/true. `zeros` are cells without a relative
-    error, left out. `G`, `H` and `J` are the shares of the cells that would get those flags.
-    """
-    rows: list[dict[str, Any]] = []
-    counts = totals[RECORDS].to_numpy()
-    for measure in measures:
-        true = totals[measure].to_numpy().astype(np.float64)
-        moved = np.abs(totals[noisy_column(measure)].to_numpy() - true)
-        for name, cells in [("all", counts > 0), *size_classes(counts)]:
-            kept = cells & (true != 0)
-            errors = moved[kept] / np.abs(true[kept])
-            row = {"measure": measure, "size": name, "cells": int(cells.sum())}
-            row |= {"zeros": int((cells & (true == 0)).sum()), **five_numbers(errors)}
-            for flag, low, high in FLAGS:
-                is_flagged = (errors >= low) & (errors < high)
-                row[flag] = float(is_flagged.mean()) if len(errors) else None
-            rows.append(row)
-    return pa.Table.from_pylist(rows)
 
 
 def _factors(units: pa.ChunkedArray, distortion: Distortion, source: np.random.Generator) -> Floats:

@@ -17,7 +17,9 @@ The first is the usual upper protection level. Cells of 0 are always published.
 This is an audit of cells one by one, as agencies do it, and no formal guarantee: contributors who
 put together what they know, a firm that fills another hidden cell alone, or one with cells in
 several rows, can learn more. Each table is protected by itself; a table above it, such as the
-nation's, is taken to hide what would give this one's margins away.
+nation's, is taken to hide what would give this one's margins away. Measures are suppressed each by
+itself too: a quarter's payroll may be published where the year's, about four times as much, is
+hidden. An agency that hides a cell in all measures hides more.
 """
 
 from dataclasses import dataclass
@@ -43,8 +45,8 @@ PERCENT = 10
 class Suppression:
     """Which cells of a table are hidden, and why; the last row and column are the margins.
 
-    An attacker cannot rule out `low` nor `high` of a primary cell; elsewhere both are nan. If
-    intervals were asked for, these are the attacker's interval itself.
+    An attacker cannot rule out `low` nor `high` of a primary cell; elsewhere both are nan. The
+    attacker's interval itself, which holds both, is `Attack.interval`.
     """
 
     primary: Mask
@@ -73,9 +75,7 @@ def sensitive(table: MagnitudeTable, p: int = PERCENT) -> Mask:
     return np.asarray(100 * rest < _percent(p) * table.first)
 
 
-def suppressed(
-    table: MagnitudeTable, p: int = PERCENT, *, with_intervals: bool = False
-) -> Suppression:
+def suppressed(table: MagnitudeTable, p: int = PERCENT) -> Suppression:
     """Return a table's primary suppressions, and others that protect each of them.
 
     In turns: first the attacker's programme for every primary cell that is not seen to be
@@ -84,23 +84,19 @@ def suppressed(
     enough, the cheapest change of the table. What is hidden once stays hidden, and each turn
     protects all cells that it was about, so it ends.
 
-    With intervals, two programmes for every primary cell find the attacker's interval.
-
     >>> lone = MagnitudeTable.of(
     ...     ("A", "B"), ("x", "y"), row=np.repeat([0, 0, 1, 1], 9), unit=np.arange(36),
     ...     column=np.repeat([0, 1, 0, 1], 9), values=np.array([50] + [0] * 8 + [9] * 27))
-    >>> found = suppressed(lone, with_intervals=True)
+    >>> found = suppressed(lone)
     >>> found.primary.sum(), found.complementary.sum()
     (np.int64(1), np.int64(3))
-    >>> found.low[0, 0], found.high[0, 0]
-    (np.float64(0.0), np.float64(131.0))
+    >>> Attack.on(lone.total, found.hidden).interval((0, 0))
+    (0.0, 131.0)
     """
     search = _Search.of(table, _percent(p))
     while unprotected := search.unprotected():
         for cell in unprotected:
             search.protect(cell)
-    if with_intervals:
-        search.solve_all()
     return Suppression(
         search.primary,
         search.hidden & ~search.primary,
@@ -153,13 +149,6 @@ class _Search:
             found = cheapest_change(self.total, self.hidden, cell, amount)
         self.hidden |= found
         self.high[cell] = max(self.high[cell], self.total[cell] + amount)
-
-    def solve_all(self) -> None:
-        """Find the attacker's interval of every primary cell."""
-        attack = Attack.on(self.total, self.hidden)
-        for cell in self._primary_cells():
-            for upward in (False, True):
-                self._solve(attack, cell, upward=upward)
 
     def _primary_cells(self) -> list[Cell]:
         found = [(int(row), int(column)) for row, column in np.argwhere(self.primary)]

@@ -26,7 +26,6 @@ def suppressed_areas(
     column: str = "sector",
     unit: str = "firm",
     p: int = PERCENT,
-    with_intervals: bool = False,
     advance: Advance | None = None,
 ) -> pa.Table:
     """Return a row for each cell and margin that holds records, over the tables of all areas.
@@ -41,7 +40,7 @@ def suppressed_areas(
     schema = pa.schema(list(zip(names, _KINDS, strict=True)))
     found = [schema.empty_table()]
     for number, (name, table) in enumerate(tables, start=1):
-        listed = _listed(name, table, suppressed(table, p, with_intervals=with_intervals))
+        listed = _listed(name, table, suppressed(table, p))
         arrays = [pa.array(each, kind) for each, kind in zip(listed, _KINDS, strict=True)]
         found.append(pa.table(arrays, schema=schema))
         if advance is not None:

@@ -39,8 +39,9 @@ def noise_figure(found: Agencies, practice: Practice, budget: str) -> Figure:
         "A box is about all cells of county × sector (two digits of NAICS) of one size, large and "
         "small: half of them err by what it spans, the line in it is the median, the whiskers "
         "reach from 5 % to 95 % of the cells. Sizes are numbers of establishments. "
-        f"{_distorted(practice.distortion)} Errors are means over {practice.draws} draws. "
-        f"Splitting is at a total budget of {budget}. EZS noise has no budget: it carries no "
+        f"{_distorted(practice.distortion)} Errors are expected ones, E|noisy − true|/|true|: of "
+        f"EZS noise means over {practice.draws} draws from fixed seeds, of splitting in closed "
+        f"form. Splitting is at a total budget of {budget}. EZS noise has no budget: it carries no "
         "formal guarantee. The dashed lines stand at 5 % (green) and 20 % (red).",
         lambda width: _drawn_noise(numbers, width),
         numbers,
@@ -54,12 +55,14 @@ def suppression_figure(found: Agencies, practice: Practice) -> Figure:
         "cbp-suppression",
         f"Cells suppressed by the p% rule, p = {practice.p}",
         _suppression_finding(found),
-        "Bars are shares of the cells of county × sector that hold establishments and a total "
-        "above 0, by how many establishments they have; margins are in the table. Each state's "
-        "table is suppressed with its margins: cells in which the second largest firm could learn "
-        f"the largest to within {practice.p} % are sensitive, and others are hidden so that no "
-        "attacker's linear programme finds those again. What is published is exact. There is no "
-        "formal guarantee: cells are audited one by one.",
+        "Bars are shares of the cells of county × sector (two digits of NAICS) that hold "
+        "establishments and a total above 0, by how many establishments they have; margins are in "
+        "the table. Each state's table is suppressed with its margins: cells in which the second "
+        f"largest firm could learn the largest to within {practice.p} % are sensitive, "
+        "and others are hidden so that no attacker's linear programme finds those again. The three "
+        "attributes are suppressed each by itself, so one may be published where another, much "
+        "like it, is hidden: PAYQTR1 says about what PAYANN is. What is published is exact. There "
+        "is no formal guarantee: cells are audited one by one.",
         lambda width: _drawn_suppression(found.suppressed, width),
         found.suppressed,
         (_suppression_table(found.suppressed),),
@@ -67,26 +70,34 @@ def suppression_figure(found: Agencies, practice: Practice) -> Figure:
 
 
 def reveals(found: Agencies, practice: Practice) -> Claim:
-    """Look for cells that the two practices give away, for certain."""
+    """Look for cells that the two practices give away, for certain.
+
+    Noise within its limits is so by construction, and that suppression publishes the rest exactly
+    is what it is: there is a condition at best, that its limits are known.
+    """
     alone, moved = found.shown_alone
     most = practice.distortion.most
     hidden = {
-        row["attribute"]: row["hidden"]
+        row["attribute"]: row
         for row in found.suppressed.to_pylist()
         if row["level"] == "cell" and row["size"] == "all"
     }
-    listed = ", ".join(f"{percent(share)} ({name})" for name, share in hidden.items())
+    listed = ", ".join(
+        f"{percent(row['hidden'])} of {amount(row['cells'])} ({name})"
+        for name, row in hidden.items()
+    )
     return Claim(
         "Complementary cell suppression using the p% rule and EZS noise offer no formal privacy "
         "guarantee and can deterministically reveal information about large contributions.",
         f"Of {amount(found.occupied)} cells of county × sector, {amount(alone)} hold the employees "
         f"of a single establishment. EZS noise published {amount(moved)} of them within "
-        f"{percent(most)} of the truth, as it must: dividing by {1 + most:g} and {1 - most:g} "
-        "gives an interval that holds the truth for certain. Suppression hides "
-        f"{listed} of the cells and publishes all others exactly, however large the establishment "
-        "behind them; what it promises of a hidden cell is an interval, for whoever knows no more "
-        "than the table and one contribution.",
-        "holds" if alone and moved == alone else "does not hold",
+        f"{percent(most)} of the truth, as its construction says: dividing by {1 + most:g} and "
+        f"{1 - most:g} gives an interval that holds the truth for certain, for whoever knows these "
+        "limits, which agencies keep secret. Of the cells with a total above 0 suppression hides "
+        f"{listed} and publishes all others exactly, however large the establishment behind them; "
+        "what it promises of a hidden cell is an interval, for whoever knows no more than the "
+        "table and one contribution. That part is by its definition and decides nothing here.",
+        "holds with a condition" if alone and moved == alone else "does not hold",
     )
 
 
@@ -107,8 +118,9 @@ def beside_schemes(found: Agencies, rows: Sequence[Row], budget: str) -> str:
     hidden, cells = (sum(row[name] for row in kept) for name in ("hidden", "cells"))
     return (
         "Beside them stands what agencies use today, EZS noise and suppression by the p% rule. "
-        "Neither carries a formal guarantee, so neither has a budget. Medians over the evaluated "
-        f"cells, from level to level and scheme to scheme: {'; '.join(parts)}. Suppression hides "
+        "Neither carries a formal guarantee, so neither has a budget. Median errors in the "
+        "evaluated cells, of EZS noise over the means of its draws, from level to level and scheme "
+        f"to scheme: {'; '.join(parts)}. Suppression hides "
         f"{amount(hidden)} of {amount(cells)} evaluated totals ({percent(hidden / cells)}) and "
         "gives the others exactly; what both do to smaller cells is shown apart."
     )

@@ -23,11 +23,7 @@ def counts_alike(rows: Sequence[Row]) -> Claim:
         if row["attribute"] in COUNTS and row["middle"] is not None:
             groups.setdefault((row["budget"], row["level"], row["attribute"]), []).append(row)
     apart = max(
-        (
-            max(row[name] for row in group) / min(row[name] for row in group) - 1
-            for group in groups.values()
-            for name in FIVE
-        ),
+        (_apart([row[name] for row in group]) for group in groups.values() for name in FIVE),
         default=0.0,
     )
     schemes = {row["variant"] for row in rows}
@@ -45,7 +41,7 @@ def counts_alike(rows: Sequence[Row]) -> Claim:
 
 
 def top_coding_fails(rows: Sequence[Row], budget: str) -> Claim:
-    """Look for top-coded boxes that have half of their cells below the green line."""
+    """Look for top-coded boxes that have half of their errors below the green line."""
     boxes = _boxes(rows, TOP_CODING)
     above = [row for row in boxes if row["above_5_percent"] > 0.5]
     here = [row for row in boxes if row["budget"] == budget]
@@ -58,7 +54,7 @@ def top_coding_fails(rows: Sequence[Row], budget: str) -> Claim:
         verdict = "holds with a condition"
     measured = (
         f"At a total budget of {budget}, {len(here_above)} of {len(here)} boxes of EMP, PAYANN and "
-        "PAYQTR1 under top-codes have more than half of their cells above 5 %. The best of them, "
+        "PAYQTR1 under top-codes have more than half of their errors above 5 %. The best of them, "
         f"{best['attribute']} of {best['level']} under {best['variant']}, has a median of "
         f"{percent(best['middle'])}. {_by_budget(boxes)}"
     )
@@ -111,7 +107,8 @@ def errors_grow(
 ) -> Claim:
     """Follow the medians of each splitting scheme from level to level.
 
-    `of_all_cells` are medians over every cell that the data holds, large or small.
+    `of_all_cells` are medians of expected errors over every cell that the data holds, large or
+    small.
     """
     lines: dict[tuple[str, str], dict[str, float]] = {}
     for row in _boxes(rows, SPLITTING):
@@ -134,13 +131,15 @@ def errors_grow(
         for attribute, each in of_all_cells.items()
     )
     growth = [each[-1] / each[0] for each in ordered]
+    in_all = [each[-1] / each[0] for each in of_all_cells.values()]
+    is_far = min(in_all, default=0.0) > _FAR * max(growth)
     measured = (
         "In cells that are large enough to be evaluated, the median rises from all industries to "
         f"the finest level in {sum(grown)} of {len(grown)} combinations of scheme and attribute, "
         f"by {amount(min(growth))} to {amount(max(growth))} times, and in {sum(steps)} of "
         f"{len(steps)} single steps: the limit on their size keeps the cells of fine levels from "
-        "being small. Over every cell that the data holds it rises in "
-        f"{sum(whole)} of {len(whole)} steps, and far more: {factors}."
+        "being small. Over every cell that the data holds the median of expected errors rises in "
+        f"{sum(whole)} of {len(whole)} steps{', and far more' if is_far else ''}: {factors}."
     )
     return Claim(
         "The relative errors increase as the NAICS level increases, as expected.", measured, verdict
@@ -170,9 +169,16 @@ def _by_budget(boxes: Sequence[Row]) -> str:
 def _still_above(split: Sequence[Row]) -> str:
     above = [row["variant"] for row in split if row["above_5_percent"] > 0.5]
     if not above:
-        return "Under no splitting scheme does a box have half of its cells above 5 %."
+        return "Under no splitting scheme does a box have half of its errors above 5 %."
     listed = ", ".join(f"{above.count(name)} under {name}" for name in dict.fromkeys(above))
-    return f"Yet {len(above)} of {len(split)} boxes have half of their cells above 5 %: {listed}."
+    return f"Yet {len(above)} of {len(split)} boxes have half of their errors above 5 %: {listed}."
+
+
+def _apart(numbers: Sequence[float]) -> float:
+    """Return how far numbers are apart, as a share of the least; errors of 0 have no such share."""
+    if max(numbers) == min(numbers):
+        return 0.0
+    return max(numbers) / min(numbers) - 1 if min(numbers) else math.inf
 
 
 def _but(near: Sequence[str]) -> str:

@@ -17,23 +17,29 @@ from perrecord.report.numbers import amount, percent
 from perrecord.report.scales import log_scale
 from perrecord.report.theme import Spec, Width
 
-_AXIS = "Expected relative error"
+_AXIS = "Relative error"
 _READING = (
-    "A box is about the cells of one level with {fewest} or more establishments: half of them err "
-    "by what it spans, the line in it is the median, the whiskers reach from 5 % to 95 % of the "
-    "cells. Errors are expected ones, E|noisy − true|/|true|, bias included; half of the AREs of "
-    "a single draw without bias are below 0.85 of it. The dashed lines stand at 5 % (green) and "
-    "20 % (red)."
+    "A box is about the relative errors |noisy − true|/|true|, bias included, of the cells of one "
+    "level with {fewest} or more establishments, over cells and noise: half of the errors are in "
+    "what it spans, the line in it is the median, the whiskers reach from 5 % to 95 % of the "
+    "errors. Nothing is drawn for it: quantiles are from the exact law (T21). What reaches the "
+    "lower edge is an error of 0, for noise is in whole numbers. The dashed lines stand at 5 % "
+    "(green) and 20 % (red)."
 )
 _AGENCIES = (
-    "What agencies use today stands at the right, without a formal guarantee. A mark at the lower "
-    "edge is an error of 0: both leave counts as they are, and suppression, made for all "
-    "industries and 2 digits, gives all totals exactly that it does not hide."
+    "What agencies use today stands at the right, without a formal guarantee, and its boxes are "
+    "other ones, over cells alone: under EZS noise each cell has the mean of its errors in "
+    "{draws} draws from fixed seeds. Marks at the lower edge are errors of 0: both leave counts "
+    "as they are, and suppression, made for all industries and 2 digits, gives all totals exactly "
+    "that it does not hide."
 )
 
 
-def errors_by_level(rows: Sequence[Row], budget: str, fewest: int) -> Figure:
-    """Return the box plots by attribute, level and scheme, for one total budget."""
+def errors_by_level(rows: Sequence[Row], budget: str, fewest: int, draws: int) -> Figure:
+    """Return the box plots by attribute, level and scheme, for one total budget.
+
+    `draws` is how many draws of EZS noise its errors are means of.
+    """
     shown = errors_table(
         [row for row in rows if row["level"] != EVERY_LEVEL and row["budget"] in (budget, None)]
     )
@@ -41,7 +47,7 @@ def errors_by_level(rows: Sequence[Row], budget: str, fewest: int) -> Figure:
         "cbp-errors",
         f"Relative errors by attribute, NAICS level and scheme, total budget {budget}",
         _finding(shown.to_pylist()),
-        f"{_READING.format(fewest=fewest)} {_AGENCIES}",
+        f"{_READING.format(fewest=fewest)} {_AGENCIES.format(draws=draws)}",
         lambda width: _drawn(shown, width, row="level"),
         shown,
         (_medians(shown), _shares_above(shown)),
@@ -102,7 +108,7 @@ def _finding(rows: Sequence[Row]) -> str:
     )
     return (
         f"Of employment and payroll, {sum(coded)} of {len(coded)} top-coded boxes have more than "
-        f"half of their cells above 5 %; of the boxes under splitting {sum(split)} of "
+        f"half of their errors above 5 %; of the boxes under splitting {sum(split)} of "
         f"{len(split)} have, {conservative} of them under the Conservative scheme. Counts of "
         f"establishments and firms err the same whatever the scheme.{_beside(magnitudes)}"
     )
@@ -153,7 +159,7 @@ def _medians(table: pa.Table) -> ShownTable:
     places = dict.fromkeys(zip(table["variant"].to_pylist(), table[name].to_pylist(), strict=True))
     known = {(row["variant"], row[name], row["attribute"]): row for row in table.to_pylist()}
     return ShownTable(
-        "Median of the cells' expected relative errors",
+        "Median of the relative errors",
         ("variant", head, "cells", *ATTRIBUTES),
         tuple(
             (
@@ -180,7 +186,7 @@ def _shares_above(table: pa.Table) -> ShownTable:
     levels = [level for level in LEVELS.values() if any(row["level"] == level for row in rows)]
     known = {(row["variant"], row["attribute"], row["level"]): row for row in rows}
     return ShownTable(
-        "Share of the cells above 5 %, level by level",
+        "Share of the errors above 5 %, level by level",
         ("variant", "attribute", *levels),
         tuple(
             (

@@ -1,8 +1,8 @@
 """Relative errors of County Business Patterns: top-coding under zCDP beside splitting.
 
 A row of the errors table is one box: the five numbers of the relative errors of one attribute over
-the cells of one level, under one variant and one total budget. Other methods append rows of theirs
-with `error_row`.
+the cells of one level and over the noise, under one variant and one total budget. Other methods
+append rows of theirs, over cells, with `error_row`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,6 +28,7 @@ from perrecord.experiments.cbp.data import (
     even,
     workload,
 )
+from perrecord.experiments.cbp.pooled import pooled_quantiles, pooled_share
 from perrecord.experiments.quantiles import five_numbers, quantiles
 from perrecord.queries.groupings import Cells
 from perrecord.queries.plan import plan
@@ -62,8 +63,8 @@ SCHEMA = pa.schema(
         "drawn": pa.float64(),
     }
 )
-"""The errors table. `bias` is the median of |bias|/|true|; `drawn`, the median of one draw, changes
-from run to run."""
+"""The errors table. `above_5_percent` is a share of the errors, over cells and noise; `bias` is the
+median of |bias|/|true|; `drawn`, the median of one draw, changes from run to run."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,7 +112,7 @@ def measured(
     splits: Mapping[str, Split],
     top_codes: Mapping[str, Split],
 ) -> list[Measured]:
-    """Return the errors to be expected in the evaluated cells; one scan serves all variants."""
+    """Return the laws of the errors in the evaluated cells; one scan serves all variants."""
     cells = data.evaluated
     asked = [
         (budget, variant, level, query)
@@ -179,10 +180,11 @@ def errors_table(rows: Sequence[Row]) -> pa.Table:
 
 
 def medians_of_all_cells(data: Establishments, found: Sequence[Measured]) -> dict[str, list[float]]:
-    """Return, for each magnitude, the median error by level over every cell that the data holds.
+    """Return, for each magnitude, the median by level over every cell that the data holds.
 
-    Without a bias an error is the size of the noise, the same in all cells of an answer, over the
-    true number. Levels without an evaluated cell are left out.
+    It is the median of expected errors. Without a bias such an error is the size of the noise, the
+    same in all cells of an answer, over the true number. Levels without an evaluated cell are left
+    out.
     """
     medians: dict[str, list[float]] = {}
     for each in found:
@@ -210,7 +212,7 @@ def _row(group: Sequence[Measured], level: str, *, with_draws: bool) -> Row:
     drawn = None
     if with_draws and level != EVERY_LEVEL:
         drawn = np.concatenate([simulated_error(each, 1) for each in errors])
-    return error_row(
+    row = error_row(
         np.concatenate([each.relative(each.size) for each in errors]),
         kind=first.variant.kind,
         variant=first.variant.name,
@@ -220,6 +222,19 @@ def _row(group: Sequence[Measured], level: str, *, with_draws: bool) -> Row:
         bias=np.concatenate([each.relative(np.abs(each.bias)) for each in errors]),
         drawn=drawn,
     )
+    return row | spread_over_noise(errors)
+
+
+def spread_over_noise(errors: Sequence[CellErrors]) -> Row:
+    """Return what a box shows of the errors of several answers, over their cells and the noise."""
+    known = [each for each in errors if not each.is_zero.all()]
+    if not known:
+        return {}
+    return {
+        **dict(zip(FIVE, pooled_quantiles(known, list(FIVE.values())), strict=True)),
+        "above_5_percent": 1 - pooled_share(known, GOOD),
+        "above_20_percent": 1 - pooled_share(known, BAD),
+    }
 
 
 def _median(numbers: Floats) -> float | None:

@@ -70,7 +70,7 @@ def _finding(fits: Fits) -> str:
     return (
         f"For 95 % of the cells to come {goal_name(goal)}, the median establishment is charged "
         f"{medians} by pieces, and {amount(exact.quantile('0.5'))} by exact accounting whatever "
-        f"the thresholds: the three schemes then differ by less than {_rounded(fits.apart())}."
+        f"the thresholds: quantiles of schemes then differ by less than {_rounded(fits.apart())}."
     )
 
 

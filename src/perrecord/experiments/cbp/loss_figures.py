@@ -36,7 +36,9 @@ def losses_figure(found: Sequence[SchemeLosses]) -> Figure:
         "For each loss, the share of the establishments, or of the firms, that lose at most so "
         "much. The policy is what is promised: for a firm, the tight bound (Σ√P)² over its "
         "establishments (T7). The realised loss is what leaving the establishment or the firm out "
-        "really changes in the released numbers (T17); it is confidential. The dashed line stands "
+        "really changes in the released numbers (T17), of an establishment an upper bound: FIRM is "
+        "taken to change whether or not its firm has another one in the cell; it is confidential. "
+        "The dashed line stands "
         "at the policy minimum of 1.",
         lambda width: shares(
             numbers,

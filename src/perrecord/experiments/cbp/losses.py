@@ -78,7 +78,9 @@ def measured_losses(
 def gap_between(policy: Policy, realised: Policy, rows: pa.Table) -> Gap:
     """Return how far one policy lies above another, record by record.
 
-    For one record the realised loss is the policy of exact accounting (T11, T17).
+    For one record the realised loss is at most the policy of exact accounting (T11, T17), and that
+    very policy for counts of records and totals. A count of different firms it only bounds: where
+    the firm has another establishment in the cell, leaving this one out does not change it.
     """
     promised, lost = policy.losses(rows), realised.losses(rows)
     ratio = promised / lost
