@@ -116,6 +116,19 @@ def test_losses_are_those_of_their_own_functions(found):
     )
 
 
+def test_the_other_accounting_stands_beside(found):
+    """Exactly what is charged by pieces, and by pieces what is charged exactly (T11)."""
+    evaluation, source = found
+    name, other = evaluation.otherwise
+    assert name == "by exact accounting"
+    for share in ("0.5", "0.99", 1):
+        assert other.quantile(share) <= evaluation.losses.policy.quantile(share)
+        assert evaluation.losses.realised.quantile(share) <= other.quantile(share) * (1 + 1e-9)
+    exact = {"all": Query().sum("emp", split=Split(emp=50), rho=1, accounting="exact")}
+    assert evaluate(exact, source).otherwise[0] == "by pieces"
+    assert evaluate({"all": Query().count(rho=1)}, source).otherwise is None
+
+
 def test_fitness_has_three_readings_of_each_goal(found):
     """The first two are T22's; as charged it is never below the exact one."""
     evaluation, source = found

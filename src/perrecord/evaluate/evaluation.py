@@ -23,12 +23,13 @@ from perrecord.evaluate.losses import Losses, losses, policy_losses
 from perrecord.evaluate.record_sizes import losses_by_size
 from perrecord.evaluate.summaries import LIMITS
 from perrecord.evaluate.tuner import Tuner
-from perrecord.evaluate.variants import Variant, variants
+from perrecord.evaluate.variants import Variant, accounted, variants
 from perrecord.exact import Exact, rational
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
 from perrecord.policy.terms import Currency
 from perrecord.queries.answers import Average, Quantile
+from perrecord.queries.methods import Accounting
 from perrecord.queries.plan import plan
 from perrecord.queries.query import Query
 from perrecord.tables.table import Table
@@ -76,6 +77,8 @@ class Evaluation:
     """Of the workload as written: errors by the number of records in a cell."""
     losses: Losses
     """Of the workload as written: what records and units lose."""
+    otherwise: tuple[str, Distribution] | None
+    """The policy losses of the same noise by the other accounting, where that differs (T11)."""
     sizes: pa.Table
     """The loss of a record against its size, under each variant."""
     fitness: tuple[Fit, ...]
@@ -150,6 +153,7 @@ def evaluate(
         pa.Table.from_pylist(rows["drawn"]),
         pa.Table.from_pylist(rows["by_size"]),
         lost,
+        _otherwise(found[0], policies[0], table),
         losses_by_size(dict(named), table.schema, example),
         tuple(fit),
         tuple(
@@ -174,6 +178,20 @@ def _errors(
     for errors in each_accuracy(planned, table, confidence=confidence):
         variant, each = asked[errors.truth.query]
         yield AnswerErrors(variant.name, variant.kind, each.name, errors)
+
+
+def _otherwise(written: Variant, policy: Policy, table: Table) -> tuple[str, Distribution] | None:
+    """Return the losses by exact accounting of what is charged by pieces, or the reverse."""
+    others: tuple[tuple[Accounting, str], ...] = (
+        ("exact", "by exact accounting"),
+        ("split", "by pieces"),
+    )
+    for accounting, name in others:
+        queries = accounted(written.queries, accounting)
+        other = plan(queries, table.schema).policy
+        if other != policy:
+            return name, policy_losses(other, table)
+    return None
 
 
 def _fitness(

@@ -19,7 +19,11 @@ _HEADS = ("half lose up to", "90 %", "99 %", "99.9 %", "the largest")
 def of_records(found: Evaluation) -> Section:
     """Return the section on what records lose: policy and realised, and under other schemes."""
     own, currency = found.losses, found.currency.value
-    both = _joined([("policy", own.policy), ("realised", own.realised)], "loss")
+    named = [("policy", own.policy), ("realised", own.realised)]
+    if found.otherwise is not None:
+        name, other = found.otherwise
+        named.insert(1, (f"policy {name}", other))
+    both = _joined(named, "loss")
     every = [
         (variant.name, compared)
         for variant, compared in zip(found.variants, found.compared, strict=True)
@@ -44,7 +48,7 @@ def of_records(found: Evaluation) -> Section:
                 rule=minimum,
             ),
             both,
-            (_quantiles([("policy", own.policy), ("realised", own.realised)], currency),),
+            (_quantiles(named, currency),),
         )
     ]
     if len(every) > 1:
