@@ -1,7 +1,7 @@
 """County Business Patterns end to end: errors, losses and fitness for use, as the paper's example.
 
 County × every NAICS level, five attributes, three top-code schemes under zCDP beside three
-splitting schemes, and what agencies use today. On 2 cores a full run takes about 4.5 minutes, 3.3 GB,
+splitting schemes, and what agencies use today. On 2 cores a full run takes 4.5 minutes and 3.3 GB,
 the quick one 20 s and 0.6 GB.
 """
 
