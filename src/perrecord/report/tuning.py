@@ -51,8 +51,8 @@ def _amounts(found: Tuning) -> Section:
     text: tuple[str, ...] = ()
     if found.untouched:
         text = (
-            "As they were, because no goal is about them or all of their numbers are 0: "
-            f"{', '.join(found.untouched)}.",
+            "As they were, because no goal is about them, all of their numbers are 0, or they "
+            f"decide which cells are published: {', '.join(found.untouched)}.",
         )
     return Section(
         "What changes?", finding, text=text, tables=(ShownTable("Amounts", heads, rows),)
