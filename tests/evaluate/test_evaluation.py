@@ -85,12 +85,16 @@ def test_boxes_are_the_quantiles_of_the_cells_errors(found):
 def test_top_coding_shows_its_bias_and_splitting_has_none(found):
     """Noise and bias stand apart."""
     evaluation, _ = found
-    for row in evaluation.parts.to_pylist():
-        if row["answer"] != "sum_emp" or row["part"] != "bias":
-            continue
-        assert (row["middle"] > 0.1) is (row["variant"] == "top-code fine") or (
-            row["variant"] == "top-code coarse" and row["middle"] > 0
-        )
+    biases = {
+        (row["variant"], row["table"]): row["middle"]
+        for row in evaluation.parts.to_pylist()
+        if row["answer"] == "sum_emp" and row["part"] == "bias"
+    }
+    assert len(biases) == 2 * len(evaluation.variants)
+    for (variant, _), bias in biases.items():
+        assert (bias > 0) is variant.startswith("top-code")
+    for name in ("sectors_by_naics2", "sectors_total"):
+        assert biases["top-code fine", name] > max(0.1, biases["top-code coarse", name])
 
 
 def test_drawn_errors_agree_with_expected_ones(found):
