@@ -366,9 +366,10 @@ def test_a_goal_that_bias_leaves_room_for_is_reached():
     query = Query().group_by("k", keys=keys).sum("x", clamp=(0, 100), rho=1)
     example = {"r": {"k": "a", "x": 50}}
     with table(rows, dimensions=["k"], measures=["x"]) as source:
-        for caps in ({}, {"r": "0.001"}):
+        for caps in ({}, {"r": "0.001"}, {"r": 1000}):
             found = tune({"t": query}, source, "50% for 100% of cells", examples=example, caps=caps)
             assert found.answers[0].is_met_after
+        assert 160 / 1210 < found.answers[0].within < 0.14  # bias alone is 160 of 1,210
         free = tune({"t": query}, source, "50% for 100% of cells")
     assert 0.125 not in free.frontier["times"].to_pylist()
     assert {1, 2, 4, 8} <= {*free.frontier["times"].to_pylist()}

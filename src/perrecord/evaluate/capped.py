@@ -7,6 +7,7 @@ that, so what is found is then scaled until nothing can shrink any more.
 
 import math
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
@@ -51,10 +52,7 @@ def kept(tuner: Tuner, candidate: Candidate, caps: Caps, start: Mapping[Place, f
 
     An answer that costs no capped record anything keeps the error of its goal.
     """
-    times = _rounded(start)
-    for _ in range(_LOSS_ROUNDS):  # what the losses really are there
-        times = _rounded(least_errors(tuner, candidate, caps, times))
-    paid = _losses(tuner, candidate, caps, times).max(axis=0) > 0
+    paid = _losses(tuner, candidate, caps, tuner.even()).max(axis=0) > 0
     shrinking = {place for place, is_paid in zip(tuner.targets, paid, strict=True) if is_paid}
 
     def is_kept(tried: Times) -> bool:
@@ -64,6 +62,10 @@ def kept(tuner: Tuner, candidate: Candidate, caps: Caps, start: Mapping[Place, f
             return False
         return all(policy.loss(record) <= cap for record, cap in caps.values())
 
+    times = _rounded(start)
+    with suppress(OutOfReach):  # what is clamped may not come so close; below it is let go again
+        for _ in range(_LOSS_ROUNDS):  # what the losses really are there
+            times = _rounded(least_errors(tuner, candidate, caps, times))
     while not is_kept(times):
         times = _scaled(times, shrinking, _CLOSE**8)
     while shrinking:
