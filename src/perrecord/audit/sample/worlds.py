@@ -1,0 +1,135 @@
+"""Many copies of one small table, told apart by a public dimension: asking once runs every copy.
+
+Copies share no record, and each has noise of its own, so the cells of one answer are as many
+independent runs of the mechanism.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from functools import lru_cache, reduce
+from math import ceil
+from operator import add
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from perrecord.accounting.entries import Charge
+from perrecord.accounting.ledger import Ledger
+from perrecord.mechanisms.answers import Answers
+from perrecord.mechanisms.released import Chosen, Estimate, Ratio
+from perrecord.noise import discrete_gaussian
+from perrecord.policy.policy import Policy
+from perrecord.session import Session
+from perrecord.tables.keys import Keys
+from perrecord.tables.schema import Schema
+from perrecord.tables.table import Table, table
+
+Row = Mapping[str, Any]
+Outputs = npt.NDArray[np.float64]
+Attack = Callable[[Sequence[Answers], int], Outputs]
+"""What somebody makes of the answers: one number for each world."""
+
+_MOST_AT_ONCE = 500_000
+_SOURCE = {"firm": pa.int64(), "sector": pa.string(), "emp": pa.int64()}
+BLANK: Row = {"firm": None, "sector": None, "emp": None}
+
+
+def rounds_of(runs: int) -> tuple[int, int]:
+    """Return how many worlds to ask about at once, and how often, for at least so many runs."""
+    worlds = min(runs, _MOST_AT_ONCE)
+    return worlds, ceil(runs / worlds)
+
+
+@contextmanager
+def session_on(
+    rows: Sequence[Row], worlds: int, policy: Callable[[Schema], Policy], times: int
+) -> Iterator[Session]:
+    """Give a session on so many copies of the rows, with a budget of so many times the policy."""
+    with TemporaryDirectory(prefix="perrecord-") as folder, _opened(rows, worlds) as opened:
+        budget = reduce(add, [policy(opened.schema)] * times)
+        yield Session(opened, ledger=Ledger.create(Path(folder) / "ledger", budget))
+
+
+def charged_policy(session: Session) -> Policy:
+    """Return what the first question was charged."""
+    return next(each for each in session.ledger.entries() if isinstance(each, Charge)).policy
+
+
+def _opened(rows: Sequence[Row], worlds: int) -> Table:
+    """Return a table that holds these rows once in every world."""
+    numbers = pa.array(np.repeat(np.arange(worlds, dtype=np.int64), len(rows)))
+    places = pa.array(np.tile(np.arange(len(rows), dtype=np.int64), worlds))
+    columns = {
+        name: pa.array([row[name] for row in rows], kind).take(places)
+        for name, kind in _SOURCE.items()
+    }
+    return table(
+        pa.table({"world": numbers, **columns}),
+        name="worlds",
+        unit="firm",
+        dimensions=["world", "sector"],
+        measures=["emp"],
+    )
+
+
+@lru_cache(maxsize=4)
+def numbers_of(worlds: int) -> Keys:
+    """Return the worlds as public keys."""
+    return Keys.from_columns({"world": range(worlds)})
+
+
+def weighted(changes: Mapping[str, Fraction | int]) -> Attack:
+    """Return the best attack on Gaussian answers: their sum, each weighted by change / variance.
+
+    The changes are what the record adds to each answer. Answers are taken by their names, the
+    total and the count behind an average as `name` and `name_count`.
+    """
+
+    def attack(answers: Sequence[Answers], worlds: int) -> Outputs:
+        outputs = np.zeros(worlds)
+        for each in answers:
+            seen = np.full(worlds, -np.inf)
+            places = np.asarray(each.keys["world"])
+            weights = [
+                (found, float(changes[found.name]) / found.standard_errors()[:1] ** 2)
+                for found in _estimates(each)
+            ]
+            seen[places] = sum(_units(found) * weight for found, weight in weights)
+            outputs += seen
+        return outputs
+
+    return attack
+
+
+def chosen(answers: Sequence[Answers], worlds: int) -> Outputs:  # noqa: ARG001 - an Attack
+    """Return which candidate was chosen: all that a quantile says."""
+    (column,) = answers[0].columns
+    assert isinstance(column, Chosen)  # noqa: S101 - the cases ask for one quantile
+    return column.index.astype(np.float64)
+
+
+def rows_in_each(rho: Fraction, worlds: int) -> Callable[[pa.Table], Outputs]:
+    """Return a rho-zCDP mechanism on rows: the number of rows of each world, with noise."""
+
+    def mechanism(rows: pa.Table) -> Outputs:
+        counts = np.bincount(np.asarray(rows["world"]), minlength=worlds)
+        return (counts + discrete_gaussian(1 / (2 * rho), worlds)).astype(np.float64)
+
+    return mechanism
+
+
+def _estimates(answers: Answers) -> Iterator[Estimate]:
+    for column in answers.columns:
+        if isinstance(column, Ratio):
+            yield from (column.total, column.count)
+        elif isinstance(column, Estimate):
+            yield column
+
+
+def _units(found: Estimate) -> Outputs:
+    return found.numbers.astype(np.float64) * float(found.step)
