@@ -1,5 +1,6 @@
 """Whole numbers in steps of a resolution, as Arrow columns in a measure's own units."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 from math import lcm
 
@@ -16,6 +17,12 @@ def added(first: Integers, second: Integers) -> Integers:
     if first.dtype == second.dtype == np.int64 and _is_small(first) and _is_small(second):
         return np.asarray(first + second)
     return np.asarray(first.astype(np.object_) + second.astype(np.object_))
+
+
+def whole_numbers(numbers: Sequence[int]) -> Integers:
+    """Return numbers as int64 where all of them are small enough to be added, else as they are."""
+    is_small = all(-_FITS < each < _FITS for each in numbers)
+    return np.array(numbers, dtype=np.int64 if is_small else np.object_)
 
 
 def to_arrow(numbers: Integers, step: Fraction) -> pa.Array:

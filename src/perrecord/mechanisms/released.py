@@ -13,7 +13,7 @@ import pyarrow as pa
 from perrecord.errors import ProbabilityError
 from perrecord.exact import Exact, rational
 from perrecord.laws import Law
-from perrecord.mechanisms.numbers import common_step, to_arrow
+from perrecord.mechanisms.numbers import added, common_step, to_arrow, whole_numbers
 from perrecord.queries.cells import Integers
 
 Floats = npt.NDArray[np.float64]
@@ -44,10 +44,9 @@ class Estimate:
         From the exact law, so it holds for small noise too.
         """
         level = _checked(confidence)
-        widths = np.array([_half_width(law, level) for law in self.laws], np.object_)
-        reach = widths[self.which] if len(self.which) else np.empty(0, np.int64)
-        numbers = self.numbers.astype(np.object_)
-        return to_arrow(numbers - reach, self.step), to_arrow(numbers + reach, self.step)
+        reach = whole_numbers([_half_width(law, level) for law in self.laws])[self.which]
+        low, high = added(self.numbers, -reach), added(self.numbers, reach)
+        return to_arrow(low, self.step), to_arrow(high, self.step)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

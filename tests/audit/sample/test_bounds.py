@@ -85,7 +85,8 @@ def test_a_laplace_shift_is_shown_within_a_tenth(epsilon):
 
 def test_bounds_are_missed_no_more_often_than_they_say():
     """400 audits of a coin at 20 %: bounds above the truth are rarer than 20 %, though not absent
-    were they not corrected. A false alarm of this test: below 1e-9 by the binomial law."""
+    were they not corrected. A false alarm of this test: below 1e-9 by the binomial law.
+    """
     random = np.random.default_rng(12)
     p, q = 0.6, 0.4
     truth = p * math.log(p / q) + (1 - p) * math.log((1 - p) / (1 - q))

@@ -51,18 +51,17 @@ def sampled(
 
 def _sampled(case: Case, runs: int, chance: float) -> Sampled:
     worlds, rounds = rounds_of(runs)
-    policy = partial(case.asked.policy, worlds=worlds)
+    price = partial(case.asked.policy, worlds=worlds)
     with (
-        session_on((*case.others, case.record), worlds, policy, rounds + 1) as present,
-        session_on(case.others, worlds, policy, rounds + 1) as absent,
+        session_on((*case.others, case.record), worlds, price, rounds + 1) as present,
+        session_on(case.others, worlds, price, rounds + 1) as absent,
     ):
         pilots = [case.asked.outputs(each, worlds) for each in (present, absent)]
         cuts = cuts_from(np.concatenate(pilots), _CUTS)
-        counts = []
-        for session in (present, absent):
-            counted = Counted.nothing(cuts)
-            for _ in range(rounds):
-                counted = counted.with_outputs(case.asked.outputs(session, worlds))
-            counts.append(counted)
-        loss = charged_policy(present).loss({**case.record, "world": 0})
-    return Sampled(case, loss, least_loss(*counts, case.currency, chance), counts[0].runs)
+        counted = [Counted.nothing(cuts)] * 2
+        for _ in range(rounds):
+            for side, session in enumerate((present, absent)):
+                counted[side] = counted[side].with_outputs(case.asked.outputs(session, worlds))
+        policy = charged_policy(present).loss({**case.record, "world": 0})
+    least = least_loss(counted[0], counted[1], case.currency, chance)
+    return Sampled(case, policy, least, counted[0].runs)

@@ -83,7 +83,8 @@ def cuts_from(pilot: Floats, count: int) -> Floats:
     finite = np.sort(pilot[np.isfinite(pilot)])
     shares = np.linspace(0, 1, count // 2 + 2)[1:-1]
     evenly = np.quantile(finite, np.concatenate([shares, _RARE, 1 - _RARE]), method="nearest")
-    values = np.linspace(*np.quantile(finite, [0.002, 0.998]), count - count // 2)
+    low, high = np.quantile(finite, [0.002, 0.998])
+    values = np.linspace(low, high, count - count // 2)
     places = np.searchsorted(finite, values)
     return np.unique(np.concatenate([evenly, finite[np.minimum(places, len(finite) - 1)]]))
 

@@ -83,7 +83,7 @@ def numbers_of(worlds: int) -> Keys:
     return Keys.from_columns({"world": range(worlds)})
 
 
-def weighted(changes: Mapping[str, Fraction | int]) -> Attack:
+def weighted(changes: Mapping[str, int]) -> Attack:
     """Return the best attack on Gaussian answers: their sum, each weighted by change / variance.
 
     The changes are what the record adds to each answer. Answers are taken by their names, the
