@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from perrecord import InputError, Lookup, Query, SelectKeys, Split, table
+from perrecord.audit import random_queries, random_tables
 from perrecord.mechanisms.rows import plan_rows, run_rows
 from perrecord.queries.aggregates import Pieces
 from perrecord.queries.cells import scanned
@@ -15,7 +16,6 @@ from perrecord.queries.plan import plan
 from perrecord.queries.rows import arrow_rows
 from perrecord.tables.dialects import SPARK
 from perrecord.tables.measures import grid_sql
-from tests.queries import random_queries
 from tests.queries.reference import exact, reference
 from tests.tables.test_measures import MEASURES
 
@@ -47,9 +47,9 @@ def on_both(spark, arrow, **roles):
 def test_random_workloads_give_the_same_integers(spark, seed):
     """Nulls, negatives, unicode keys, huge values, empty groups, roll-ups, splits, quantiles."""
     random = Random(seed)
-    rows = random_queries.rows(random, 120)
+    rows = random_tables.rows(random, 120)
     workload = [random_queries.query(random) for _ in range(4)]
-    duckdb, sparkly = on_both(spark, random_queries.arrow(rows), **random_queries.DECLARED)
+    duckdb, sparkly = on_both(spark, random_tables.arrow(rows), **random_tables.DECLARED)
     with duckdb, sparkly:
         planned = plan(workload, duckdb.schema)
         on_spark = plan(workload, sparkly.schema)
@@ -60,7 +60,7 @@ def test_an_empty_table_gives_zeros_on_both(spark):
     """Every declared key is there, with nothing in it."""
     random = Random(3)
     workload = [random_queries.query(random) for _ in range(3)]
-    duckdb, sparkly = on_both(spark, random_queries.arrow([]), **random_queries.DECLARED)
+    duckdb, sparkly = on_both(spark, random_tables.arrow([]), **random_tables.DECLARED)
     with duckdb, sparkly:
         found = exact(plan(workload, sparkly.schema), sparkly)
         assert found == exact(plan(workload, duckdb.schema), duckdb)
@@ -70,12 +70,12 @@ def test_an_empty_table_gives_zeros_on_both(spark):
 def test_pieces_of_selected_keys_are_the_same(spark):
     """Key selection counts the same split rows under the same keys, in the same order."""
     random = Random(5)
-    arrow = random_queries.arrow(random_queries.rows(random, 150))
+    arrow = random_tables.arrow(random_tables.rows(random, 150))
     split = Split.by("sector", {"farm": Split(emp=3), None: Split(pay=2)}, Split(emp=7, rent=5))
     keys = SelectKeys(rho=1, delta="1e-6", split=split)
     asked = Query().group_by("sector", "big", keys=keys).count(rho=1)
     found = []
-    for opened in on_both(spark, arrow, **random_queries.DECLARED):
+    for opened in on_both(spark, arrow, **random_tables.DECLARED):
         with opened, scanned(plan(asked, opened.schema), opened) as cells:
             rows, numbers = cells[0].occupied(("sector", "big"), Pieces(split))
             found.append((rows.to_pylist(), [int(each) for each in numbers]))
@@ -86,11 +86,11 @@ def test_pieces_of_selected_keys_are_the_same(spark):
 def test_split_rows_are_the_same(spark):
     """Written out in the engine, sorted, in Arrow or as a Spark DataFrame."""
     random = Random(6)
-    arrow = random_queries.arrow(random_queries.rows(random, 60))
+    arrow = random_tables.arrow(random_tables.rows(random, 60))
     split = random_queries.scheme(random, "emp").capped(9)
     asked = {"columns": ["id", "sector", "emp", "pay", "rent"], "rho": 1, "split": split}
     found = []
-    for opened in on_both(spark, arrow, **random_queries.DECLARED):
+    for opened in on_both(spark, arrow, **random_tables.DECLARED):
         with opened:
             planned = plan_rows(opened, lambda rows: rows, **asked)
             found.append(run_rows(planned, opened).result)
@@ -103,7 +103,7 @@ def test_split_rows_are_the_same(spark):
 def test_a_lookup_is_joined_alike(spark):
     """A record finds one row of it, or none, on both."""
     random = Random(7)
-    arrow = random_queries.arrow(random_queries.rows(random, 50))
+    arrow = random_tables.arrow(random_tables.rows(random, 50))
     names = Lookup({"sector": ["farm", "é"], "group": ["A", "B"]}, on="sector")
     roles = {"dimensions": ["group"], "measures": ["emp"], "lookups": [names]}
     asked = Query().where("group = 'A'").sum("emp", split=Split(emp=1), rho=1)
@@ -142,7 +142,7 @@ def test_the_total_of_an_empty_table_is_zero_beside_other_sets(spark):
     """Spark has no row for it, where DuckDB has one; nobody may see which record was the last."""
     keys = random_queries.Keys.from_dict({"sector": ["farm"]})
     asked = Query().rollup("sector", keys=keys).count_distinct("firm", rho=1)
-    for opened in on_both(spark, random_queries.arrow([]), **random_queries.DECLARED):
+    for opened in on_both(spark, random_tables.arrow([]), **random_tables.DECLARED):
         with opened:
             found = exact(plan(asked, opened.schema), opened)
             assert [list(values.values()) for values, _ in found] == [[[0]], [[0]]]
@@ -150,7 +150,7 @@ def test_the_total_of_an_empty_table_is_zero_beside_other_sets(spark):
 
 def test_two_tables_with_lookups_share_a_session(spark):
     """Each has names of its own for them."""
-    arrow = random_queries.arrow(random_queries.rows(Random(9), 20))
+    arrow = random_tables.arrow(random_tables.rows(Random(9), 20))
     names = Lookup({"sector": ["farm"], "group": ["A"]}, on="sector")
     roles = {"dimensions": ["group"], "lookups": [names]}
     with (

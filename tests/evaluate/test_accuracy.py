@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perrecord import Domain, Keys, Query, SelectCells, SelectKeys, Split
+from perrecord.audit import random_queries, random_tables
 from perrecord.errors import InputError, ProbabilityError
 from perrecord.evaluate.accuracy import accuracy
 from perrecord.evaluate.simulation import simulated_error
@@ -20,7 +21,6 @@ from perrecord.queries.answers import Average, Quantile, Sum
 from perrecord.queries.plan import plan
 from perrecord.tables.keys import Keys as KeySet
 from perrecord.tables.table import table
-from tests.queries import random_queries
 from tests.queries.reference import records_of, reference
 
 SCHEME = Split(emp=50)
@@ -28,7 +28,7 @@ SCHEME = Split(emp=50)
 
 def opened(rows):
     """Return the random queries' table over these rows."""
-    return table(random_queries.arrow(rows), **random_queries.DECLARED)
+    return table(random_tables.arrow(rows), **random_tables.DECLARED)
 
 
 def establishments(**columns):
@@ -48,7 +48,7 @@ KEYS = Keys.from_dict({"sector": ["farm", "mine", "shop", "zoo"]})
 def test_true_numbers_and_biases_are_those_of_the_records(seed):
     """The truth is the unclamped number, the bias what clamping adds to it."""
     random = Random(seed)
-    rows = random_queries.rows(random, random.randrange(40), extreme=False)
+    rows = random_tables.rows(random, random.randrange(40), extreme=False)
     with opened(rows) as source:
         planned = plan([random_queries.query(random) for _ in range(2)], source.schema)
         found = iter(accuracy(planned, source))
@@ -93,7 +93,7 @@ def _plain(planned, grouping, rows):
 
     inside = [[r for r in records if tagged(r[c] for c in columns) == tagged(key)] for key in keys]
     found = {}
-    for measure in random_queries.MEASURES:
+    for measure in random_tables.MEASURES:
         filled = [[r[measure] for r in cell if r[measure] is not None] for cell in inside]
         found[measure] = [sum(each) for each in filled], [len(each) for each in filled]
     return found

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perrecord import Domain, Keys, Policy, Query, SelectCells, SelectKeys, Split
+from perrecord.audit import random_queries, random_tables
 from perrecord.errors import CurrencyError
 from perrecord.evaluate.distributions import Distribution
 from perrecord.evaluate.losses import losses, policy_losses
@@ -29,13 +30,12 @@ from tests.evaluate.reference import (
     realised_of_records,
     units_of,
 )
-from tests.queries import random_queries
 from tests.queries.reference import exact, records_of
 
 
 def opened(rows):
     """Return the random queries' table over these rows."""
-    return table(random_queries.arrow(rows), **random_queries.DECLARED)
+    return table(random_tables.arrow(rows), **random_tables.DECLARED)
 
 
 def workload(random, count=3):
@@ -68,7 +68,7 @@ def check(planned, source, rows):
 def test_random_workloads_lose_what_the_reference_says(seed):
     """Filters, parts, clamps, averages, quantiles, both currencies; records and firms."""
     random = Random(seed)
-    rows = random_queries.rows(random, random.randrange(40))
+    rows = random_tables.rows(random, random.randrange(40))
     with opened(rows) as source:
         check(plan(workload(random), source.schema), source, rows)
 
@@ -104,7 +104,7 @@ def select_cells():
 def test_keys_that_noise_selects_count_at_their_policy_value(seed):
     """A unit's pieces add up within each key (T9); a record outside the domain loses nothing."""
     random = Random(seed)
-    rows = random_queries.rows(random, 40, extreme=False)
+    rows = random_tables.rows(random, 40, extreme=False)
     split = None if seed == 0 else random_queries.scheme(random, "emp")
     with opened(rows) as source:
         check(plan([select_keys(random, split), select_cells()], source.schema), source, rows)
@@ -112,7 +112,7 @@ def test_keys_that_noise_selects_count_at_their_policy_value(seed):
 
 def with_values(**columns):
     """Return forty random rows with some columns replaced."""
-    rows = random_queries.rows(Random(3), 40, extreme=False)
+    rows = random_tables.rows(Random(3), 40, extreme=False)
     return [row | {name: make(row) for name, make in columns.items()} for row in rows]
 
 
@@ -148,7 +148,7 @@ def test_unusual_tables_lose_what_the_reference_says(name):
 def test_thousands_of_cases_join_one_table():
     """A part for each code costs one join and one expression, however many parts there are."""
     random = Random(5)
-    rows = random_queries.rows(random, 40, extreme=False)
+    rows = random_tables.rows(random, 40, extreme=False)
     methods = {code: splitting(Split(emp=code + 1), rho="0.1") for code in range(3000)}
     methods |= {None: clamping(0, 5, rho="0.3"), ...: clamping(-2, 40, rho="0.1")}
     asked = Query().sum("emp", parts=Parts("code", methods))
@@ -158,7 +158,7 @@ def test_thousands_of_cases_join_one_table():
 
 def test_a_largest_policy_and_nested_cases_are_written_too():
     """Policies that no plan makes, but a budget may."""
-    rows = random_queries.rows(Random(6), 40)
+    rows = random_tables.rows(Random(6), 40)
     inner = Policy.by("code", {3: Policy.split("0.5", Split(emp=5))}, Policy.constant("0.1"))
     whole = Policy.largest(Policy.split("0.1", Split(emp=50).capped(7)), Policy.constant("0.4"))
     policy = Policy.by("big", {True: inner, None: whole}, whole + inner)
@@ -188,7 +188,7 @@ def test_the_realised_loss_is_the_divergence_of_the_released_numbers(seed):
     random = Random(seed)
     rows = [
         row | {"emp": random.choice([None, 0, 3, -7, 20]), "firm": random.choice([1, 2, 3])}
-        for row in random_queries.rows(random, 12, extreme=False)
+        for row in random_tables.rows(random, 12, extreme=False)
     ]
     keys = Keys.from_dict({"sector": ["farm", "mine", "", None]})
     asked = [

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from perrecord import Query, Split
+from perrecord.audit import random_queries, random_tables
 from perrecord.evaluate.accuracy import accuracy
 from perrecord.evaluate.fitness import fitness
 from perrecord.evaluate.losses import losses
@@ -15,15 +16,14 @@ from perrecord.tables.table import table
 from tests.engines.conftest import spark  # noqa: F401 - a fixture
 from tests.evaluate.reference import agree, expanded
 from tests.evaluate.test_losses import check, select_cells, select_keys, workload
-from tests.queries import random_queries
 
 pytestmark = pytest.mark.spark
 
 
 def on_both(session, rows):
     """Open the same rows on DuckDB and on Spark."""
-    arrow = random_queries.arrow(rows)
-    declared = random_queries.DECLARED
+    arrow = random_tables.arrow(rows)
+    declared = random_tables.DECLARED
     return table(arrow, **declared), table(session.createDataFrame(arrow), **declared)
 
 
@@ -31,7 +31,7 @@ def on_both(session, rows):
 def test_losses_are_the_same(spark, seed):  # noqa: F811
     """Random workloads and both selections, and the reference's, too."""
     random = Random(seed)
-    rows = random_queries.rows(random, 40)
+    rows = random_tables.rows(random, 40)
     asked = workload(random, 2)
     if seed == 0:
         asked = [select_keys(random, random_queries.scheme(random, "emp")), select_cells()]
@@ -45,7 +45,7 @@ def test_losses_are_the_same(spark, seed):  # noqa: F811
 
 def test_errors_and_rhos_are_the_same(spark):  # noqa: F811
     """Cell by cell, to the last bit: they are made of the same integers."""
-    rows = random_queries.rows(Random(4), 60, extreme=False)
+    rows = random_tables.rows(Random(4), 60, extreme=False)
     keys = random_queries.Keys.from_dict({"sector": ["farm", "mine", "é", None]})
     asked = (
         Query()
@@ -68,7 +68,7 @@ def test_errors_and_rhos_are_the_same(spark):  # noqa: F811
 
 def test_tuning_is_the_same(spark):  # noqa: F811
     """Amounts, schemes and losses at percentiles: NULL keys, a filter, negative numbers."""
-    rows = random_queries.rows(Random(5), 80, extreme=False)
+    rows = random_tables.rows(Random(5), 80, extreme=False)
     keys = random_queries.Keys.from_dict({"sector": ["farm", "mine", "é", None]})
     asked = {
         "sectors": Query()

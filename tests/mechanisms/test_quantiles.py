@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perrecord import Policy, QueryError
+from perrecord.audit import random_queries, random_tables
 from perrecord.mechanisms import quantiles
 from perrecord.mechanisms.quantiles import quantile, scores_of, selection_rate
 from perrecord.mechanisms.run import answer
@@ -25,7 +26,6 @@ from perrecord.tables.keys import Keys
 from perrecord.tables.table import table
 from tests.noise.checks import FALSE_ALARM, Replayed
 from tests.noise.checks import pearson as pearson_of
-from tests.queries import random_queries
 from tests.queries.reference import records_of
 
 LEVELS = ["0", "1/3", "0.5", "0.9", "1"]
@@ -170,14 +170,14 @@ def test_levels_outside_zero_to_one_and_no_candidates_are_refused():
 def test_scores_of_random_tables_are_those_of_the_definition(seed):
     """Scores in the engine are the definition's times the level's denominator, bit for bit."""
     random = Random(seed)
-    rows = random_queries.rows(random, random.randrange(30))
-    measure, level = random.choice(list(random_queries.MEASURES)), random.choice(LEVELS)
-    keys = Keys.from_dict({"sector": random_queries.SECTORS})
+    rows = random_tables.rows(random, random.randrange(30))
+    measure, level = random.choice(list(random_tables.MEASURES)), random.choice(LEVELS)
+    keys = Keys.from_dict({"sector": random_tables.SECTORS})
     query = Query().quantile(
         measure, level, candidates=random_queries.CANDIDATES[measure], rho=1, name="q"
     )
     (asked,) = query.answers
-    with table(random_queries.arrow(rows), **random_queries.DECLARED) as opened:
+    with table(random_tables.arrow(rows), **random_tables.DECLARED) as opened:
         planned = plan(query.group_by("sector", keys=keys), opened.schema)
         with scanned(planned, opened) as cells:
             counts = cells[0].buckets(["sector"], Bucket(measure, asked.candidates), keys)

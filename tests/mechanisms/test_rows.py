@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from perrecord import DiscreteGaussian, Policy, QueryError, SourceError, Split
+from perrecord.audit import random_queries, random_tables
 from perrecord.mechanisms.rows import plan_rows, run_rows
 from perrecord.noise import discrete_gaussian
 from perrecord.tables.expressions import evaluate
 from perrecord.tables.parse import parse_expression
 from perrecord.tables.table import table
 from tests.noise.checks import FALSE_ALARM, Replayed
-from tests.queries import random_queries
 from tests.queries.reference import records_of
 
 COLUMNS = ["id", "firm", "sector", "code", "big", "head", "emp", "pay", "rent"]
@@ -73,7 +73,7 @@ def random_case(random):
     columns = random.sample(COLUMNS, random.randrange(1, len(COLUMNS) + 1))
     split = None
     if random.random() < 0.9:
-        split = random_queries.scheme(random, random.choice(list(random_queries.MEASURES)))
+        split = random_queries.scheme(random, random.choice(list(random_tables.MEASURES)))
         split = split.capped(random.choice([1, 2, 7, 60]))
     return columns, split, random.choice(random_queries.FILTERS)
 
@@ -83,8 +83,8 @@ def random_case(random):
 def test_rows_are_those_of_the_slow_split(seed):
     """Signs, zeros, NULL, ends of 64 bits, caps, piecewise schemes, filters, ids: all the same."""
     random = Random(seed)
-    source = random_queries.rows(random, random.randrange(25))
-    with table(random_queries.arrow(source), **random_queries.DECLARED) as opened:
+    source = random_tables.rows(random, random.randrange(25))
+    with table(random_tables.arrow(source), **random_tables.DECLARED) as opened:
         for columns, split, where in [random_case(random) for _ in range(4)]:
             found = given_rows(opened, columns, split, where)
             assert found.column_names == columns
@@ -93,9 +93,9 @@ def test_rows_are_those_of_the_slow_split(seed):
 
 def test_a_split_that_forgets_signs_or_the_cap_is_caught():
     """The broken twins of the comparison: another sign, another cap, no padding."""
-    source = random_queries.rows(Random(3), 25)
+    source = random_tables.rows(Random(3), 25)
     split, columns = Split(emp=5, rent=30).capped(7), ["id", "emp", "rent"]
-    with table(random_queries.arrow(source), **random_queries.DECLARED) as opened:
+    with table(random_tables.arrow(source), **random_tables.DECLARED) as opened:
         found = tuples(given_rows(opened, columns, split))
         assert found == slow_rows(opened.schema, source, columns, split, None)
         unsigned = [{**row, "emp": abs(row["emp"] or 0)} for row in source]
@@ -111,23 +111,23 @@ def test_a_split_that_forgets_signs_or_the_cap_is_caught():
 def test_rows_come_sorted_whatever_the_order_of_the_source(seed):
     """The same table shuffled gives the same Arrow table."""
     random = Random(seed)
-    source = random_queries.rows(random, random.randrange(25))
+    source = random_tables.rows(random, random.randrange(25))
     cases = [random_case(random) for _ in range(4)]
     found = []
     for rows in (source, random.sample(source, len(source))):
-        with table(random_queries.arrow(rows), **random_queries.DECLARED) as opened:
+        with table(random_tables.arrow(rows), **random_tables.DECLARED) as opened:
             found.append([given_rows(opened, *case) for case in cases])
     assert all(first.equals(second) for first, second in zip(*found, strict=True))
 
 
 def test_the_order_of_a_source_is_seen_where_it_matters():
     """The broken twin: rows in the order in which they are stored."""
-    source = random_queries.arrow(random_queries.rows(Random(4), 20))
+    source = random_tables.arrow(random_tables.rows(Random(4), 20))
     reversed_source = source.take(list(range(19, -1, -1)))
     assert not source.select(["emp"]).equals(reversed_source.select(["emp"]))
     found = []
     for rows in (source, reversed_source):
-        with table(rows, **random_queries.DECLARED) as opened:
+        with table(rows, **random_tables.DECLARED) as opened:
             found.append(given_rows(opened, ["emp"]))
     assert found[0].equals(found[1])
 

@@ -5,12 +5,12 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from perrecord.audit import random_queries, random_tables
 from perrecord.queries.aggregates import Pieces
 from perrecord.queries.cells import scanned
 from perrecord.queries.groupings import SelectKeys
 from perrecord.queries.plan import plan
 from perrecord.tables.table import table
-from tests.queries import random_queries
 from tests.queries.reference import exact, records_of, reference
 
 
@@ -19,8 +19,8 @@ from tests.queries.reference import exact, records_of, reference
 def test_random_workloads_give_the_integers_of_the_reference(seed):
     """Filters, groupings, roll-ups, splits, clamps, parts, buckets: bit for bit."""
     random = Random(seed)
-    rows = random_queries.rows(random, random.randrange(40))
-    with table(random_queries.arrow(rows), **random_queries.DECLARED) as opened:
+    rows = random_tables.rows(random, random.randrange(40))
+    with table(random_tables.arrow(rows), **random_tables.DECLARED) as opened:
         workload = [random_queries.query(random) for _ in range(random.randrange(1, 4))]
         planned = plan(workload, opened.schema)
         assert exact(planned, opened) == reference(planned, rows)
@@ -31,11 +31,11 @@ def test_random_workloads_give_the_integers_of_the_reference(seed):
 def test_a_total_over_the_split_rows_is_that_over_the_records(seed):
     """Splitting adds nothing and loses nothing (Lemma "no bias")."""
     random = Random(seed)
-    rows = random_queries.rows(random, 20, extreme=False)
-    with table(random_queries.arrow(rows), **random_queries.DECLARED) as opened:
+    rows = random_tables.rows(random, 20, extreme=False)
+    with table(random_tables.arrow(rows), **random_tables.DECLARED) as opened:
         schema = opened.schema
         for record in records_of(schema, rows):
-            for measure in random_queries.MEASURES:
+            for measure in random_tables.MEASURES:
                 split = random_queries.scheme(random, measure)
                 if split.pieces(record) <= 1000:
                     shares = [row[measure] or 0 for row in split.rows(record)]
@@ -46,8 +46,8 @@ def test_a_total_over_the_split_rows_is_that_over_the_records(seed):
 def test_the_reference_can_fail():
     """A twin that forgets the sign of one value is told from the engine."""
     random = Random(1)
-    rows = random_queries.rows(random, 30)
-    with table(random_queries.arrow(rows), **random_queries.DECLARED) as opened:
+    rows = random_tables.rows(random, 30)
+    with table(random_tables.arrow(rows), **random_tables.DECLARED) as opened:
         planned = plan(
             random_queries.Query().sum("emp", clamp=(-2, 10), rho=1).count(rho=1), opened.schema
         )
@@ -58,10 +58,10 @@ def test_the_reference_can_fail():
 
 def test_values_near_the_end_of_64_bits_are_summed_exactly():
     """Beyond 2^63 sums go on in Python's own integers."""
-    rows = random_queries.rows(Random(2), 6)
+    rows = random_tables.rows(Random(2), 6)
     for row in rows:
         row["emp"] = 2**62 + 1
-    with table(random_queries.arrow(rows), **random_queries.DECLARED) as opened:
+    with table(random_tables.arrow(rows), **random_tables.DECLARED) as opened:
         asked = random_queries.Query().sum("emp", split=random_queries.Split(emp=1), rho=1)
         planned = plan(asked, opened.schema)
         ((values, _),) = exact(planned, opened)
@@ -78,7 +78,7 @@ def test_answers_over_one_filter_share_one_scan():
         .sum("emp", split=random_queries.Split(emp=5), rho=1)
     )
     other = random_queries.Query().where("big").count(rho=1)
-    with table(random_queries.arrow([]), **random_queries.DECLARED) as opened:
+    with table(random_tables.arrow([]), **random_tables.DECLARED) as opened:
         planned = plan([fine, coarse, other], opened.schema)
     assert len(planned.scans) == 2
     assert planned.scans[0].sets == (frozenset({"sector", "code"}),)
@@ -89,10 +89,10 @@ def test_answers_over_one_filter_share_one_scan():
 def test_the_pieces_of_every_key_are_counted_in_the_engine(seed):
     """What key selection adds noise to: the sum of m(r) over a key's records."""
     random = Random(seed)
-    rows = random_queries.rows(random, 25)
-    split = random_queries.scheme(random, random.choice(list(random_queries.MEASURES)))
+    rows = random_tables.rows(random, 25)
+    split = random_queries.scheme(random, random.choice(list(random_tables.MEASURES)))
     chosen = SelectKeys(rho=1, delta="1e-6", split=split)
-    with table(random_queries.arrow(rows), **random_queries.DECLARED) as opened:
+    with table(random_tables.arrow(rows), **random_tables.DECLARED) as opened:
         asked = random_queries.Query().group_by("sector", "code", keys=chosen).count(rho=1)
         planned = plan(asked, opened.schema)
         with scanned(planned, opened) as cells:

@@ -38,7 +38,12 @@ def selected_keys(
     The policy is rho * pieces^2 with delta(pieces) = Pr[Z >= tau - pieces].
     """
     law = DiscreteGaussian.for_zcdp(cells.rho)
-    noisy = added(rows, draw(law, len(rows), bits))
+    return keys_reaching(cells, keys, added(rows, draw(law, len(rows), bits)))
+
+
+def keys_reaching(cells: SelectKeys, keys: pa.Table, noisy: Integers) -> Selected:
+    """Return the keys whose number of split rows, noisy already, reaches the threshold."""
+    law = DiscreteGaussian.for_zcdp(cells.rho)
     kept = np.asarray(noisy >= cells.threshold, dtype=bool)
     found = Keys.from_columns(keys.filter(pa.array(kept)))
     numbers = noisy[kept]
@@ -70,15 +75,22 @@ def selected_cells(
     """
     law, start = _law(noise), _steps(cells, noise)
     noisy = added(exact, draw(law, len(exact), bits))
-    kept = np.asarray(noisy >= start, dtype=bool)
     empty = passing(cells.domain.size - len(positions), law, start, _bits=bits)
     others = cells.domain.sample(empty, positions, _bits=bits)
     values = gaussian_tail(law.sigma_squared, start, empty, _bits=bits)
-    places = np.concatenate([positions[kept], others])
-    numbers = np.concatenate([noisy[kept], values])
+    places = np.concatenate([positions, others])
+    return cells_reaching(cells, places, np.concatenate([noisy, values]), noise)
+
+
+def cells_reaching(
+    cells: SelectCells, positions: npt.NDArray[np.int64], noisy: Integers, noise: NoisePlan
+) -> Selected:
+    """Return the cells at these positions whose answer, noisy already, reaches the threshold."""
+    kept = np.asarray(noisy >= _steps(cells, noise), dtype=bool)
+    places, numbers = positions[kept], noisy[kept]
     order = np.argsort(places)
     found = Keys.trusted(cells.domain.decode(places[order]))
-    by = Estimate(cells.answer, numbers[order], noise.step, (law,), _first(len(order)))
+    by = Estimate(cells.answer, numbers[order], noise.step, (_law(noise),), _first(len(order)))
     return Selected(found, by)
 
 

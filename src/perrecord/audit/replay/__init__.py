@@ -1,0 +1,1 @@
+"""The replay audit: with and without one record, noise frozen, everything compared exactly."""

@@ -1,0 +1,29 @@
+"""What was found about one record: what it lost, what its policy says, and what else is wrong."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from perrecord.exact import text
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One question asked of one neighbouring pair."""
+
+    what: str
+    record: int
+    lost: Fraction = Fraction(0)
+    allowed: Fraction = Fraction(0)
+    is_tight: bool = False
+    """Whether all that is allowed must be lost: accounting is exact, and the record takes part."""
+    fault: str | None = None
+
+    def problem(self) -> str | None:
+        """Return what is wrong, if anything is."""
+        if self.fault is not None:
+            return f"{self.what}: {self.fault}"
+        if self.lost > self.allowed:
+            return f"{self.what}: lost {text(self.lost)}, the policy says {text(self.allowed)}"
+        if self.is_tight and self.lost != self.allowed:
+            return f"{self.what}: lost {text(self.lost)}, exactly {text(self.allowed)} was said"
+        return None

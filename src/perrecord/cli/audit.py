@@ -1,0 +1,69 @@
+# ruff: noqa: PLC0415 -- what a command needs is loaded when it runs
+"""`perrecord audit`: programs that try to disprove the guarantee."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from perrecord.cli.command import REFUSED, examples
+from perrecord.cli.confidential import Quiet
+from perrecord.cli.output import columns, complain, show
+from perrecord.cli.progress import progress
+
+if TYPE_CHECKING:
+    from perrecord.audit.figures import Figures
+
+REPLAY_EXAMPLES = examples(
+    "perrecord audit replay",
+    "perrecord audit replay --pairs 5000 --seed 7",
+    "perrecord audit replay --json > replay.json",
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
+Seed = Annotated[int, typer.Option(help="The same seed asks the same again.")]
+_STEPS = 100
+
+
+def replay(
+    pairs: Annotated[int, typer.Option(min=1, help="How many pairs at least.")] = 100_000,
+    seed: Seed = 1,
+    first: Annotated[int, typer.Option(min=0, help="Begin at this table of the seed.")] = 0,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Take records out of random tables, and hold what changes against their policy.
+
+    Every pair of neighbours is compared exactly, without noise or with the same noise on both
+    sides: what a record changes, divided by the noise, must stay within P(r); keys, their order,
+    files and control flow must stay as they are. The data is random; nothing of yours is read.
+    """
+    from perrecord.audit.replay.audit import replay as replayed
+
+    with progress(quiet=quiet, parts=_STEPS) as step:
+        shown = 0
+
+        def moved(done: int) -> None:
+            nonlocal shown
+            step(f"{done:,} of {pairs:,} pairs")
+            while shown < done * _STEPS // pairs:
+                step.done()
+                shown += 1
+
+        found = replayed(pairs, seed, first, moved)
+    report(found, as_json=as_json)
+
+
+def report(found: "Figures", *, as_json: bool) -> None:
+    """Show the figures of an audit; end with 1 if it found anything wrong."""
+    if as_json:
+        show(found.to_json())
+    else:
+        from perrecord.audit.figures import lines
+
+        show(*lines(found.figures))
+        for table in found.tables:
+            show("", table.caption, *columns(table.columns, table.rows))
+    for failure in found.failures:
+        complain(failure)
+    if found.failures:
+        raise typer.Exit(REFUSED)
