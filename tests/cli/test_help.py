@@ -18,6 +18,7 @@ COMMANDS = [
     "reproduce",
     "release",
     "policy",
+    "audit replay",
     "ledger create",
     "ledger show",
     "ledger verify",
@@ -53,7 +54,7 @@ def test_the_help_loads_nothing_heavy(tmp_path):
     """Start-up stays quick: engines and parsers are loaded by the commands that need them."""
     code = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr))"
     heavy = {"altair", "duckdb", "pyarrow", "sqlglot", "rich", "jinja2", "scipy", "pandas"}
-    for arguments in (["--help"], ["release", "--help"]):
+    for arguments in (["--help"], ["release", "--help"], ["audit", "replay", "--help"]):
         shown = outside(*arguments, cwd=tmp_path, code=code)
         assert shown.code == 0
         loaded = set(shown.err.split())

@@ -11,6 +11,7 @@ import typer
 
 import perrecord
 from perrecord.cli import (
+    audit,
     check,
     doctor,
     evaluate,
@@ -55,6 +56,7 @@ app = _group(
     f"{_EXAMPLES}\n\n{EXIT_CODES}",
     completion=True,
 )
+_audit = _group("Try to disprove the guarantee.")
 _ledger = _group("Make a ledger, look at it, check it.")
 _synth = _group("Write synthetic data and public keys, to try things on.")
 
@@ -74,6 +76,8 @@ _add(app, "release", release.release, "Make a release and publish it.", release.
 _add(app, "policy", policy.policy, "Say what a hypothetical record loses.", policy.EXAMPLES)
 _add(app, "doctor", doctor.doctor, "Look whether everything is there.", doctor.EXAMPLES)
 _add(app, "schema", schema.schema, "Print the JSON Schema of a spec.", schema.EXAMPLES)
+app.add_typer(_audit, name="audit")
+_add(_audit, "replay", audit.replay, "Compare neighbours exactly.", audit.REPLAY_EXAMPLES)
 app.add_typer(_ledger, name="ledger")
 _add(_ledger, "create", ledger.create, "Make the ledger of a spec.", ledger.CREATE_EXAMPLES)
 _add(_ledger, "show", ledger.show_ledger, "Show what was charged.", ledger.SHOW_EXAMPLES)
