@@ -6,12 +6,16 @@ import pytest
 from perrecord import (
     Budget,
     BudgetExceededError,
+    Domain,
     InputError,
     Keys,
     Ledger,
     LedgerError,
+    Measure,
     Policy,
     Query,
+    QueryError,
+    SelectCells,
     SelectKeys,
     Session,
     SourceError,
@@ -55,11 +59,12 @@ def test_a_query_is_charged_and_answered(opened, tmp_path):
 
 
 def test_several_groupings_give_several_answers_for_one_charge(opened, tmp_path):
-    """A rollup is one question with one charge."""
+    """A rollup is one question with one charge, which pays for each of its groupings."""
     session = started(opened, tmp_path)
     answers = session.ask(Query("est").rollup("state", keys=KEYS).count(rho=HUGE))
     assert [len(each) for each in answers] == [3, 1]
     assert len(session.ledger.entries()) == 2
+    assert session.ledger.spent() == Policy.constant(2 * HUGE)
 
 
 def test_what_the_budget_does_not_allow_reads_no_data(opened, tmp_path, monkeypatch):
@@ -127,9 +132,37 @@ def test_any_mechanism_goes_through_the_same_door(opened, tmp_path):
     assert split.policy.loss({"emp": 120}) == 9 * Policy.constant("0.5").minimum()
     whole = session.run(lambda rows: rows.num_rows, columns=["emp"], rho="0.5", where="emp > 10")
     assert whole.result == 2
+    ran = []
     with pytest.raises(BudgetExceededError):
-        session.run(lambda rows: rows.num_rows, columns=["emp"], rho="1.1")
+        session.run(ran.append, columns=["emp"], rho="1.1")
+    assert ran == []
     assert len(session.ledger.entries()) == 3
+    session.run(ran.append, columns=["emp"], rho="1")
+    assert len(ran) == 1
+
+
+def test_what_cannot_be_run_is_refused_before_it_is_charged(tmp_path):
+    """A threshold that noise alone would flood with cells costs nothing to ask for."""
+    domain = Domain.from_dict({"town": range(10**5), "code": range(10**5)})
+    cells = SelectCells(domain, answer="count", at_least=0)
+    source = pa.table({"town": [1], "code": [2]})
+    with table(source, name="est", dimensions=["town", "code"]) as opened:
+        session = Session(opened, ledger=tmp_path / "est.ledger", budget=Budget(1), new=True)
+        with pytest.raises(QueryError, match="by noise alone"):
+            session.ask(Query("est").group_by("town", "code", keys=cells).count(rho=1))
+    assert len(session.ledger.entries()) == 1
+
+
+def test_a_name_means_the_same_in_every_session_of_a_ledger(opened, tmp_path):
+    """Losses add up record by record: another grid under an old name is refused (T4)."""
+    query = Query("est").sum("emp", split=SCHEME, rho=1)
+    ledger = started(opened, tmp_path).ledger
+    Session(opened, ledger=ledger).ask(query)
+    with table(SOURCE, name="est", measures={"emp": Measure(10)}) as coarse:
+        session = Session(coarse, ledger=ledger)
+        with pytest.raises(LedgerError, match="means something else"):
+            session.ask(query)
+    assert len(ledger.entries()) == 2
 
 
 def test_a_lost_ledger_is_not_made_again(opened, tmp_path):

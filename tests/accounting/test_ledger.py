@@ -18,7 +18,7 @@ from perrecord import (
     Policy,
     Split,
 )
-from perrecord.accounting import schema, storage
+from perrecord.accounting import creation, schema, storage
 from perrecord.accounting.budget import Budget
 from perrecord.accounting.entries import Charge, Creation, charge_fields, next_row
 from perrecord.accounting.ledger import Ledger
@@ -228,8 +228,10 @@ def test_the_file_is_for_its_owner_alone(ledger, path):
 
 
 def test_the_settings_are_read_back(monkeypatch, ledger):
-    """A SQLite that does not do as it is told is refused."""
+    """They make a commit survive a loss of power; a SQLite that does otherwise is refused."""
     with storage.reading(ledger.path) as connection:
+        for name, durable in (("synchronous", 3), ("journal_mode", "delete"), ("fullfsync", 1)):
+            assert connection.execute(f"PRAGMA {name}").fetchone() == (durable,)
         for name, _, expected in storage._SETTINGS:
             assert connection.execute(f"PRAGMA {name}").fetchone() == (expected,)
     settings = (*storage._SETTINGS, ("synchronous", "OFF", 3))
@@ -238,10 +240,22 @@ def test_the_settings_are_read_back(monkeypatch, ledger):
         ledger.entries()
 
 
+def test_a_ledger_that_appears_meanwhile_is_not_overwritten(path, monkeypatch):
+    """Two who create it at once: one of them does, and the other is told."""
+    before = Ledger.create(path, Budget(1)).secret
+    monkeypatch.setattr(creation.os.path, "lexists", lambda _: False)  # it was not there yet
+    with pytest.raises(LedgerError, match="never overwritten"):
+        Ledger.create(path, Budget(2))
+    assert Ledger.open(path).secret == before
+
+
 def test_it_shows_itself(lived):
     """In a notebook and at the prompt; no secret."""
     assert "6 entries" in repr(Ledger.open(lived.path))
     assert "Spent" in lived._repr_html_()
+    hostile = Ledger.create(lived.path.with_name("other.db"), Budget(1), name="<script>")
+    assert "&lt;script&gt;" in hostile._repr_html_()
+    assert "<script" not in hostile._repr_html_()
     assert isinstance(lived.entries()[0], Creation)
 
 

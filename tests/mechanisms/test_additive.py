@@ -23,6 +23,7 @@ from perrecord import (
     Split,
 )
 from perrecord.mechanisms.additive import NoisePlan, estimate, noise_plan
+from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.numbers import added, common_step, to_arrow
 from perrecord.mechanisms.released import Estimate, Ratio
 from perrecord.mechanisms.run import answer
@@ -523,6 +524,16 @@ def test_answers_go_to_frames_and_files(found, tmp_path):
     assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
     found.write_csv(tmp_path / "one.csv")
     assert (tmp_path / "one.csv").read_text().startswith('"k","count","count_se"')
+
+
+def test_a_notebook_shows_keys_and_names_as_text():
+    """Neither becomes markup."""
+    keys = Keys.from_dict({"<i>k": ["<script>alert(1)</script>"]})
+    shown = Answers(keys.table, (), Policy.zero(), ())._repr_html_()
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown
+    assert "&lt;i&gt;k" in shown
+    assert "<script" not in shown
+    assert "<i>" not in shown
 
 
 def test_text_that_looks_like_a_formula_is_made_inert(tmp_path):

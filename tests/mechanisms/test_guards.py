@@ -117,6 +117,17 @@ def test_collations_do_not_merge_keys(tmp_path):
         assert counted(opened, by) == [3]
 
 
+def test_keys_that_only_look_alike_are_different_keys():
+    """Blanks, case and combining marks count; NULL and the empty text are two keys of their own."""
+    states = ["", " ", "NC", "NC ", " NC", "nc", "é", "e\u0301", None]
+    keys = Keys.from_dict({"s": states})
+    with table(pa.table({"s": [*states, "NC "]}), dimensions=["s"]) as opened:
+        found = counted(opened, Query().group_by("s", keys=keys).count(rho=1))
+    assert dict(zip(keys.rows(), found, strict=True)) == {
+        (state,): 2 if state == "NC " else 1 for state in states
+    }
+
+
 def test_keys_given_twice_are_one_key():
     """Otherwise a cell would be published twice, with fresh noise, for one price."""
     doubled = pa.table({"s": ["b", "a", "a"]})

@@ -1,6 +1,7 @@
 """Finding the cells to publish: threshold selection, and the sparse sweep of a domain (T9)."""
 
 import re
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -272,6 +273,18 @@ def test_the_noisy_numbers_of_rows_come_with_the_keys_when_asked(opened):
     assert found.policy == Policy.constant(1) + Policy.selection(
         1, ["state"], threshold=3, split=SCHEME
     )
+
+
+def test_the_numbers_of_rows_stand_beside_their_own_keys(opened):
+    """Without noise they are the pieces of the records of each key."""
+    chosen = SelectKeys(rho=EXACTLY, threshold=2, split=SCHEME, rows_as="pieces")
+    (found,) = answer(opened, Query().group_by("state", keys=chosen).count(rho=1))
+    pieces = Counter()
+    for state, _, emp in ROWS:
+        pieces[state] += SCHEME.pieces({"emp": emp})
+    states = found.table["state"].to_pylist()
+    assert dict(zip(states, found.table["pieces"].to_pylist(), strict=True)) == pieces
+    assert len({*pieces.values()}) > 3  # numbers beside other keys would be seen
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import mpmath
@@ -18,7 +19,7 @@ from perrecord.noise import discrete_gaussian, discrete_gaussian_each, discrete_
 from perrecord.noise.bernoulli import FARTHEST, below_exp, exp_minus
 from perrecord.noise.bits import BitSource, system_bits
 from perrecord.noise.blocks import Blocks, _attempt_one, _Columns
-from perrecord.noise.buckets import buckets
+from perrecord.noise.buckets import _TAIL, buckets
 from perrecord.noise.potential import Potential
 from perrecord.noise.uniform import MARGIN, Certainty, Uniform
 from tests.noise.checks import FALSE_ALARM, Replayed, gaussian, p_value, pearson
@@ -223,6 +224,24 @@ def test_the_flat_tail_lies_beyond_the_table():
         assert all(value >= nearest or value < -nearest for value in values)
         assert min(values) < 0 < max(values)
         assert max(abs(value) for value in values) < 1.5 * nearest + 4
+
+
+class TailsOnly:
+    """A table that gives nothing but the label of what lies beyond it."""
+
+    def draw(self, source, count):
+        """Return so many of that label."""
+        return np.full(count, _TAIL, dtype=np.int16)
+
+
+@pytest.mark.parametrize("sigma", ["2", "3500"])
+def test_the_label_of_the_tail_is_drawn_from_the_tail(sigma):
+    """It comes once in 2^64 values, and then it is neither forgotten nor cut to the table's end."""
+    made = buckets(Potential.gaussian(Fraction(sigma) ** 2))
+    values = replace(made, table=TailsOnly()).draw(system_bits(), 40).tolist()
+    nearest = (made.last << made.bits) + (not made.bits)
+    assert all(value >= nearest or value <= -nearest for value in values)
+    assert len(set(values)) > 1
 
 
 class FarOut(Replayed):

@@ -3,6 +3,7 @@
 import sqlite3
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pandas as pd
 import pytest
@@ -131,6 +132,24 @@ def test_losses_grow_with_size(policy, record, name, other):
     """P is monotone in each |r(a)|."""
     larger = {**record, name: max(abs(record[name] or 0), abs(other or 0))}
     assert policy.loss(larger) >= policy.loss(record)
+
+
+@pytest.mark.parametrize("kind", ["constant", "split", "exact", "cases"])
+def test_like_terms_add_up(kind):
+    """Two charges of one kind, scheme or table of cases lose their sum, whoever pays (T4)."""
+
+    def paid(amount):
+        return {
+            "constant": Policy.constant(amount),
+            "split": Policy.split(amount, Split(x=5)),
+            "exact": Policy.exact(amount, measure="x", threshold=5),
+            "cases": Policy.by("k", {"a": Policy.split(amount, Split(x=5))}, Policy.zero()),
+        }[kind]
+
+    record = {"k": "a", "x": 12}
+    total = paid("0.1") + paid("0.3")
+    assert total.loss(record) == 4 * paid("0.1").loss(record) > 0
+    assert total == paid("0.4")
 
 
 @given(some.policies, some.policies, some.policies, some.records, some.amounts)
@@ -303,6 +322,20 @@ def test_deltas_of_several_selections_compose():
     one = policy.delta({"key": "a"})
     assert rounded_up((policy + policy).delta({"key": "a"}), 1 - (1 - one) ** 2)
     assert Policy.constant(1).delta({}) == 0
+
+
+@pytest.mark.parametrize("rho", ["0.1", "2"])
+def test_a_delta_is_never_below_the_law_and_hardly_above(rho):
+    """Pr[Z >= tau - pieces] by sums of eighty digits; what is stated is rounded up, never down."""
+    policy = Policy.selection(rho, ["key"], split=Split(x=1), threshold=13)
+    with mpmath.workdps(80):
+        weights = [mpmath.exp(-mpmath.mpf(rho) * k**2) for k in range(100)]
+        whole = 2 * mpmath.fsum(weights) - 1
+        for pieces in range(1, 13):
+            true = mpmath.fsum(weights[13 - pieces :]) / whole
+            stated = policy.delta({"key": "a", "x": pieces})
+            error = mpmath.mpf(stated.numerator) / stated.denominator / true - 1
+            assert 0 < error < mpmath.mpf(2) ** -60
 
 
 BAD = [

@@ -3,9 +3,6 @@
 import contextlib
 import json
 import os
-import random
-import signal
-import time
 import warnings
 from hashlib import sha256
 from pathlib import Path
@@ -25,6 +22,7 @@ from perrecord import (
 )
 from perrecord.release import publish
 from perrecord.release.document import PublishedPolicy
+from perrecord.release.identity import identity_of
 from perrecord.release.publish import ledger_of, release, staging_folder
 from perrecord.release.spec import build, load_spec, open_table
 from tests.noise.checks import Replayed
@@ -234,6 +232,73 @@ def test_changed_data_or_a_changed_spec_is_another_release(tmp_path):
     assert not (tmp_path / "other").exists()
 
 
+def test_the_identity_of_a_release_is_known_to_its_ledger_alone(tmp_path):
+    """Whoever guesses the data cannot check the guess: another secret gives another identity."""
+    loaded = load_spec(prepared(tmp_path))
+    first, again, other = (identity_of(loaded, bytes([i]) * 32) for i in (1, 1, 2))
+    assert first == again
+    assert first != other
+
+
+def test_other_keys_are_another_release(tmp_path):
+    """A list of keys that changed its rows makes other tables, which are charged for."""
+    (tmp_path / "states.csv").write_text("state\nNM\nTX\nVA\n")
+    listed = SPEC.replace("{values: {state: [NM, TX, VA]}}", "{file: states.csv}")
+    loaded = load_spec(prepared(tmp_path, spec=listed))
+    before = identity_of(loaded, bytes(32))
+    (tmp_path / "states.csv").write_text("state\nNM\nTX\n")
+    assert identity_of(loaded, bytes(32)) != before
+
+
+def test_one_release_is_made_by_one_process_at_a_time(tmp_path):
+    """The second is told; once the first has ended the place is free."""
+    lock = tmp_path / "private" / "release.lock"
+    with contextlib.ExitStack() as both:
+        both.enter_context(publish.staging.locked(lock))
+        with pytest.raises(ReleaseError, match="another process"):
+            both.enter_context(publish.staging.locked(lock))
+    with publish.staging.locked(lock):
+        pass
+
+
+def test_no_file_of_a_release_says_where_it_was_made(tmp_path):
+    """Neither the folder of the spec and the data nor that of the release."""
+    folder = tmp_path / "a-telling-name"
+    release(prepared(folder), folder / "out")
+    found = contents(folder / "out")
+    assert sorted(found) == FILES
+    assert not [name for name, content in found.items() if b"a-telling-name" in content]
+
+
+def test_a_copy_that_is_not_what_was_sealed_is_not_published(tmp_path):
+    """A file that was spoilt since the seal, or on the way, leaves the place empty."""
+    staged, out = tmp_path / "staged", tmp_path / "out"
+    publish.staging.write_files(staged, {"policy.json": b"{}"})
+    with pytest.raises(ReleaseError, match="not what was sealed"):
+        publish.staging.publish(staged, {"policy.json": sha256(b"{ }").hexdigest()}, out)
+    assert not out.exists()
+    publish.staging.publish(staged, {"policy.json": sha256(b"{}").hexdigest()}, out)
+    assert contents(out) == {"policy.json": b"{}"}
+
+
+def test_a_publication_cut_short_leaves_nothing_in_its_place(tmp_path, monkeypatch):
+    """The files appear under their public name all at once, and the next run finishes."""
+    staged, out = tmp_path / "staged", tmp_path / "out"
+    publish.staging.write_files(staged, {"a.json": b"1", "b.json": b"2"})
+    sealed = publish.staging.digests(staged)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(publish.staging, "flush", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            publish.staging.publish(staged, sealed, out)
+    assert not out.exists()
+    publish.staging.publish(staged, sealed, out)
+    assert publish.staging.digests(out) == sealed
+
+
 def test_a_folder_that_is_in_the_way_is_left_alone(tmp_path):
     """And nothing is charged."""
     spec = prepared(tmp_path)
@@ -320,54 +385,6 @@ def one_release(spec: Path, out: Path) -> None:
         os._exit(0)
     except BaseException:
         os._exit(1)
-
-
-def killed(spec: Path, out: Path, delay: float) -> int:
-    """Start a release in a child and kill it after a while; return how it ended."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # the test runner has threads
-        child = os.fork()
-    if child == 0:
-        one_release(spec, out)
-    time.sleep(delay)
-    os.kill(child, signal.SIGKILL)
-    return os.waitpid(child, 0)[1]
-
-
-def check_after_kills(tmp_path: Path, kills: int) -> int:
-    """Kill a release again and again; return how often it was cut short before it was finished."""
-    chance = random.Random(11)
-    spec, out = prepared(tmp_path), tmp_path / "out"
-    ledger_path = tmp_path / "farms.ledger"
-    cut = 0
-    for round_ in range(kills):
-        target = out / str(round_)
-        status = killed(spec, target, chance.uniform(0, 0.6))
-        ledger = Ledger.open(ledger_path)
-        entries = ledger.entries()
-        names = [type(entry).__name__ for entry in entries]
-        assert names.count("Charge") <= 1
-        if target.exists():  # whole, and charged and sealed before
-            (seal,) = [entry for entry in entries if type(entry).__name__ == "Seal"]
-            assert publish.staging.digests(target) == dict(seal.digests)
-            assert sorted(contents(target)) == FILES
-        elif os.WIFSIGNALED(status):
-            cut += 1
-    assert release(spec, tmp_path / "last").did in ("made", "published again")
-    assert [type(each).__name__ for each in Ledger.open(ledger_path).entries()].count("Charge") == 1
-    assert sorted(contents(tmp_path / "last")) == FILES
-    return cut
-
-
-def test_a_release_killed_at_any_moment_is_whole_or_absent(tmp_path):
-    """Never an output without a charge, a second charge, or half a file."""
-    assert check_after_kills(tmp_path, 25) > 3
-
-
-@pytest.mark.audit
-def test_hundreds_of_kills(tmp_path):
-    """The same, three hundred times, each with a ledger and a release of its own every thirty."""
-    assert sum(check_after_kills(tmp_path / str(part), 30) for part in range(10)) > 30
 
 
 def test_a_name_keeps_its_meaning_for_as_long_as_the_ledger_lasts(tmp_path):

@@ -52,6 +52,16 @@ def test_keys_are_compared_byte_by_byte():
         assert {row["key"]: row["n"] for row in rows(engine.batches(sql))} == dict.fromkeys(keys, 1)
 
 
+@pytest.mark.parametrize(
+    "text", ["", "O'Neill", "''", "' OR TRUE --", "\\'", "%_", "é\U0001f404\n"]
+)
+def test_a_literal_is_the_text_that_it_was_made_of(text):
+    """No character of it ends it."""
+    with open_source(pa.table({"key": [text, f"{text}x"]})) as engine:
+        sql = f"SELECT key FROM {engine.relation} WHERE key = {DUCKDB.literal(text)}"
+        assert rows(engine.batches(sql)) == [{"key": text}]
+
+
 def test_results_are_streamed_in_batches(parquet):
     """A million rows come in many batches, in order, and two streams may be open at once."""
     with open_source(parquet) as engine:

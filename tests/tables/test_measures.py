@@ -7,7 +7,7 @@ from fractions import Fraction
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from perrecord import Measure, SchemaError
@@ -72,6 +72,9 @@ def test_rounding_half_to_even_would_be_noticed():
 
 
 @given(st.fractions())
+@example(Fraction(1, 2))
+@example(Fraction(-1, 2))
+@example(Fraction(5, 2))
 def test_ties_go_away_from_zero(value):
     """The nearest whole number; at a tie the larger in size."""
     nearest = round_half_away(value)
@@ -91,6 +94,7 @@ def test_ties_go_away_from_zero(value):
         ("", None),
         ("n/a", None),
         ("1,000", None),
+        ("1_000", None),
         ("nan", None),
         ("inf", None),
         ("0.00000000005", Decimal("0.0000000001")),

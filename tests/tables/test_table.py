@@ -226,6 +226,15 @@ def test_a_key_fixes_what_is_derived_from_it():
     assert set(schema.fixed_by(["naics2"])) == {"naics2"}
 
 
+def test_a_key_does_not_fix_what_follows_from_more_than_it():
+    """A cell's noise is read off its key, so half of what decides must not pass for all of it."""
+    roles = {"naics": "naics", "county": "county", "both": "naics = '1' AND county = '2'"}
+    with table(pa.table(SOURCE), dimensions=roles) as opened:
+        schema = opened.schema
+    assert set(schema.fixed_by(["naics"])) == {"naics"}
+    assert set(schema.fixed_by(["naics", "county"])) == {"naics", "county", "both"}
+
+
 def test_sectors_roll_up_from_industries_and_states_from_counties():
     """One grouping set is scanned; the coarser ones are read from it."""
     roles = {
