@@ -33,9 +33,25 @@ def chromium_is_missing() -> str | None:
     return None
 
 
+def strace_is_missing() -> str | None:
+    """Return why calls to the operating system cannot be traced here, or None."""
+    strace = shutil.which("strace")
+    if strace is None:
+        return "no strace found; install it: sudo apt-get install strace"
+    tried = subprocess.run([strace, "-q", "true"], capture_output=True, check=False)
+    return "strace may not trace processes here" if tried.returncode else None
+
+
+CHECKS = {
+    "spark": java_is_missing,
+    "browser": chromium_is_missing,
+    "strace": strace_is_missing,
+}
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test that needs a missing system package; under CI fail it instead."""
-    for marker, check in (("spark", java_is_missing), ("browser", chromium_is_missing)):
+    for marker, check in CHECKS.items():
         reason = check() if item.get_closest_marker(marker) else None
         if reason and os.environ.get(REQUIRED):
             pytest.fail(f"{REQUIRED} is set and {reason}")

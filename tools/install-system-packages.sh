@@ -1,6 +1,7 @@
 #!/bin/sh
-# Java (Spark) and Chromium (the policy page) come from Debian's packages. Where we may install,
-# we do; elsewhere the tests that need them are skipped with a reason, and this script says so.
+# Java (Spark), Chromium (the policy page) and strace (failing disks) come from Debian's packages.
+# Where we may install, we do; elsewhere the tests that need them are skipped with a reason, and
+# this script says so.
 set -u
 
 java_is_new_enough() {
@@ -25,4 +26,5 @@ install() { # the first of the packages that there is
 
 java_is_new_enough || install openjdk-17-jre-headless default-jre-headless
 command -v chromium >/dev/null 2>&1 || install chromium
+command -v strace >/dev/null 2>&1 || install strace
 exit 0

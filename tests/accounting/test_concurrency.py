@@ -1,4 +1,4 @@
-"""Many processes and threads at one ledger: never beyond the budget, and nothing lost."""
+"""Many threads at one ledger: never beyond the budget, and nothing lost."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -6,18 +6,6 @@ from perrecord import BudgetExceededError, Policy
 from perrecord.accounting import ledger as module
 from perrecord.accounting.budget import Budget
 from perrecord.accounting.ledger import Ledger
-from tests.accounting.conftest import run
-
-
-def test_thirty_two_processes_fill_the_budget_exactly(path):
-    """floor(1 / 0.013) = 76 charges are accepted, whoever makes them, and all are there."""
-    Ledger.create(path, Budget(1))
-    said = run("crowd", path, 32, "0.013")
-    assert said["codes"] == [0] * 32
-    assert sorted(said["numbers"]) == list(range(1, 77))
-    ledger = Ledger.open(path)
-    assert ledger.verify() == 77
-    assert ledger.spent() == Policy.constant("0.988")
 
 
 def charge_until_refused(ledger):

@@ -14,35 +14,6 @@ from perrecord.accounting.budget import Budget
 from perrecord.accounting.ledger import Ledger
 from tests.accounting.conftest import run
 
-KILLS = 150
-
-
-def test_a_hundred_and_fifty_kills_lose_nothing(path):
-    """After each kill -9 the ledger opens whole, with every entry that was acknowledged."""
-    Ledger.create(path, Budget(1000))
-    said = run("kills", path, KILLS, 2026)
-    assert said["promised"] > 10  # the processes got somewhere, on a busy machine too
-    assert said["hot"] > 5  # and some were killed in the middle of a transaction
-    # An entry that was committed but not yet acknowledged is there too: at most one for each kill.
-    assert said["promised"] < said["entries"] <= said["promised"] + KILLS + 1
-    ledger = Ledger.open(path)
-    charges = [entry for entry in ledger.entries() if hasattr(entry, "policy")]
-    assert ledger.spent() == Policy.constant("0.001") * len(charges)
-
-
-@pytest.mark.parametrize(
-    ("moment", "there"),
-    [("before the flush", False), ("before the link", False), ("after the link", True)],
-)
-def test_a_crash_while_creating_leaves_no_ledger_or_a_whole_one(path, moment, there):
-    """And the name that it was written under does not stand in the way."""
-    assert run("create", path, moment) is None  # it died
-    assert path.exists() == there
-    ledger = Ledger.open(path) if there else Ledger.create(path, Budget(1))
-    assert ledger.verify() == 1
-    assert path.stat().st_nlink == 1
-    ledger.charge(Policy.constant("0.5"), label="a")
-
 
 def test_a_full_disk_charges_nothing_and_loses_nothing(path):
     """Once there is room again the ledger goes on."""
@@ -98,6 +69,32 @@ def test_a_commit_that_may_have_failed_says_so(path, monkeypatch):
     monkeypatch.undo()
     assert ledger.charge(Policy.constant("0.6"), label="a", identity="a").number == 1
     assert ledger.spent() == Policy.constant("0.6")
+
+
+def test_an_entry_that_is_found_again_is_made_durable(path, monkeypatch):
+    """Who wrote it may have died before it was; who is told of it must be able to rely on it."""
+    ledger = Ledger.create(path, Budget(1))
+    charge = ledger.charge(Policy.constant("0.1"), label="a", identity="a")
+    ledger.seal(charge, {"answers": "1"})
+    flushed, flush = [], storage.flush
+    monkeypatch.setattr(storage, "flush", lambda where: (flushed.append(where), flush(where)))
+    assert ledger.charge(Policy.constant("0.1"), label="a", identity="a") == charge
+    ledger.seal(charge, {"answers": "1"})
+    assert flushed == [path.parent] * 2
+
+
+def test_a_folder_that_cannot_be_flushed_charges_nothing(path, monkeypatch):
+    """SQLite itself would go on, and the journal could be missing when it is needed."""
+    ledger = Ledger.create(path, Budget(1))
+
+    def failing(_):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(storage, "flush", failing)
+    with pytest.raises(LedgerError, match=r"could not be flushed.*Nothing was written"):
+        ledger.charge(Policy.constant("0.1"), label="a", identity="a")
+    monkeypatch.undo()
+    assert ledger.verify() == 1
 
 
 def test_whoever_may_only_read_can_read(path):

@@ -182,6 +182,18 @@ def test_an_older_copy_is_found_by_a_process_that_has_seen_more(lived, path):
         lived.charge(Policy.constant("0.01"), label="after the restore")
 
 
+def test_the_same_charge_made_again_after_a_rollback_is_found_by_its_hash(lived, path):
+    """It says the same of the same day, and is another entry all the same."""
+    backup = path.read_bytes()
+    charge = {"label": "release", "identity": "2026"}
+    noted = lived.charge(Policy.constant("0.1"), **charge).hash
+    path.write_bytes(backup)
+    again = Ledger.open(path)
+    assert again.charge(Policy.constant("0.1"), **charge).hash != noted
+    with pytest.raises(LedgerError, match="noted down earlier"):
+        again.verify([noted])
+
+
 def test_a_chain_that_leaves_out_the_amount_is_caught(path, monkeypatch):
     """A broken twin of the chain does not see a changed amount; ours does."""
 

@@ -10,6 +10,7 @@ data took, and that is nobody's business.
 """
 
 import json
+import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -183,8 +184,13 @@ def entry_of(fields: dict[str, Any], own_hash: str) -> Entry:
 
 
 def next_row(fields: Mapping[str, Any], number: int, previous: str) -> Row:
-    """Return the next row of the chain."""
-    written = line({**fields, "number": number, "previous": previous, "day": today()})
+    """Return the next row of the chain.
+
+    Random bits make its hash its own: in a ledger that was rolled back, the same charge made once
+    more would otherwise have the hash that somebody noted down for the first.
+    """
+    place = {"number": number, "previous": previous, "day": today()}
+    written = line({**fields, **place, "nonce": secrets.token_hex(16)})
     return Row(
         number,
         written,

@@ -42,10 +42,17 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def writing(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open the ledger for one transaction: all of it is written, or nothing."""
+    """Open the ledger for one transaction: all of it is written, or nothing.
+
+    The folder is flushed first. An entry that is found and not written may be the last work of a
+    process that died, or whose disk failed, before the end of its journal was on the disk: the
+    entry could still go with the power. And SQLite does not look whether its own flush of a new
+    journal's name has failed.
+    """
     with _opened(path) as connection:
         connection.execute("BEGIN IMMEDIATE")
         yield connection
+        _flush_names(path)
         try:
             connection.execute("COMMIT")
         except sqlite3.Error as error:
@@ -56,6 +63,26 @@ def writing(path: Path) -> Iterator[sqlite3.Connection]:
                 f"({_reason(error)}). It may or may not have been written: run `perrecord ledger "
                 "verify`, and ask again with the same identity, which is charged once."
             ) from None
+
+
+def _flush_names(path: Path) -> None:
+    """Make the names in the ledger's folder survive a loss of power."""
+    try:
+        flush(path.parent)
+    except OSError as error:
+        raise LedgerError(
+            f"{path}: its folder could not be flushed to the disk ({error.strerror}), and a charge "
+            "could be lost. Nothing was written; look at the disk and try again."
+        ) from None
+
+
+def flush(path: Path) -> None:
+    """Make a file, or the names in a folder, survive a loss of power."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager
@@ -111,10 +138,26 @@ def _look_at(path: Path) -> None:
         raise LedgerError(f"{path}: is a symbolic link; give the path of the ledger itself.")
     if not stat.S_ISREG(found.st_mode):
         raise LedgerError(f"{path}: is no file; give the path of a ledger, such as ledger.db.")
+    _look_at_journal(path, found)
     if found.st_nlink > 1 and _links_left(path, found) > 1:
         raise LedgerError(
             f"{path}: the file has a second name (a hard link), under which SQLite would not see "
             "what is being written. Delete the other name; make backups as copies."
+        )
+
+
+def _look_at_journal(path: Path, ledger: os.stat_result) -> None:
+    """Refuse a journal that somebody planted: SQLite would roll the ledger back to what it says."""
+    journal = path.with_name(f"{path.name}-journal")
+    try:
+        found = journal.lstat()
+    except OSError:
+        return
+    if not stat.S_ISREG(found.st_mode) or found.st_uid not in (ledger.st_uid, os.geteuid(), 0):
+        raise LedgerError(
+            f"{journal}: is no file of the ledger's owner, and SQLite would obey it. Find out who "
+            "put it there, remove it, and keep the ledger in a folder that only its users may "
+            "write to."
         )
 
 

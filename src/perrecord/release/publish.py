@@ -134,8 +134,10 @@ class _Release:
         seal = None if charge is None else self.ledger.seal_of(charge)
         if charge is None or seal is None:
             raise LedgerError(f"{self.ledger.path}: a sealed release has no charge or no seal.")
-        sealed = dict(seal.digests)
+        # Whoever wrote the seal may have died before it was durable; asking again makes it so.
+        sealed = dict(self.ledger.seal(charge, seal.digests).digests)
         if self.target.is_dir() and staging.digests(self.target) == sealed:
+            staging.flush_names(self.target)
             self.ledger.publish(charge, place=str(self.target))
             return Outcome(self.target, charge, "nothing")
         if not self.staged.exists() or staging.digests(self.staged) != sealed:
@@ -161,10 +163,14 @@ class _Release:
         manifest = self.staged / MANIFEST
         if not manifest.is_file():
             return False
-        listed = json.loads(manifest.read_text())["files"]
+        try:
+            listed = json.loads(manifest.read_bytes())["files"]
+            expected = {name: each["sha256"] for name, each in listed.items()}
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return False  # cut short: it was being written
         found = staging.digests(self.staged)
         found.pop(MANIFEST)
-        return found == {name: each["sha256"] for name, each in listed.items()}
+        return found == expected
 
     def _check_target(self) -> None:
         """Refuse a place that cannot be published to, before anything is charged."""

@@ -1,0 +1,137 @@
+"""Many processes at one ledger: exactly what can be afforded is accepted, and nothing is lost."""
+
+import random
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from perrecord import BudgetExceededError, Ledger, Policy
+from perrecord.accounting import ledger as ledger_module
+from perrecord.accounting.budget import Budget
+from perrecord.accounting.entries import Charge, Publication, Seal
+from tests.faults.scene import Scene, Workshop
+from tests.faults.victims import Ended, Say, Victim, Work
+
+PATIENCE = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How a crowd fared."""
+
+    attempts: int
+    accepted: int
+    kills: int
+    seconds: float
+    wrong: tuple[str, ...]
+
+
+def crowd(workshop: Workshop, processes: int, each: int, affordable: int, work: Work) -> Load:
+    """Let many processes charge one ledger at once, each so many times."""
+    with workshop.scene() as scene:
+        Ledger.create(scene.alone, Budget(affordable))
+        start = time.monotonic()
+        victims = [Victim(work, scene) for _ in range(processes)]
+        for victim in victims:
+            victim.go()
+        ended = [victim.end(PATIENCE) for victim in victims]
+        seconds = time.monotonic() - start
+        accepted = [line for one in ended for line in one.said if line != "end"]
+        wrong = [f"a process gave up: {one.gave_up}" for one in ended if not one.finished]
+        wrong += _wrong(scene.alone, accepted)
+        there = len(Ledger.open(scene.alone).entries()) - 1
+        expected = min(affordable, processes * each)
+        if (len(accepted), there) != (expected, expected):
+            wrong.append(f"{expected} were affordable, {len(accepted)} accepted, {there} are there")
+    return Load(processes * each, len(accepted), 0, seconds, tuple(wrong))
+
+
+def charging(each: int) -> Work:
+    """Return work that charges so many times, and says which charges were accepted."""
+
+    def work(scene: Scene, say: Say) -> None:
+        ledger = Ledger.open(scene.alone)
+        for number in range(each):
+            try:
+                charge = ledger.charge(Policy.constant(1), label=f"charge {number} of a crowd")
+            except BudgetExceededError:
+                continue
+            say(f"{charge.number} {charge.hash}")
+        say("end")
+
+    return work
+
+
+def careless(each: int) -> Work:
+    """Return the same work of a broken twin, which checks against what it saw at the beginning."""
+
+    def work(scene: Scene, say: Say) -> None:
+        remembered, original = Policy.constant(0), ledger_module.check_budget
+        ledger_module.check_budget = lambda _, policy, budget: original(remembered, policy, budget)
+        charging(each)(scene, say)
+
+    return work
+
+
+def releasing(scene: Scene, say: Say) -> None:
+    """Charge, seal and publish, one release after the other, until the budget is spent."""
+    ledger, chance = Ledger.open(scene.alone), random.SystemRandom()
+    while True:
+        identity = str(chance.randrange(300))  # often one that another process has begun
+        try:
+            charge = ledger.charge(Policy.constant(1), label=identity, identity=identity)
+        except BudgetExceededError:
+            continue
+        say(f"{charge.number} {charge.hash}")
+        seal = ledger.seal(charge, {"answers": identity})
+        say(f"{seal.number} {seal.hash}")
+        publication = ledger.publish(charge, place=identity)
+        say(f"{publication.number} {publication.hash}")
+
+
+def mixed(workshop: Workshop, processes: int, kills: int, seed: int) -> Load:
+    """Kill one after the other of a crowd that charges, seals and publishes; start it anew."""
+    affordable, chance, ended = 200, random.Random(seed), list[Ended]()
+    with workshop.scene() as scene:
+        Ledger.create(scene.alone, Budget(affordable))
+        start = time.monotonic()
+        victims = [Victim(releasing, scene).go() for _ in range(processes)]
+        for _ in range(kills):
+            time.sleep(chance.uniform(0, 0.03))
+            chosen = chance.randrange(processes)
+            victims[chosen].kill()
+            ended.append(victims[chosen].end())
+            victims[chosen] = Victim(releasing, scene).go()
+        for victim in victims:
+            victim.kill()
+            ended.append(victim.end())
+        seconds = time.monotonic() - start
+        said = [line for one in ended for line in one.said]
+        wrong = [f"a process gave up: {one.gave_up}" for one in ended if not one.was_killed]
+        wrong += _wrong(scene.alone, said)
+        entries = Ledger.open(scene.alone).entries()
+        charges = [entry for entry in entries if isinstance(entry, Charge)]
+        seals = [entry.charge for entry in entries if isinstance(entry, Seal)]
+        published = {entry.charge for entry in entries if isinstance(entry, Publication)}
+        if len({entry.identity for entry in charges}) != len(charges):
+            wrong.append("an identity was charged twice")
+        if len(set(seals)) != len(seals) or not published <= set(seals):
+            wrong.append("a charge was sealed twice, or published without a seal")
+        if len(charges) > affordable:
+            wrong.append(f"{len(charges)} charges were accepted, {affordable} were affordable")
+    return Load(len(said), len(charges), len(ended), seconds, tuple(wrong))
+
+
+def _wrong(path: Path, said: Iterable[str]) -> list[str]:
+    """Return what is wrong with a ledger of which these entries were acknowledged."""
+    ledger = Ledger.open(path)
+    there = {f"{entry.number} {entry.hash}" for entry in ledger.entries()}
+    wrong = []
+    if ledger.verify() != len(there):
+        wrong.append("verify counts other entries than there are")
+    if lost := set(said) - there:
+        wrong.append(f"{len(lost)} acknowledged entries are lost")
+    if not ledger.spent().is_below(ledger.budget):
+        wrong.append("more was accepted than the budget allows")
+    return wrong

@@ -1,0 +1,239 @@
+"""The parts of the audit: what is done in each, how often, and what is reported of it."""
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from perrecord.accounting import checking
+from perrecord.accounting.entries import Entry, entry_of
+from perrecord.accounting.schema import Row
+from tests.faults import broken, damage, errors, kills, load, power
+from tests.faults.kills import Round
+from tests.faults.runner import Findings, Runner, Task
+from tests.faults.scene import Workshop
+from tests.faults.subjects import RELEASE, SUBJECTS, Subject
+
+FLUSHES = ("fsync", "fdatasync")
+STEPS = (*FLUSHES, "unlink", "rename", "link")
+"""Calls at which a process that dies leaves names that are not flushed."""
+
+Calls = Sequence[tuple[str, int, str]]
+
+
+def killed(runner: Runner) -> Findings:
+    """Kill at random moments and at every call."""
+    found, controls = Findings(), []
+    for subject in SUBJECTS:
+        longest = kills.duration(runner.workshop, subject)
+        scenes = runner.pick(6, 600 if subject is RELEASE else 1500)
+        tasks: list[Task] = [(subject.name, seed, 1.1 * longest) for seed in range(scenes)]
+        rounds = runner.map(f"{subject.name}, random kills", kills.at_moments, tasks)
+        found.fail(rounds)
+        number = sum(each.struck for each in rounds)
+        found.figure(f"{subject.name}: killed at a random moment", number)
+        calls = kills.calls_of(runner.workshop, subject)
+        tasks = [(subject.name, name, number) for name, number, _ in calls]
+        rounds = runner.map(f"{subject.name}, kills at calls", kills.at_call, _some(runner, tasks))
+        found.fail(rounds)
+        found.figure(f"{subject.name}: calls that change the disk", len(calls))
+        found.figure(f"{subject.name}: killed at one of them", sum(each.struck for each in rounds))
+        if number == 0 or not all(each.struck for each in rounds):
+            found.failures.append(f"{subject.name}: a kill did not strike")
+    for twin in (broken.PUBLISHES_FIRST, broken.SEALS_LAST, broken.COPIES_IN_PLACE):
+        # From before the last entry on, backwards: there the wrong order shows most.
+        calls = kills.calls_of(runner.workshop, twin)[-40::-4]
+        tasks = [(twin.name, name, number) for name, number, _ in calls]
+        controls.append(_control(runner, found, twin, "kill", kills.at_call, tasks))
+    found.tables.append(_controls("Broken twins, killed", controls))
+    return found
+
+
+def failing(runner: Runner) -> Findings:
+    """Let the disk be full or fail at every call, and let no file grow beyond a size."""
+    found, controls = Findings(), []
+    for subject in SUBJECTS:
+        calls = _on_disk(kills.calls_of(runner.workshop, subject))
+        for error in errors.ERRORS:
+            tasks: list[Task] = [(subject.name, name, number, error) for name, number, _ in calls]
+            what = f"{subject.name}: {error} at a call"
+            rounds = runner.map(what, errors.at_call, _some(runner, tasks))
+            found.fail(rounds)
+            found.figure(what, len(rounds))
+            found.figure(f"{subject.name}: given up for it", sum(each.struck for each in rounds))
+        chance = random.Random(1)
+        sizes = [int(10 ** chance.uniform(0, 5)) for _ in range(runner.pick(3, 100))]
+        what = f"{subject.name}: files limited to a random size"
+        rounds = runner.map(what, errors.at_size, [(subject.name, size) for size in sizes])
+        found.fail(rounds)
+        found.figure(what, len(rounds))
+    twin = broken.PUBLISHES_FIRST
+    calls = _on_disk(kills.calls_of(runner.workshop, twin))[-40::-6]
+    tasks = [(twin.name, name, number, "EIO") for name, number, _ in calls]
+    controls.append(_control(runner, found, twin, "EIO", errors.at_call, tasks))
+    found.tables.append(_controls("Broken twins on a failing disk", controls))
+    return found
+
+
+def unpowered(runner: Runner) -> Findings:
+    """Lose the power at every point of a run, and of a retry after a kill or an error."""
+    found, controls = Findings(), []
+    for subject in SUBJECTS:
+        share = 0.02 if runner.quick else 1.0
+        number, rounds = _power(runner, subject, "", (*power.CERTAIN, *power.CHANCES), share)
+        found.fail(rounds)
+        found.figure(f"{subject.name}: states of the disk after a loss of power", number)
+        found.figure(f"{subject.name}: of which different", len(rounds))
+    states = different = 0
+    for subject in SUBJECTS:
+        for fault in _faults(runner, subject):
+            share = 0.01 if runner.quick else 0.08
+            number, rounds = _power(runner, subject, fault, power.CERTAIN, share)
+            found.fail(rounds)
+            states, different = states + number, different + len(rounds)
+    found.figure("states after a kill or an error, a retry, and a loss of power", states)
+    found.figure("of which different", different)
+    for twin, fault in (
+        (broken.PUBLISHES_FIRST, ""),
+        (broken.FLUSHES_NOTHING, ""),
+        (broken.TRUSTS_THE_MEMORY, ""),
+        (broken.FORGIVES_FAILED_FLUSHES, "fsync:error=EIO:when=6"),
+    ):
+        crashes = _crashes(runner, twin, fault, power.CERTAIN, 0.3)[1]
+        random.Random(3).shuffle(crashes)
+        tasks: list[Task] = [(twin.name, fault, crash) for crash in crashes]
+        controls.append(_control(runner, found, twin, "loss of power", power.check, tasks))
+    found.tables.append(_controls("Broken twins without power", controls))
+    return found
+
+
+def damaged(runner: Runner) -> Findings:
+    """Damage a ledger in every way, with its journal or without."""
+    found = Findings()
+    life, other = damage.lived(runner.workshop), damage.lived(runner.workshop)
+    cases = runner.pick(15, 400)
+    tasks: list[Task] = [(RELEASE.name, life, other, name, cases) for name in damage.DAMAGES]
+    rows = []
+    for name, verdicts in zip(damage.DAMAGES, runner.map("damage", _damage, tasks), strict=True):
+        counts = Counter(taken_for for taken_for, _ in verdicts)
+        rows.append([name, *(f"{counts[each]:,}" for each in damage.VERDICTS)])
+        found.failures += [f"a ledger, {name}: {why}" for _, why in verdicts if why]
+    found.figure("damaged ledgers", cases * len(rows))
+    columns = ["what was done to the ledger", *damage.VERDICTS]
+    found.tables.append({"caption": "Damaged ledgers", "columns": columns, "rows": rows})
+    controls = []
+    for twin, name, attribute, patched in (
+        ("believes every entry", "bytes flipped", "checked", _believing),
+        ("forgets what was noted", "an older copy", "known", lambda *_: None),
+    ):
+        original = getattr(checking, attribute)
+        setattr(checking, attribute, patched)
+        verdicts = _damage(runner.workshop, RELEASE, life, other, name, runner.pick(60, 200))
+        setattr(checking, attribute, original)
+        wrong = sum(bool(why) for _, why in verdicts)
+        controls.append([twin, name, f"{len(verdicts):,}", f"{wrong:,}"])
+        if not wrong:
+            found.failures.append(f"the broken twin that {twin} was not caught")
+    found.tables.append(_controls("Broken twins on damaged ledgers", controls))
+    return found
+
+
+def crowded(runner: Runner) -> Findings:
+    """Charge one ledger from many processes, and kill some of them."""
+    found = Findings()
+    processes, each = 32, runner.pick(8, 1000)
+    affordable = processes * each // 4
+    crowd = load.crowd(runner.workshop, processes, each, affordable, load.charging(each))
+    found.failures += [f"a crowd: {wrong}" for wrong in crowd.wrong]
+    found.figure("processes at one ledger", processes)
+    found.figure("charges that they tried", crowd.attempts)
+    found.figure("charges that were affordable", affordable)
+    found.figure("charges that were accepted", crowd.accepted)
+    found.figures.append(["seconds that it took", f"{crowd.seconds:.0f}"])
+    mixed = load.mixed(runner.workshop, 12, runner.pick(30, 400), 7)
+    found.failures += [f"a crowd with kills: {wrong}" for wrong in mixed.wrong]
+    found.figure("processes killed while others charged, sealed and published", mixed.kills)
+    found.figure("entries that they had acknowledged", mixed.attempts)
+    twin = load.crowd(runner.workshop, 4, 10, 20, load.careless(10))
+    wrong = f"{len(twin.wrong):,}"
+    row = ["checks against what it last saw", "a crowd", "1", wrong]
+    found.tables.append(_controls("Broken twins in a crowd", [row]))
+    if not twin.wrong:
+        found.failures.append("the broken twin that checks against what it last saw was not caught")
+    return found
+
+
+PARTS: dict[str, Callable[[Runner], Findings]] = {
+    "kills": killed,
+    "errors": failing,
+    "power": unpowered,
+    "damage": damaged,
+    "load": crowded,
+}
+
+
+def _some(runner: Runner, tasks: list[Task]) -> list[Task]:
+    return tasks[3::26] if runner.quick else tasks
+
+
+def _on_disk(calls: Calls) -> Calls:
+    """Return the calls without those by which a process speaks to us."""
+    return [call for call in calls if "<pipe:" not in call[2]]
+
+
+def _faults(runner: Runner, subject: Subject) -> list[str]:
+    """Return, for strace, a kill at every step that settles names, and an error at every flush."""
+    calls = kills.calls_of(runner.workshop, subject)
+    faults = [f"{name}:signal=KILL:when={number}" for name, number, _ in calls if name in STEPS] + [
+        f"{name}:error=EIO:when={number}" for name, number, _ in calls if name in FLUSHES
+    ]
+    return faults[4::35] if runner.quick else faults
+
+
+def _crashes(
+    runner: Runner, subject: Subject, fault: str, losses: Sequence[power.Loss], share: float
+) -> tuple[int, list[power.Crash]]:
+    recording = power.record(runner.workshop, subject, fault)
+    prepared = runner.workshop.root / "prepared"
+    return power.distinct(power.crashes(recording, prepared, losses, 5, share))
+
+
+def _power(
+    runner: Runner, subject: Subject, fault: str, losses: Sequence[power.Loss], share: float
+) -> tuple[int, list[Round]]:
+    number, crashes = _crashes(runner, subject, fault, losses, share)
+    tasks: list[Task] = [(subject.name, fault, crash) for crash in crashes]
+    what = f"{subject.name}, power lost" + (f" after {fault}" if fault else "")
+    return number, runner.map(what, power.check, tasks)
+
+
+def _damage(
+    workshop: Workshop, _: Subject, life: damage.Life, other: damage.Life, name: str, cases: int
+) -> list[tuple[str, str]]:
+    with workshop.folder() as folder:
+        return damage.damaged(folder, life, other, name, cases, 1)
+
+
+def _believing(_: Any, row: Row, __: str | None = None) -> Entry:
+    """Take an entry as it stands, whatever its hash says."""
+    return entry_of(json.loads(row.written), row.hash)
+
+
+def _control(
+    runner: Runner,
+    found: Findings,
+    twin: Subject,
+    fault: str,
+    function: Callable[..., Round],
+    tasks: Sequence[Task],
+) -> list[str]:
+    rounds, caught = runner.caught(function, tasks)
+    if not caught:
+        found.failures.append(f"the broken twin that {twin.name} was not caught by {fault}")
+    return [twin.name, fault, f"{rounds:,}", f"{caught:,}"]
+
+
+def _controls(caption: str, rows: list[list[str]]) -> dict[str, Any]:
+    columns = ["the twin", "the fault", "rounds", "caught"]
+    return {"caption": caption, "columns": columns, "rows": rows}

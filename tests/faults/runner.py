@@ -1,0 +1,85 @@
+"""Running many rounds on every core, and gathering what came of them."""
+
+import multiprocessing
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.faults.broken import BY_NAME
+from tests.faults.kills import Round
+from tests.faults.scene import Workshop
+
+Task = tuple[str, *tuple[Any, ...]]
+"""The name of a subject, and what else a function of a round takes."""
+
+_WORKSHOP: list[Workshop] = []
+
+
+@dataclass
+class Findings:
+    """What a part has to report."""
+
+    figures: list[list[str]] = field(default_factory=list)
+    tables: list[dict[str, Any]] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+    def figure(self, name: str, number: int) -> None:
+        """Add a number, with separators for thousands."""
+        self.figures.append([name, f"{number:,}"])
+
+    def fail(self, rounds: Iterable[Round]) -> None:
+        """Add everything that was wrong."""
+        for each in rounds:
+            self.failures += [f"{each.subject}, {each.fault}: {wrong}" for wrong in each.wrong]
+
+
+class Runner:
+    """Worker processes, forked when everything is loaded, and how much they are asked to do."""
+
+    def __init__(self, root: Path, quick: bool, processes: int) -> None:
+        self.quick = quick
+        self.workshop = Workshop(root)
+        self.workshop.prepare()
+        _WORKSHOP[:] = [self.workshop]
+        self._pool = multiprocessing.get_context("fork").Pool(processes) if processes > 1 else None
+
+    def close(self) -> None:
+        """End the worker processes."""
+        if self._pool is not None:
+            self._pool.close()
+            self._pool.join()
+
+    def pick(self, quick: int, full: int) -> int:
+        """Return the number of the form that is run."""
+        return quick if self.quick else full
+
+    def map(self, what: str, function: Callable[..., Any], tasks: Sequence[Task]) -> list[Any]:
+        """Run function(workshop, subject, ...) for every task, and say how far it is."""
+        calls = [(function, *task) for task in tasks]
+        results = []
+        found = map(_call, calls) if self._pool is None else self._pool.imap(_call, calls)
+        for number, each in enumerate(found, 1):
+            results.append(each)
+            if number % 100 == 0 or number == len(calls):
+                print(f"{what}: {number} of {len(calls)}", file=sys.stderr, flush=True)
+        return results
+
+    def caught(self, function: Callable[..., Round], tasks: Sequence[Task]) -> tuple[int, int]:
+        """Return how many rounds were run on a broken twin and how many of them caught it.
+
+        The quick form stops at the first.
+        """
+        if not self.quick:
+            rounds = self.map(f"control, {tasks[0][0]}", function, tasks)
+            return len(rounds), sum(bool(each.wrong) for each in rounds)
+        for number, task in enumerate(tasks, 1):
+            if _call((function, *task)).wrong:
+                return number, 1
+        return len(tasks), 0
+
+
+def _call(call: tuple[Any, ...]) -> Any:
+    function, name, *given = call
+    return function(_WORKSHOP[0], BY_NAME[name], *given)
