@@ -4,10 +4,12 @@ import fcntl
 import os
 import re
 import shutil
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
+from typing import BinaryIO
 
 from perrecord.errors import ReleaseError
 
@@ -17,8 +19,8 @@ _NAME = re.compile(r"(tables/)?[\w-][\w.-]*")
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold a lock for as long as the block lasts; a killed process lets go of it."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    _private(path.parent)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -31,6 +33,26 @@ def locked(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+def _private(folder: Path) -> None:
+    """Make a folder for this user alone, or refuse one that others may enter or have planted."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode):
+        raise ReleaseError(
+            f"{str(folder)!r} is a link; expected a folder of its own for sealed files."
+        )
+    if found.st_uid != os.geteuid() and os.geteuid() != 0:
+        raise ReleaseError(
+            f"{str(folder)!r} belongs to another user; releases of one ledger are made by one user."
+        )
+    mode = stat.S_IMODE(found.st_mode)
+    if mode & 0o077:
+        raise ReleaseError(
+            f"{str(folder)!r} may be entered by others (mode {mode:04o}); expected 0700. Type: "
+            f"chmod 700 {str(folder)!r}"
+        )
+
+
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write files into a new folder that only this user may read, and flush them to the disk."""
     for name in files:
@@ -41,8 +63,9 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
     folder.mkdir(mode=0o700, parents=True)
     for name, content in files.items():
         path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        with _new_file(path, 0o600) as file:
+            file.write(content)
     flush(folder)
 
 
@@ -61,17 +84,21 @@ def publish(sealed: Path, wanted: Mapping[str, str], out: Path) -> None:
     """Copy sealed files to their public place: there is all of them as sealed, or nothing.
 
     The copy is made under a name that belongs to this release alone, compared with the seal, and
-    then renamed, which fails if something has taken the place meanwhile.
+    then renamed, which fails if something has taken the place meanwhile. Others may read what is
+    published as far as the umask lets them, and never write it.
     """
     partial = out.parent / f".{out.name}.{sealed.name[:12]}.partial"
     out.parent.mkdir(parents=True, exist_ok=True)
+    if partial.is_symlink():
+        raise ReleaseError(f"{str(partial)!r} is a link that somebody put there; remove it.")
     if partial.exists():
         shutil.rmtree(partial)
+    partial.mkdir(mode=0o755)
     for name in wanted:
         path = partial / name
-        path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-        shutil.copyfile(sealed / name, path, follow_symlinks=False)
-        path.chmod(0o644)
+        path.parent.mkdir(mode=0o755, exist_ok=True)
+        with (sealed / name).open("rb") as source, _new_file(path, 0o644) as copy:
+            shutil.copyfileobj(source, copy)
     if digests(partial) != wanted:
         raise ReleaseError("the copy of the sealed files is not what was sealed; run it again.")
     flush(partial)
@@ -83,13 +110,26 @@ def publish(sealed: Path, wanted: Mapping[str, str], out: Path) -> None:
             f"{str(out)!r} cannot be made, or something was put there meanwhile; give another "
             "folder with --out. The release is sealed: running again publishes it at no charge."
         ) from None
-    _flush_one(out.parent)
+    flush_names(out)
+
+
+def _new_file(path: Path, mode: int) -> BinaryIO:
+    """Open a file that is not there yet; a link in its place is refused, not followed."""
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb")
 
 
 def flush(folder: Path) -> None:
     """Flush every file and folder below, and the name of the folder itself."""
     for path in (*folder.rglob("*"), folder, folder.parent):
         _flush_one(path)
+
+
+def flush_names(path: Path) -> None:
+    """Flush every name that leads to a path, as far up as this user may have made it."""
+    for folder in path.parents:
+        if not os.access(folder, os.R_OK | os.W_OK):
+            return
+        _flush_one(folder)
 
 
 def _flush_one(path: Path) -> None:
