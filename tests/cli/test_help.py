@@ -19,6 +19,7 @@ COMMANDS = [
     "release",
     "policy",
     "audit replay",
+    "audit sample",
     "ledger create",
     "ledger show",
     "ledger verify",
