@@ -4,13 +4,14 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test check audit bench format lock system clean
+.PHONY: help demo test check audit vulnerabilities bench format lock system clean
 
 help:
 	@echo "make demo    a release of synthetic establishments, end to end, into the folder demo"
 	@echo "make test    every test (installs Java and Chromium where it can)"
 	@echo "make check   format check, lint, types, import contracts"
 	@echo "make audit   the long statistical tests (minutes)"
+	@echo "make vulnerabilities   known vulnerabilities of what is locked (needs the network)"
 	@echo "make bench   every benchmark, side by side with its alternatives (minutes)"
 	@echo "make format  rewrite the files as make check wants them"
 	@echo "make lock    resolve the dependencies anew into the lock files"
@@ -46,6 +47,12 @@ check: $(VENV)/.dev
 
 audit: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto -m audit
+
+# pip-audit runs in an environment of its own. Strict: what could not be looked up is a failure.
+PIP_AUDIT := $(BIN)/uv tool run pip-audit --strict --require-hashes --disable-pip --progress-spinner off
+vulnerabilities: $(VENV)/.dev
+	$(PIP_AUDIT) --requirement requirements.lock
+	$(PIP_AUDIT) --requirement requirements-dev.lock
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/policy.py

@@ -27,6 +27,7 @@ name fields, never values: a record may be confidential.
 """
 
 import difflib
+import unicodedata
 from collections.abc import Iterable
 
 
@@ -129,9 +130,35 @@ def listing(names: Iterable[object], limit: int = 8) -> str:
     >>> listing(range(100), limit=3)
     '0, 1, 2 and 97 more'
     """
-    every = [str(name) for name in names]
+    every = [visible(str(name)) for name in names]
     shown = ", ".join(every[:limit])
     return f"{shown} and {len(every) - limit} more" if len(every) > limit else shown
+
+
+def visible(shown: str) -> str:
+    r"""Return text on one line with nothing in it that a terminal or an editor would obey.
+
+    Control characters, ends of lines, marks of direction and halves of surrogate pairs are written
+    as escapes.
+
+    >>> print(visible("a\x1b[31m\u202eb\nc"))
+    a\x1b[31m\u202eb\nc
+    """
+    if shown.isascii() and shown.isprintable():
+        return shown
+    return "".join(_escaped(each) if _is_obeyed(each) else each for each in shown)
+
+
+_OBEYED = frozenset(("Cc", "Cs", "Zl", "Zp"))
+_DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def _is_obeyed(character: str) -> bool:
+    return unicodedata.category(character) in _OBEYED or character in _DIRECTIONS
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

@@ -4,6 +4,7 @@ One module for each command. What a command needs is loaded when it runs, so tha
 completion stay quick. `command` says how commands end, `output` how they speak.
 """
 
+import signal
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -109,5 +110,8 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; being told to end is taken as Ctrl-C, so that everything is tidied."""
+    for wanted in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(wanted) is signal.SIG_DFL:  # nohup has it ignored
+            signal.signal(wanted, signal.default_int_handler)
     app(prog_name="perrecord")

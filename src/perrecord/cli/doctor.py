@@ -1,6 +1,7 @@
 # ruff: noqa: PLC0415 -- what a command needs is loaded when it runs
 """`perrecord doctor`: is everything there, does the source fit, what is odd about the records."""
 
+import stat
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -101,8 +102,22 @@ def _spec(found: Opened) -> dict[str, Any]:
         "dimensions": len(schema.dimensions),
         "measures": len(schema.measures),
         "queries": len(found.workload.queries),
+        **_dangers(found.loaded.ledger),
         "fits": True,
     }
+
+
+def _dangers(ledger: Path | None) -> dict[str, str]:
+    """Return what is dangerous about who may read or replace a ledger: nothing, as a rule."""
+    if ledger is None or not ledger.exists():
+        return {}
+    file, folder = ledger.lstat(), ledger.parent.stat()
+    mode = stat.S_IMODE(file.st_mode)
+    if mode & 0o077:
+        return {"ledger": f"others may open it (mode {mode:04o}); type: chmod 600 {ledger}"}
+    if folder.st_mode & stat.S_IWOTH and not folder.st_mode & stat.S_ISVTX:
+        return {"ledger": f"anybody may replace it; type: chmod o-w {ledger.parent}"}
+    return {}
 
 
 def _examined(found: Opened) -> "Findings":

@@ -2,6 +2,7 @@
 """Data on stdout, everything else on stderr."""
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -9,27 +10,47 @@ from typing import Any
 
 import typer
 
+from perrecord.errors import visible
+
 _LONGEST = 12
 
 
 def show(*lines: str) -> None:
-    """Write lines to stdout."""
+    """Write lines to stdout; what a terminal would obey is written as an escape."""
     for line in lines:
-        typer.echo(line)
+        typer.echo(inert(line))
 
 
 def show_json(value: Any) -> None:
-    """Write a value to stdout as JSON."""
-    show(json.dumps(value, ensure_ascii=False, indent=2))
+    """Write a value to stdout as JSON, which a program reads back as it was."""
+    written = json.dumps(value, ensure_ascii=False, indent=2)
+    typer.echo(re.sub(r"[^ -~\n]", _in_json, written))
+
+
+def _in_json(found: re.Match[str]) -> str:
+    """Return a character of a JSON text, as its escape where a terminal would obey it."""
+    character = found[0]
+    return character if visible(character) == character else json.dumps(character)[1:-1]
 
 
 def say(text: str) -> None:
-    """Write a remark to stderr."""
-    typer.echo(text, err=True)
+    """Write a remark to stderr; what a terminal would obey is written as an escape."""
+    typer.echo(inert(text), err=True)
+
+
+def inert(text: str) -> str:
+    r"""Return lines with nothing else in them that a terminal would obey.
+
+    >>> print(inert("name:\n  \x1b[2J"))
+    name:
+      \x1b[2J
+    """
+    return "\n".join(map(visible, text.split("\n")))
 
 
 def complain(text: str) -> None:
     """Write what went wrong to stderr, marked where colours are welcome."""
+    text = inert(text)
     if not sys.stderr.isatty():
         say(f"perrecord: {text}")
         return
@@ -46,7 +67,7 @@ def columns(heads: Sequence[str], rows: Iterable[Sequence[str]], margin: str = "
     >>> columns(["name", "loss"], [["a shop", "0.3"]], margin="")
     ['name    loss', 'a shop  0.3']
     """
-    every = [list(heads), *(list(row) for row in rows)]
+    every = [list(heads), *([visible(cell) for cell in row] for row in rows)]
     widths = [max(len(row[place]) for row in every) for place in range(len(heads))]
     return [
         margin

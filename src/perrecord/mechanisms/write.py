@@ -1,5 +1,6 @@
 """Public tables as files: Parquet without a trace of when or where, and CSV for spreadsheets."""
 
+import re
 from pathlib import Path
 from typing import BinaryIO
 
@@ -8,8 +9,16 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-_FORMULA = r"^[=+\-@\t\r\n]"
-"""How a cell begins that a spreadsheet would take for a formula."""
+_FORMULA = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
+"""How a cell begins that a spreadsheet would take for a formula, in wide characters too."""
+
+APOSTROPHE = (
+    "Text that begins with an apostrophe, or as a formula would, has one more apostrophe in front; "
+    "take one away from such text to have it as it is in the Parquet file."
+)
+"""What whoever reads our CSV files has to know."""
+
+_PREFIXED = re.compile(f"[{re.escape(_FORMULA)}']")
 
 
 def write_parquet(table: pa.Table, path: str | Path | BinaryIO) -> None:
@@ -20,7 +29,8 @@ def write_parquet(table: pa.Table, path: str | Path | BinaryIO) -> None:
 def write_csv(table: pa.Table, path: str | Path | BinaryIO) -> None:
     """Write a table as CSV that is safe to open in a spreadsheet.
 
-    Text that begins like a formula gets an apostrophe in front; numbers are left as they are.
+    Text that begins like a formula gets an apostrophe in front, and so does text that begins with
+    one, so that no two keys become the same; numbers are left as they are.
     """
     columns = [
         _inert(column) if pa.types.is_string(column.type) else column for column in table.columns
@@ -30,9 +40,9 @@ def write_csv(table: pa.Table, path: str | Path | BinaryIO) -> None:
 
 
 def _inert(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    risky = pc.match_substring_regex(column, _FORMULA)
+    risky = pc.match_substring_regex(column, f"^{_PREFIXED.pattern}")
     return pc.if_else(risky, pc.binary_join_element_wise("'", column, ""), column)
 
 
 def _inert_name(name: str) -> str:
-    return f"'{name}" if name[:1] in "=+-@\t\r\n" else name
+    return f"'{name}" if _PREFIXED.match(name) else name

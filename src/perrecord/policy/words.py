@@ -4,7 +4,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeVar, assert_never
 
-from perrecord.errors import listing
+from perrecord.errors import listing, visible
 from perrecord.exact import float_up, text
 from perrecord.policy.cases import Cases
 from perrecord.policy.slots import Slot
@@ -43,7 +43,7 @@ def formula(form: Form, currency: Currency) -> str:
     power = "²" if currency is Currency.RHO else ""
     terms = [_formula_term(term, currency, power) for term in form.terms]
     slots = [f"selection of {'×'.join(slot.keys)} at {slot.threshold}" for slot in form.slots]
-    return " + ".join([*terms, *slots]) or "0"
+    return visible(" + ".join([*terms, *slots])) or "0"
 
 
 def _formula_term(term: Term, currency: Currency, power: str) -> str:
@@ -69,7 +69,7 @@ def describe(form: Form, currency: Currency) -> str:
     """Return the policy as a few paragraphs that need no formula to be understood."""
     unit = "zCDP rho" if currency is Currency.RHO else "pure epsilon"
     lines = [f"Privacy loss of a record, in {unit}:", *_lines(form, currency, "  ")]
-    return "\n".join(lines)
+    return "\n".join(map(visible, lines))
 
 
 def _lines(form: Form, currency: Currency, margin: str) -> list[str]:
@@ -260,4 +260,4 @@ _LATEX_ESCAPES = str.maketrans(
 
 
 def _latex_text(name: str) -> str:
-    return rf"\text{{{name.translate(_LATEX_ESCAPES)}}}"
+    return rf"\text{{{visible(name).translate(_LATEX_ESCAPES)}}}"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from sqlglot import parse_one
 
+from perrecord.errors import QueryError
 from perrecord.policy.policy import Policy
 from perrecord.policy.terms import Currency
 from perrecord.queries.aggregates import (
@@ -28,6 +29,9 @@ from perrecord.queries.scan import GroupColumn, GroupSet, Scan, scan_sql
 from perrecord.tables.dialects import dialect_of
 from perrecord.tables.expressions import Expression
 from perrecord.tables.schema import Schema
+
+_MOST_COLUMNS = 62
+"""Engines number grouping sets by 64 bits, one for each column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +154,11 @@ def _scan(condition: Expression | None, groupings: list[PlannedGrouping], schema
     largest = [each for each in wanted if not any(each < other for other in wanted)]
     sets = tuple(dict.fromkeys([*largest, *exact]))
     columns_used = _ordered(column for found in sets for column in _sorted(found))
+    if len(sets) > 1 and len(columns_used) > _MOST_COLUMNS:
+        raise QueryError(
+            f"queries with the same filter group by {len(columns_used)} different columns and "
+            f"quantiles; one scan takes {_MOST_COLUMNS}. Ask for some of them apart."
+        )
     aggregates = dict.fromkeys(each for found in groupings for each in found.aggregates)
     if any(each.buckets for each in groupings):
         aggregates.setdefault(Rows())

@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from perrecord.exact import text
+from perrecord.mechanisms.write import APOSTROPHE
 from perrecord.release.spec import Workload
 
 _ENDINGS = {
@@ -32,6 +33,7 @@ def data_package(workload: Workload, tables: Sequence[tuple[str, str, pa.Table]]
                 "path": f"tables/{name}.{kind}",
                 "format": kind,
                 "mediatype": "text/csv" if kind == "csv" else "application/vnd.apache.parquet",
+                **({"description": APOSTROPHE} if kind == "csv" else {}),
                 "schema": {
                     "fields": [_field(field, workload) for field in rows.schema],
                     "missingValues": [""],

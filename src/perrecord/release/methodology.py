@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from perrecord.errors import visible
 from perrecord.exact import text
 from perrecord.policy.terms import Currency
 from perrecord.preview import Expected, expected
@@ -48,7 +49,7 @@ def _head(workload: Workload) -> Iterator[str]:
     yield f"# {_inline(workload.title)}: methodology"
     yield ""
     if workload.description:
-        yield from (_inline(workload.description), "")
+        yield from (_paragraph(workload.description), "")
     yield (
         f"The tables of this release satisfy {notion}: adding or removing one record r changes "
         "what can be seen in them by no more than the *policy* P(r), which is published in full "
@@ -98,7 +99,7 @@ def _dimensions(workload: Workload) -> Iterator[str]:
     yield "## Derived dimensions"
     yield ""
     for each in derived:
-        yield f"- {_inline(each.name)} = `{describe(each.expression).replace('`', '')}`"
+        yield f"- {_inline(each.name)} = {_code(describe(each.expression))}"
     yield ""
 
 
@@ -128,7 +129,7 @@ def _tables(workload: Workload, planned: Plan) -> Iterator[str]:
         yield f"## {_inline(named.title)}"
         yield ""
         if named.query.filter is not None:
-            yield f"Records: those with `{describe(named.query.filter)}`."
+            yield f"Records: those with {_code(describe(named.query.filter))}."
             yield ""
         for grouping in named.query.groupings:
             yield _cells(grouping)
@@ -147,7 +148,7 @@ def _tables(workload: Workload, planned: Plan) -> Iterator[str]:
 
 
 def _cells(grouping: Grouping) -> str:
-    columns = ", ".join(grouping.columns)
+    columns = _inline(", ".join(grouping.columns))
     match grouping.cells:
         case Keys() as keys:
             return f"By {columns}: {len(keys):,} keys, fixed beforehand; every one is listed."
@@ -161,8 +162,8 @@ def _cells(grouping: Grouping) -> str:
         case SelectCells() as cells:
             return (
                 f"By {columns}: those of {cells.domain.size:,} possible keys whose noisy "
-                f"{cells.answer} is at least {cells.at_least}; keys without records can be among "
-                "them."
+                f"{_inline(cells.answer)} is at least {cells.at_least}; keys without records can "
+                "be among them."
             )
         case _:
             return "In total."
@@ -237,7 +238,19 @@ def _foot(workload: Workload) -> Iterator[str]:
 
 def _inline(words: str) -> str:
     """Return words of the spec on one line, in which nothing is Markdown or HTML."""
-    return re.sub(r"([\\`*_\[\]<>&#|!])", r"\\\1", " ".join(words.split()))
+    return re.sub(r"([\\`*_\[\]<>&#|!~])", r"\\\1", visible(" ".join(words.split())))
+
+
+def _paragraph(words: str) -> str:
+    """Return words of the spec as a paragraph: no list, no rule, no heading begins with them."""
+    return re.sub(r"^(\d*)([-+=.)])", r"\1\\\2", _inline(words))
+
+
+def _code(words: str) -> str:
+    """Return words between as many backticks as they do not hold in a row."""
+    fence = "`" * (1 + max((len(run) for run in re.findall(r"`+", words)), default=0))
+    margin = " " if fence != "`" else ""
+    return f"{fence}{margin}{visible(words)}{margin}{fence}"
 
 
 def _cell(words: str) -> str:

@@ -15,6 +15,11 @@ def checked_names(names: Sequence[str], source: str) -> None:
         raise SourceError(
             f"{source} has a column without a name, number {list(names).index('') + 1}; name it."
         )
+    if any("\0" in name for name in names):
+        raise SourceError(
+            f"{source} has a column whose name holds the character NUL; rename it, because engines "
+            "cannot."
+        )
     counted = Counter(name.casefold() for name in names)
     twice = [name for name in names if counted[name.casefold()] > 1]
     if twice:

@@ -19,6 +19,11 @@ from perrecord.tables.engines.spark import SparkEngine
 
 SOURCE = f"{RESERVED}_source"
 _ATTACHED = f"{RESERVED}_attached"
+_OF_FILES = (
+    *("abfs", "abfss", "adl", "az", "azure", "file", "ftp", "gcs", "gs"),
+    *("hdfs", "hf", "http", "https", "s3", "s3a", "s3n", "sftp"),
+)
+"""Schemes that name files; those elsewhere would have to be fetched, and nothing here fetches."""
 _THROUGH_PANDAS = ("sqlite", "mysql", "singlestoredb", "impala")
 
 
@@ -30,6 +35,12 @@ def is_address(source: object) -> bool:
 def open_address(address: str, relation: str | None, database: Callable[[], Database]) -> Engine:
     """Return an engine on one table of the database at an address; the address is never quoted."""
     scheme = address.partition("://")[0].lower()
+    if scheme in _OF_FILES:
+        raise SourceError(
+            f"the source is a {scheme} address; expected the path of a file on this machine, which "
+            'is written without a scheme, as "farms.parquet". Nothing is fetched: copy the file '
+            "here first."
+        )
     if relation is None:
         raise SourceError(
             f"the {scheme} address names a database; say which table of it is the source, such "
@@ -70,11 +81,13 @@ def open_ibis(table: Any, database: Callable[[], Database]) -> Engine:
             query = sealed(READ_FAILED, lambda: backend.compile(table))
             frame = sealed(READ_FAILED, lambda: backend._session.sql(query))
             with closed_on_failure(database()) as opened:
+                opened.lock(())
                 return SparkEngine(frame, opened)
         if backend.name == "duckdb":
             query = sealed(READ_FAILED, lambda: backend.compile(table))
             if _is_visible(backend.con, query):
                 with closed_on_failure(database()) as opened:
+                    opened.lock(())
                     return GuestDuckDBEngine(backend.con, f"({query})", opened)
         return _open_copied(table, database)
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from perrecord.errors import InputError, listing, suggestion
 
-_SIDE = "\0side"
+_SIDE = "side"
 _TYPES = {
     "text": (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
     "integer": (pa.types.is_integer,),
@@ -125,10 +125,11 @@ class Keys:
         """Return the keys of this set that are not in the other."""
         theirs = self._alike(other, "-")
         sides = pa.chunked_array([pa.array(np.repeat([1, 2], [len(self), len(theirs)]), pa.int8())])
-        both = pa.concat_tables([self.table, theirs]).append_column(_SIDE, sides)
-        found = both.group_by(list(self.columns), use_threads=False).aggregate([(_SIDE, "max")])
-        only = found.filter(pc.equal(found[f"{_SIDE}_max"], 1)).select(list(self.columns))
-        return Keys.trusted(_sorted(only))
+        plain = _numbered(pa.concat_tables([self.table, theirs]))
+        both = plain.append_column(_SIDE, sides)
+        found = both.group_by(plain.column_names, use_threads=False).aggregate([(_SIDE, "max")])
+        only = found.filter(pc.equal(found[f"{_SIDE}_max"], 1)).select(plain.column_names)
+        return Keys.trusted(in_order(only.rename_columns(list(self.columns))))
 
     def filter(self, column: str, values: Iterable[Any]) -> "Keys":
         """Return the keys whose column holds one of the values."""
@@ -218,7 +219,7 @@ def _checked(columns: Any) -> pa.Table:
             "one, each named once."
         )
     stored = pa.table({name: _stored(table[name], name) for name in table.column_names})
-    return _sorted(stored.group_by(stored.column_names, use_threads=False).aggregate([]))
+    return in_order(different_rows(stored))
 
 
 def read_columns(source: Any, what: str) -> pa.Table:
@@ -238,7 +239,8 @@ def read_columns(source: Any, what: str) -> pa.Table:
     try:
         if kind == "Parquet":
             return pq.read_table(path)
-        with pa_csv.open_csv(path) as reader:
+        lines = pa_csv.ParseOptions(newlines_in_values=True)
+        with pa_csv.open_csv(path, parse_options=lines) as reader:
             names = reader.schema.names
         options = pa_csv.ConvertOptions(
             column_types=dict.fromkeys(names, pa.string()),
@@ -246,7 +248,7 @@ def read_columns(source: Any, what: str) -> pa.Table:
             null_values=[""],
             quoted_strings_can_be_null=False,
         )
-        return pa_csv.read_csv(path, convert_options=options)
+        return pa_csv.read_csv(path, parse_options=lines, convert_options=options)
     except (pa.ArrowInvalid, OSError, UnicodeDecodeError):
         raise InputError(f"{what} file {str(source)!r} could not be read as {kind}.") from None
 
@@ -264,7 +266,7 @@ def _known(name: str, columns: Iterable[str]) -> str:
 def _column(values: list[Any], name: str) -> pa.ChunkedArray:
     try:
         return _stored(pa.chunked_array([pa.array(values)]), name)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError):
         raise InputError(
             f"the key column {name!r} mixes types; expected all text, all whole numbers of 64 bits "
             "or all truth values."
@@ -283,5 +285,20 @@ def _stored(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     )
 
 
-def _sorted(table: pa.Table) -> pa.Table:
-    return table.sort_by([(name, "ascending") for name in table.column_names]).combine_chunks()
+def different_rows(table: pa.Table) -> pa.Table:
+    """Return every row once."""
+    plain = _numbered(table)
+    once = plain.group_by(plain.column_names, use_threads=False).aggregate([])
+    return once.rename_columns(table.column_names)
+
+
+def in_order(table: pa.Table, columns: int | None = None) -> pa.Table:
+    """Return the rows, sorted by all columns, or by the first so many."""
+    plain = _numbered(table)
+    ordered = plain.sort_by([(name, "ascending") for name in plain.column_names[:columns]])
+    return ordered.rename_columns(table.column_names).combine_chunks()
+
+
+def _numbered(table: pa.Table) -> pa.Table:
+    """Return the table with numbers for names: Arrow takes .name and [0] for paths."""
+    return table.rename_columns([str(place) for place in range(table.num_columns)])

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from perrecord.errors import SchemaError, listing
 from perrecord.tables.fields import Kind
-from perrecord.tables.keys import read_columns
+from perrecord.tables.keys import different_rows, in_order, read_columns
 from perrecord.tables.kinds import kind_of_column, missing_column
 
 
@@ -45,7 +45,7 @@ class Lookup:
                 raise missing_column(name, "the lookup", rows.column_names)
         for name in keys:
             rows = rows.set_column(rows.column_names.index(name), name, _plain(rows[name], name))
-        groups = rows.select(keys).group_by(keys, use_threads=False).aggregate([])
+        groups = different_rows(rows.select(keys))
         if groups.num_rows < rows.num_rows:
             raise SchemaError(
                 f"the lookup's key {listing(keys)} is not unique: {rows.num_rows:,} rows, "
@@ -80,7 +80,7 @@ class Lookup:
     def digest(self, column: str) -> str:
         """Return a digest of what the lookup says of a column, in whichever order it is stored."""
         keys = [theirs for _, theirs in self.on]
-        rows = self.table.select([*keys, column]).sort_by([(key, "ascending") for key in keys])
+        rows = in_order(self.table.select([*keys, column]), len(keys))
         written = json.dumps([self.on, rows.to_pydict()], default=str, ensure_ascii=False)
         return sha256(written.encode()).hexdigest()
 

@@ -53,6 +53,7 @@ def open_source(
     if package == "pyspark" and hasattr(source, "sparkSession"):
         checked_names(source.columns, "the Spark DataFrame")
         with closed_on_failure(database()) as opened:
+            opened.lock(())
             return SparkEngine(source, opened)
     data = arrow_of(source)
     if data is not None:

@@ -83,11 +83,21 @@ const selectControl = (field, id) => {
 const listControl = (field, id) => {
   const list = make("datalist", { id: `${id}-list` });
   const byText = new Map();
-  for (const tag of field.values.length ? field.values : field.named) {
-    if (tag === "n" || tag === "t") continue;
-    const text = tagText(tag).replace(/[\r\n]/g, ""); // as the browser's text field has it
+  const byTag = new Map();
+  const add = (text, tag) => {
     byText.set(text, tag);
+    byTag.set(tag, text);
     list.append(make("option", { value: text }));
+  };
+  // A text field holds no ends of lines, and nothing in it means a missing value: such values are
+  // shown by signs, and never as another value's text.
+  const isTyped = (tag) => tag !== "t" && !/[\r\n]/.test(tag);
+  const every = [...(field.values.length ? field.values : field.named)].filter((tag) => tag !== "n");
+  for (const tag of every.filter(isTyped)) add(tagText(tag), tag);
+  for (const tag of every.filter((each) => !isTyped(each))) {
+    let text = tagText(tag).replace(/\r\n?|\n/g, "\u21b5");
+    while (byText.has(text)) text += "\u21b5";
+    add(text, tag);
   }
   const input = make("input", {
     type: "text",
@@ -115,7 +125,7 @@ const listControl = (field, id) => {
       input.value = [...byText.keys()][0] ?? "";
     },
     put: (tag) => {
-      input.value = tag === "n" ? "" : tag.slice(1);
+      input.value = tag === "n" ? "" : (byTag.get(tag) ?? tag.slice(1));
     },
   };
 };

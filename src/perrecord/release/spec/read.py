@@ -144,7 +144,7 @@ class _Reader:
         assert isinstance(event, ScalarEvent)  # noqa: S101 - no other event opens a value
         if event.style in ("|", ">"):
             self.blocks[path] = _line(event)
-        return event.value if event.style else self.plain(event)
+        return self.text(event) if event.style else self.plain(event)
 
     def mapping(self, path: Path) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -162,7 +162,7 @@ class _Reader:
             self.refuse(event, "a key is no text; expected key: value.")
         if event.tag is not None or event.anchor is not None:
             self.value(event, ())
-        return str(event.value)
+        return self.text(event)
 
     def sequence(self, path: Path) -> list[Any]:
         found: list[Any] = []
@@ -171,6 +171,17 @@ class _Reader:
             self.lines[here] = _line(event)
             found.append(self.value(event, here))
         return found
+
+    def text(self, event: ScalarEvent) -> str:
+        """Return text; two escapes that stand for one character, as in JSON, become it."""
+        try:
+            return event.value.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+        except UnicodeDecodeError:
+            self.refuse(
+                event,
+                "an escape between \\ud800 and \\udfff is half a character, which no file can "
+                "hold; write the character itself.",
+            )
 
     def plain(self, event: ScalarEvent) -> Any:
         """Return what a scalar without quotes means."""

@@ -57,7 +57,7 @@ def interruptible(action: Callable[[], Answer], interrupt: Callable[[], None]) -
         # In short steps: once Polars is imported, a signal no longer ends a wait.
         while not done.wait(_STEP):
             pass
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit):  # a signal's handler may end the process
         interrupt()
         done.wait()
         raise

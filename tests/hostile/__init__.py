@@ -1,0 +1,1 @@
+"""Hostile input: bad specs, bad data, bad keys."""

@@ -1,0 +1,63 @@
+"""Every command of perrecord, and a session, one after another in one process and one folder.
+
+    python -m tests.surface.everything FOLDER [long]
+
+A line for each on stdout: its exit code and its name. `long` also reproduces the paper, quickly.
+"""
+
+import shlex
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from perrecord import Query, Session, Split, table
+from perrecord.accounting.budget import Budget
+from tests.cli.conftest import SOURCE, SPEC, run
+
+COMMANDS = (
+    "synth business --rows 500 --out business.parquet",
+    "synth sim --rows 500 --out sim.parquet",
+    "synth cis --rows 500 --out cis.parquet",
+    "synth keys --out keys",
+    "init est.parquet --out started.yaml",
+    "schema",
+    "check release.yaml",
+    "ledger create release.yaml",
+    "release release.yaml --out published",
+    "release release.yaml --out published",
+    "policy published --record emp=150 --record county=37001",
+    "ledger show est.ledger",
+    "ledger verify est.ledger",
+    "ledger export est.ledger",
+    "doctor release.yaml",
+    "evaluate release.yaml --out evaluated",
+    "tune release.yaml --out tuned --goal '5% for 95% of cells'",
+)
+LONG = ("reproduce all --quick --out reproduced",)
+
+
+def everything(folder: Path, *, is_long: bool = False) -> list[tuple[int, str]]:
+    """Run all of it; return exit codes with the names of what was run."""
+    pq.write_table(SOURCE, folder / "est.parquet")
+    (folder / "release.yaml").write_text(SPEC, encoding="utf-8")
+    found = []
+    for command in (*COMMANDS, *(LONG if is_long else ())):
+        ran = run(*shlex.split(command))
+        if ran.code:
+            sys.stderr.write(ran.err)
+        found.append((ran.code, command))
+    source = pa.table({"county": ["a", "b"], "emp": [3, 400]})
+    with table(source, name="est", dimensions=["county"], measures=["emp"]) as opened:
+        split = Split(emp=50)
+        session = Session(opened, ledger=folder / "s.ledger", budget=Budget(1, split), new=True)
+        answers = session.ask(Query("est").sum("emp", split=split, rho="0.5"))
+    found.append((len(answers) - 1, "session"))
+    return found
+
+
+if __name__ == "__main__":
+    here = Path(sys.argv[1])
+    for code, name in everything(here, is_long=sys.argv[2:] == ["long"]):
+        print(code, name)

@@ -1,0 +1,191 @@
+"""What does not fit into memory goes to a private folder, which is gone however a run ends."""
+
+import os
+import signal
+import stat
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from perrecord import InputError, SourceError
+from perrecord.cli.command import INTERRUPTED
+from perrecord.tables.engines.database import Database
+from perrecord.tables.sources import open_source
+from tests.cli.conftest import started
+
+ROWS = 600_000
+SPEC = """\
+title: Many keys
+source: {path: est.parquet, memory_limit: 80MB}
+table: est
+dimensions: [key]
+keys:
+  found: {select: {rho: 0.1, delta: 1e-6}}
+budget: {rho: 1, selections: [{keys: [key], rho: 0.1, delta: 1e-6}]}
+ledger: est.ledger
+queries:
+  - {name: keys, group_by: key, keys: found, answers: {n: {count: records, rho: 0.1}}}
+"""
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    """A table of more different keys than fit into the memory that is allowed."""
+    path = tmp_path_factory.mktemp("spill") / "est.parquet"
+    numbers = np.random.default_rng(8).integers(0, 2**62, ROWS)
+    text = pc.binary_repeat(pa.array(numbers).cast(pa.string()), 8)
+    pq.write_table(pa.table({"key": text}), path)
+    return path
+
+
+@pytest.fixture
+def place(tmp_path, source):
+    """A folder with a spec and its ledger, and a folder for temporary files in it."""
+    (tmp_path / "est.parquet").symlink_to(source)
+    (tmp_path / "release.yaml").write_text(SPEC, encoding="utf-8")
+    (tmp_path / "temporary").mkdir()
+    made = begun(tmp_path, "ledger", "create", "release.yaml")
+    _, err = made.communicate(timeout=60)
+    assert made.returncode == 0, err
+    assert list((tmp_path / "temporary").iterdir()) == []
+    return tmp_path
+
+
+def begun(place, *arguments):
+    """Start a command whose temporary files go to the folder for them."""
+    environment = {"TMPDIR": str(place / "temporary")}
+    code = "import os; os.umask(0)"
+    return started(*arguments, cwd=place, code=code, env=environment)
+
+
+def spilled(place) -> dict[Path, int]:
+    """Return the temporary files and folders at the moment, with their modes."""
+    found = {}
+    for path in (place / "temporary").rglob("*"):
+        try:
+            found[path] = stat.S_IMODE(path.lstat().st_mode)
+        except FileNotFoundError:
+            continue
+    return found
+
+
+def wait_for_spill(place, process):
+    """Return what was spilled once there is something, or fail when the run ends without."""
+    until = time.monotonic() + 120
+    while time.monotonic() < until and process.poll() is None:
+        found = spilled(place)
+        if any(path.is_file() for path in found):
+            return found
+        time.sleep(0.01)
+    raise AssertionError(f"nothing was spilled: {process.communicate()}")
+
+
+def reached_by_others(found):
+    """Return the modes of what others could enter directly below the temporary folder."""
+    tops = [mode for path, mode in found.items() if path.parent.name == "temporary"]
+    return [mode for mode in tops if mode & 0o077]
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        signal.SIGTERM,
+        pytest.param(signal.SIGINT, marks=pytest.mark.audit),
+        pytest.param(signal.SIGHUP, marks=pytest.mark.audit),
+    ],
+)
+def test_a_run_that_is_told_to_end_leaves_nothing(wanted, place, record_property):
+    """Told in the middle of spilling, it tidies up and says so; nothing was published."""
+    process = begun(place, "release", "release.yaml", "--out", "published")
+    found = wait_for_spill(place, process)
+    assert reached_by_others(found) == []
+    process.send_signal(wanted)
+    _, err = process.communicate(timeout=120)
+    assert (process.returncode, "interrupted" in err) == (INTERRUPTED, True)
+    assert spilled(place) == {}
+    assert not (place / "published").exists()
+    record_property("runs ended in the middle of spilling", 1)
+
+
+def test_what_a_killed_run_leaves_is_private(place, record_property):
+    """Nobody can tidy up after kill -9, but nobody else can read it either."""
+    process = begun(place, "release", "release.yaml", "--out", "published")
+    wait_for_spill(place, process)
+    process.kill()
+    process.communicate(timeout=60)
+    left = spilled(place)
+    assert left
+    assert reached_by_others(left) == []
+    record_property("runs ended in the middle of spilling", 1)
+
+
+@pytest.mark.audit
+def test_a_run_that_spills_ends_well_and_leaves_nothing(place, record_property):
+    """The release is made under the small limit, and the temporary folder is empty."""
+    process = begun(place, "release", "release.yaml", "--out", "published")
+    wait_for_spill(place, process)
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    assert spilled(place) == {}
+    record_property("releases that spilled and left nothing", 1)
+
+
+def test_nohup_is_heard(tmp_path):
+    """A hang-up that the caller has had ignored stays ignored."""
+    code = (
+        "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+        "import perrecord.cli as c; c.app = lambda **_: print(signal.getsignal(signal.SIGHUP).name)"
+        "; from perrecord.cli import app"
+    )
+    process = started(cwd=tmp_path, code=code)
+    out, err = process.communicate(timeout=60)
+    assert out.strip() == "SIG_IGN", err
+
+
+# -- inside one process ------------------------------------------------------------------------
+
+
+def folders(monkeypatch, tmp_path):
+    """Send temporary files to a folder; return how to list it."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return lambda: sorted(tmp_path.iterdir())
+
+
+def test_a_spill_folder_is_private_and_goes_with_its_database(tmp_path, monkeypatch):
+    """When it is closed, when opening fails, and when it is forgotten."""
+    listed = folders(monkeypatch, tmp_path)
+    before = os.umask(0)
+    try:
+        database = Database()
+        (private,) = listed()
+        assert stat.S_IMODE(private.stat().st_mode) == 0o700
+        database.close()
+        assert listed() == []
+        for refused in ({"memory_limit": "none"}, {"threads": 0}):
+            with pytest.raises(InputError):
+                Database(**refused)
+        with pytest.raises(SourceError):
+            open_source(pa.table({"a": [1], "A": [2]}))
+        with pytest.raises(SourceError), open_source(pa.table({"a": [1]})) as engine:
+            engine.frame("SELECT missing FROM nowhere")
+        database = Database()
+        assert len(listed()) == 1
+        del database
+        assert listed() == []
+    finally:
+        os.umask(before)
+
+
+def test_a_folder_that_is_left_is_seen(tmp_path, monkeypatch):
+    """Broken twin: a database whose cleaning was taken away."""
+    listed = folders(monkeypatch, tmp_path)
+    database = Database()
+    database._clean.detach()
+    database._clean = lambda: None
+    database.close()
+    assert len(listed()) == 1
