@@ -41,6 +41,17 @@ def test_charges_add_up_and_are_there_again_after_opening(lived, path):
     assert dict(again.entries()[4].details) == {"by": ["county"], "cells": 3}
 
 
+def test_equal_charges_each_count_also_after_opening(path):
+    """Three of 0.3 leave no room for a fourth, whoever opens the ledger."""
+    ledger = Ledger.create(path, Budget(1))
+    for _ in range(3):
+        ledger.charge(Policy.constant("0.3"), label="the same again")
+    for opened in (ledger, Ledger.open(path)):
+        assert opened.spent() == Policy.constant("0.9")
+        with pytest.raises(BudgetExceededError):
+            opened.charge(Policy.constant("0.3"), label="the same again")
+
+
 def test_a_charge_is_accepted_up_to_the_budget_and_not_beyond(ledger):
     """Exactly; a refusal names a record, both numbers and what is left, and charges nothing."""
     ledger.charge(Policy.split("0.7", SCHEME), label="a")

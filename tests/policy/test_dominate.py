@@ -156,6 +156,16 @@ def test_budgets_spread_over_schemes_are_decided():
     assert not (spent + Policy.exact("1e-9", measure="z", threshold=1)).is_below(budget)
 
 
+def test_a_maximum_is_below_only_if_every_option_is():
+    """Whichever scheme a budget was spent on, the other must hold it."""
+    one, other = Policy.split(1, Split(x=5)), Policy.split(2, Split(y=5))
+    both = Policy.split(2, Split(x=5, y=5))
+    largest = Policy.largest(one, other)
+    assert not largest.is_below(one)
+    assert not largest.is_below(other)
+    assert largest.is_below(both)
+
+
 def test_ceilings_that_do_not_divide_are_seen():
     """Pieces at 5 against pieces at 6: 4 <= 2 + 2, 9 <= 8 + 2, ... though 2 m^2 alone fails."""
     fine, coarse = Policy.split(1, Split(x=5)), Policy.split(2, Split(x=6))

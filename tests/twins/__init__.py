@@ -1,0 +1,1 @@
+"""Broken twins: one deliberate fault each, and the test that catches it."""

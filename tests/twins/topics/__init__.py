@@ -1,0 +1,1 @@
+"""The twins by topic."""

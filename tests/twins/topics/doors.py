@@ -1,0 +1,122 @@
+"""Twins of the session, the command line, and what only the curator may see."""
+
+from tests.twins.twin import Twin
+
+TWINS = (
+    Twin(
+        "a session answers before it charges",
+        "session.py",
+        "        self._charge(planned.policy, _label(planned))\n"
+        "        answers: list[Answers] = run(planned, self._table)\n",
+        "        answers: list[Answers] = run(planned, self._table)\n"
+        "        self._charge(planned.policy, _label(planned))\n",
+        (
+            "test_session.py::test_what_the_budget_does_not_allow_reads_no_data",
+            "test_session.py::test_a_charge_is_never_given_back",
+        ),
+    ),
+    Twin(
+        "a mechanism on rows runs before it is charged",
+        "session.py",
+        '        self._charge(planned.policy, f"a mechanism on {shown}")\n'
+        "        return run_rows(planned, self._table)\n",
+        "        answer = run_rows(planned, self._table)\n"
+        '        self._charge(planned.policy, f"a mechanism on {shown}")\n'
+        "        return answer\n",
+        ("test_session.py::test_any_mechanism_goes_through_the_same_door",),
+    ),
+    Twin(
+        "a session does not say what its names mean",
+        "session.py",
+        "self._ledger.charge(policy, label=label, meanings=self._meanings(policy))",
+        "self._ledger.charge(policy, label=label)",
+        ("test_session.py::test_a_name_means_the_same_in_every_session_of_a_ledger",),
+    ),
+    Twin(
+        "a query that cannot be run is charged nevertheless",
+        "session.py",
+        "        check_plan(planned)\n        return planned",
+        "        return planned",
+        ("test_session.py::test_what_cannot_be_run_is_refused_before_it_is_charged",),
+    ),
+    Twin(
+        "a session promises what was spent and not its budget",
+        "session.py",
+        "return self._ledger.budget\n",
+        "return self._ledger.spent()\n",
+        ("test_session.py::test_a_query_is_charged_and_answered",),
+    ),
+    Twin(
+        "a lost ledger is made anew",
+        "session.py",
+        "    elif new:\n",
+        "    elif new or not Path(ledger).exists():\n",
+        ("test_session.py::test_a_lost_ledger_is_not_made_again",),
+    ),
+    Twin(
+        "a table of confidential results carries no mark",
+        "evaluate/confidential.py",
+        'file.write(f"# {HEADER}\\n".encode())',
+        "pass",
+        ("evaluate/test_confidential.py::test_a_new_folder_is_closed_and_marked",),
+    ),
+    Twin(
+        "confidential files may be read by others",
+        "evaluate/confidential.py",
+        "0o644 if self.is_public else 0o600",
+        "0o644",
+        ("evaluate/test_confidential.py::test_a_new_folder_is_closed_and_marked",),
+    ),
+    Twin(
+        "confidential results go to a folder that others may read",
+        "evaluate/confidential.py",
+        "if mode & 0o077:",
+        "if False:",
+        ("evaluate/test_confidential.py::test_an_open_folder_a_release_and_a_file_are_refused",),
+    ),
+    Twin(
+        "realised losses are twice what they are",
+        "evaluate/changes.py",
+        "cost = step**2 / (2 * spreads.value)",
+        "cost = step**2 / (1 * spreads.value)",
+        (
+            "evaluate/test_losses.py"
+            "::test_the_realised_loss_is_the_divergence_of_the_released_numbers",
+        ),
+    ),
+    Twin(
+        "an error that nobody foresaw is shown while data is open",
+        "cli/command.py",
+        "        if isinstance(error, OSError) and error.errno is not None:\n            raise\n",
+        "        raise\n",
+        ("cli/test_errors.py::test_while_data_is_open_an_unforeseen_error_is_withheld",),
+    ),
+    Twin(
+        "a refusal ends like a success",
+        "cli/command.py",
+        "code = FAULT if isinstance(error, InternalError) else REFUSED",
+        "code = FAULT if isinstance(error, InternalError) else 0",
+        ("cli/test_release.py::test_without_a_ledger_it_says_how_to_make_one",),
+    ),
+    Twin(
+        "confidential results are shown without a mark",
+        "cli/confidential.py",
+        "    if not is_public:\n        show(",
+        "    if is_public:\n        show(",
+        ("cli/test_evaluate.py::test_the_report_is_private_marked_and_free",),
+    ),
+    Twin(
+        "a picture lets its title be markup",
+        "report/drawing.py",
+        "<title>{escape(plain(title))}</title>",
+        "<title>{plain(title)}</title>",
+        ("report/test_drawing.py::test_the_title_is_in_the_picture_and_harmless",),
+    ),
+    Twin(
+        "a report lets names be markup",
+        "report/page.py",
+        "autoescape=True,",
+        "autoescape=False,",
+        ("report/test_page.py::test_hostile_texts_change_no_element",),
+    ),
+)

@@ -1,0 +1,159 @@
+"""Twins of the ledger: what was charged, durably, and never more than the budget (T4)."""
+
+from tests.twins.twin import Twin
+
+TWINS = (
+    Twin(
+        "the budget is compared at the smallest record",
+        "accounting/refusals.py",
+        "if total.is_below(budget):",
+        "if total.minimum() <= budget.minimum():",
+        ("accounting/test_ledger.py::test_a_charge_is_accepted_up_to_the_budget_and_not_beyond",),
+    ),
+    Twin(
+        "each charge is held against the whole budget",
+        "accounting/refusals.py",
+        "total = spent + policy\n",
+        "total = policy\n",
+        ("accounting/test_ledger.py::test_a_charge_is_accepted_up_to_the_budget_and_not_beyond",),
+    ),
+    Twin(
+        "a name may change its meaning",
+        "accounting/refusals.py",
+        "if then != given.get(name):",
+        "if False:",
+        ("release/test_release.py::test_a_name_keeps_its_meaning_for_as_long_as_the_ledger_lasts",),
+    ),
+    Twin(
+        "a charge without a seal is given back",
+        "accounting/entries.py",
+        "    counted: dict[int, tuple[Policy, int]] = {}\n    for entry in entries:\n"
+        "        if isinstance(entry, Charge):\n",
+        "    counted: dict[int, tuple[Policy, int]] = {}\n    entries = list(entries)\n"
+        "    sealed = {each.charge for each in entries if isinstance(each, Seal)}\n"
+        "    for entry in entries:\n"
+        "        if isinstance(entry, Charge) and entry.number in sealed:\n",
+        ("test_session.py::test_a_charge_is_never_given_back",),
+    ),
+    Twin(
+        "equal charges count once",
+        "accounting/entries.py",
+        "sums.extend([policy] * count if policy.slots else [policy * count])",
+        "sums.extend([policy])",
+        ("accounting/test_ledger.py::test_equal_charges_each_count_also_after_opening",),
+    ),
+    Twin(
+        "a notebook takes the name of a ledger for markup",
+        "accounting/ledger.py",
+        "{html.escape(chr(10).join(lines))}",
+        "{chr(10).join(lines)}",
+        ("accounting/test_ledger.py::test_it_shows_itself",),
+    ),
+    Twin(
+        "the budget is checked before the ledger is locked",
+        "accounting/ledger.py",
+        "        with writing(self._path) as connection:\n"
+        "            seen = self._refreshed(connection)\n"
+        "            earlier = finding.charge_with(",
+        "        before = self.spent()\n"
+        "        with writing(self._path) as connection:\n"
+        "            now = self._refreshed(connection)\n"
+        "            seen = _Seen(now.count, now.last, before, now.meanings)\n"
+        "            earlier = finding.charge_with(",
+        ("accounting/test_concurrency.py::test_threads_share_one_ledger",),
+    ),
+    Twin(
+        "an identity that was charged is charged again",
+        "accounting/ledger.py",
+        "        fields = charge_fields(policy, label, identity, meanings or {}, details or {})\n",
+        "        identity = identity and f'{identity} {secrets.token_hex(4)}'\n"
+        "        fields = charge_fields(policy, label, identity, meanings or {}, details or {})\n",
+        ("accounting/test_ledger.py::test_an_identity_is_charged_once",),
+    ),
+    Twin(
+        "another policy passes under an identity that was charged",
+        "accounting/ledger.py",
+        "if earlier.policy != policy:",
+        "if False:",
+        ("accounting/test_ledger.py::test_an_identity_is_charged_once",),
+    ),
+    Twin(
+        "other digests pass for those that were sealed",
+        "accounting/ledger.py",
+        'if dict(earlier.digests) != fields["digests"]:',
+        "if False:",
+        ("accounting/test_ledger.py::test_the_life_of_a_release",),
+    ),
+    Twin(
+        "a charge is published without a seal",
+        "accounting/ledger.py",
+        "if finding.seal_of(self._path, connection, charge) is None:",
+        "if False:",
+        ("accounting/test_ledger.py::test_the_life_of_a_release",),
+    ),
+    Twin(
+        "an older copy of the ledger is taken for the ledger",
+        "accounting/ledger.py",
+        "checking.still_there(self._path, connection, seen.count, seen.last)",
+        "pass",
+        (
+            "accounting/test_tampering.py::test_an_older_copy_is_found_by_a_process_that_has_seen_more",
+        ),
+    ),
+    Twin(
+        "an entry need not follow the one before",
+        "accounting/checking.py",
+        'if previous is not None and fields["previous"] != previous:',
+        "if False:",
+        ("accounting/test_tampering.py::test_a_change_by_hand_is_found",),
+    ),
+    Twin(
+        "an entry's hash is not checked",
+        "accounting/checking.py",
+        "if chain.digest(row.written) != row.hash:",
+        "if False:",
+        ("accounting/test_tampering.py::test_a_change_by_hand_is_found",),
+    ),
+    Twin(
+        "entries may be missing at the end",
+        "accounting/checking.py",
+        "if schema.head(path, connection) != (count, last):",
+        "if False:",
+        ("accounting/test_tampering.py::test_a_change_by_hand_is_found",),
+    ),
+    Twin(
+        "a commit does not wait for the disk",
+        "accounting/storage.py",
+        '("synchronous", "EXTRA", 3),',
+        '("synchronous", "OFF", 0),',
+        ("accounting/test_ledger.py::test_the_settings_are_read_back",),
+    ),
+    Twin(
+        "a charge takes its lock only when it writes",
+        "accounting/storage.py",
+        'connection.execute("BEGIN IMMEDIATE")',
+        'connection.execute("BEGIN")',
+        ("accounting/test_concurrency.py::test_threads_share_one_ledger",),
+    ),
+    Twin(
+        "a new ledger takes the place of one that appeared meanwhile",
+        "accounting/creation.py",
+        "os.link(temporary, path)",
+        "os.replace(temporary, path)",
+        ("accounting/test_ledger.py::test_a_ledger_that_appears_meanwhile_is_not_overwritten",),
+    ),
+    Twin(
+        "everybody may read the ledger",
+        "accounting/creation.py",
+        "os.close(descriptor)\n    except",
+        "os.fchmod(descriptor, 0o644)\n        os.close(descriptor)\n    except",
+        ("accounting/test_ledger.py::test_the_file_is_for_its_owner_alone",),
+    ),
+    Twin(
+        "a budget over several schemes is that of the first",
+        "accounting/budget.py",
+        "total = Policy.largest(*options) if len(options) > 1 else options[0]",
+        "total = options[0]",
+        ("accounting/test_budget.py::test_amounts_that_add_up_to_the_total_fit",),
+    ),
+)

@@ -1,0 +1,178 @@
+"""Twins of mechanisms: noise on cells, selection, quantiles, rows, what is released."""
+
+from tests.twins.twin import Twin
+
+TWINS = (
+    Twin(
+        "empty cells have no noise",
+        "mechanisms/additive.py",
+        "drawn[cells] = each\n",
+        "drawn[cells] = np.where(exact[cells] == 0, 0, each)\n",
+        (
+            "mechanisms/test_additive.py::test_cells_of_different_parts_are_drawn_from_their_own_laws",
+        ),
+    ),
+    Twin(
+        "every cell has the noise of the first part",
+        "mechanisms/additive.py",
+        "numbers[index] = found.setdefault(self.spreads.at(key), len(found))",
+        "numbers[index] = found.setdefault(self.spreads.at(key), len(found)) * 0",
+        (
+            "mechanisms/test_additive.py::test_cells_of_different_parts_are_drawn_from_their_own_laws",
+        ),
+    ),
+    Twin(
+        "noise forgets the resolution",
+        "mechanisms/additive.py",
+        "return DiscreteGaussian(found / self.step**2)",
+        "return DiscreteGaussian(found / self.step)",
+        ("mechanisms/test_additive.py::test_errors_are_in_units_of_the_measure",),
+    ),
+    Twin(
+        "a key is published one below its threshold",
+        "mechanisms/selection.py",
+        "kept = np.asarray(noisy >= cells.threshold, dtype=bool)",
+        "kept = np.asarray(noisy >= cells.threshold - 1, dtype=bool)",
+        (
+            "mechanisms/test_selection.py"
+            "::test_a_lone_record_is_published_with_the_chance_of_its_pieces",
+        ),
+    ),
+    Twin(
+        "keys that were not selected are published",
+        "mechanisms/selection.py",
+        "found = Keys.from_columns(keys.filter(pa.array(kept)))",
+        "found = Keys.from_columns(keys)",
+        ("mechanisms/test_selection.py::test_without_a_split_every_record_is_one_row",),
+    ),
+    Twin(
+        "keys are selected by their exact number",
+        "mechanisms/selection.py",
+        "return keys_reaching(cells, keys, added(rows, draw(law, len(rows), bits)))",
+        "return keys_reaching(cells, keys, rows)",
+        (
+            "mechanisms/test_selection.py"
+            "::test_a_lone_record_is_published_with_the_chance_of_its_pieces",
+        ),
+    ),
+    Twin(
+        "empty cells of a domain never pass",
+        "mechanisms/selection.py",
+        "empty = passing(cells.domain.size - len(positions), law, start, _bits=bits)",
+        "empty = 0",
+        ("mechanisms/test_selection.py::test_empty_cells_pass_a_threshold_of_zero",),
+    ),
+    Twin(
+        "the noise that selected a cell serves its other answers too",
+        "mechanisms/run.py",
+        "selected.by if selected and is_kept_by else",
+        "selected.by if selected else",
+        ("mechanisms/test_selection.py::test_other_answers_of_kept_cells_have_noise_of_their_own",),
+    ),
+    Twin(
+        "keys come from the data where keys were declared",
+        "mechanisms/run.py",
+        "keys = selected.keys if selected else declared if isinstance(declared, Keys) else None",
+        "keys = selected.keys if selected else None\n"
+        "        if isinstance(declared, Keys):\n"
+        "            seen, _ = cells.occupied(self.columns, self.grouping.aggregates[0])\n"
+        "            keys = Keys.from_columns(seen)",
+        (
+            "mechanisms/test_worked_examples.py::test_declared_keys_all_appear_with_noise_by_industry",
+        ),
+    ),
+    Twin(
+        "selected keys come by size",
+        "queries/cells.py",
+        """FROM {cells} ORDER BY {', '.join(names)}")""",
+        """FROM {cells} ORDER BY {len(names) + 1} DESC")""",
+        ("mechanisms/test_selection.py::test_the_numbers_of_rows_stand_beside_their_own_keys",),
+    ),
+    Twin(
+        "a standard error is that of the first cell",
+        "mechanisms/released.py",
+        "return np.asarray(each[self.which])",
+        "return np.asarray(each[self.which * 0])",
+        ("mechanisms/test_additive.py::test_a_dimension_derived_from_the_key_fixes_the_part",),
+    ),
+    Twin(
+        "an average divides by a noisy count that may be zero",
+        "mechanisms/released.py",
+        "return np.maximum(self.count.numbers.astype(np.float64), 1.0)",
+        "return self.count.numbers.astype(np.float64)",
+        ("mechanisms/test_additive.py::test_the_denominator_is_at_least_one",),
+    ),
+    Twin(
+        "noise is added in 64 bits",
+        "mechanisms/numbers.py",
+        "if first.dtype == second.dtype == np.int64 and _is_small(first) and _is_small(second):",
+        "if first.dtype == second.dtype == np.int64:",
+        ("mechanisms/test_additive.py::test_noise_is_added_without_overflow",),
+    ),
+    Twin(
+        "the exponential mechanism forgets its factor 2",
+        "mechanisms/quantiles.py",
+        "return eps / (2 * max(level, 1 - level) * level.denominator)",
+        "return eps / (max(level, 1 - level) * level.denominator)",
+        ("mechanisms/test_quantiles.py::test_the_divergence_of_a_record_is_within_the_policy",),
+    ),
+    Twin(
+        "a quantile's sensitivity is the smaller of q and 1 - q",
+        "mechanisms/quantiles.py",
+        "return eps / (2 * max(level, 1 - level) * level.denominator)",
+        "return eps / (2 * min(level, 1 - level) * level.denominator)",
+        ("mechanisms/test_quantiles.py::test_the_divergence_of_a_record_is_within_the_policy",),
+    ),
+    Twin(
+        "the epsilon of a quantile is rounded up",
+        "mechanisms/quantiles.py",
+        "eps = 8 * answer.amount / sqrt_up(8 * answer.amount)",
+        "eps = sqrt_up(8 * answer.amount)",
+        ("mechanisms/test_quantiles.py::test_the_divergence_of_a_record_is_within_the_policy",),
+    ),
+    Twin(
+        "a quantile counts ties as smaller",
+        "mechanisms/quantiles.py",
+        "less, more = below[:, 0:-1:2],",
+        "less, more = below[:, 1::2],",
+        (
+            "mechanisms/test_quantiles.py"
+            "::test_candidates_are_chosen_with_the_probabilities_of_the_definition",
+        ),
+    ),
+    Twin(
+        "what a mechanism says of its failure is passed on",
+        "mechanisms/rows.py",
+        "    except PerrecordError:\n        pass\n",
+        "    except PerrecordError:\n        raise\n",
+        ("mechanisms/test_rows.py::test_what_a_failing_mechanism_says_is_withheld",),
+    ),
+    Twin(
+        "a measurement's own map is not held against the declared rho",
+        "mechanisms/rows.py",
+        "if declared is not None and Fraction(own) > declared:",
+        "if False:",
+        ("mechanisms/test_rows.py::test_a_declared_rho_is_held_against_the_map",),
+    ),
+    Twin(
+        "a mechanism on split rows is charged as on unsplit ones",
+        "mechanisms/rows.py",
+        "policy = Policy.constant(amount) if split is None else Policy.split(amount, split)",
+        "policy = Policy.constant(amount)",
+        ("mechanisms/test_rows.py::test_split_rows_cost_rho_pieces_squared_and_unsplit_ones_rho",),
+    ),
+    Twin(
+        "a key that is a spreadsheet's formula stays one",
+        "mechanisms/write.py",
+        "_inert(column) if pa.types.is_string(column.type) else column",
+        "column",
+        ("mechanisms/test_additive.py::test_text_that_looks_like_a_formula_is_made_inert",),
+    ),
+    Twin(
+        "a notebook takes a key for markup",
+        "mechanisms/answers.py",
+        "html.escape(str(each))",
+        "str(each)",
+        ("mechanisms/test_additive.py::test_a_notebook_shows_keys_and_names_as_text",),
+    ),
+)

@@ -1,0 +1,147 @@
+"""Twins of a release: charge, compute, seal, publish, and the documents."""
+
+from tests.twins.twin import Twin
+
+TWINS = (
+    Twin(
+        "a release is published before it is sealed",
+        "release/publish.py",
+        'return self._publish(charge, self._seal(charge), "made")',
+        "sealed = staging.digests(self.staged)\n"
+        "        staging.publish(self.staged, sealed, self.target)\n"
+        "        self._seal(charge)\n"
+        "        self.ledger.publish(charge, place=str(self.target))\n"
+        '        return Outcome(self.target, charge, "made")',
+        (
+            "release/test_release.py"
+            "::test_before_the_seal_a_retry_draws_fresh_noise_under_the_same_charge[seal]",
+        ),
+    ),
+    Twin(
+        "a sealed release is computed again",
+        "release/publish.py",
+        'if state in ("sealed", "published"):',
+        'if state == "published":',
+        ("release/test_release.py::test_after_the_seal_a_retry_publishes_what_was_sealed",),
+    ),
+    Twin(
+        "data that changes while it is read is not noticed",
+        "release/publish.py",
+        "if identity_of(self.loaded, self.ledger.secret, self.snapshot) != self.identity:",
+        "if False:",
+        ("release/test_release.py::test_data_that_changes_while_it_is_read_is_not_published",),
+    ),
+    Twin(
+        "a ledger from a backup draws new noise for a release that was seen",
+        "release/publish.py",
+        'is_forgotten = state == "unknown" and self._is_whole()',
+        "is_forgotten = False",
+        (
+            "release/test_release.py::test_a_ledger_restored_from_a_backup_does_not_draw_noise_again",
+        ),
+    ),
+    Twin(
+        "a release is charged after its data was read",
+        "release/publish.py",
+        '        self.progress("charging the ledger")\n',
+        '        self.progress("charging the ledger")\n'
+        "        if not is_forgotten:\n"
+        "            run(planned, table, _bits=bits)\n",
+        (
+            "release/test_release.py"
+            "::test_before_the_seal_a_retry_draws_fresh_noise_under_the_same_charge[run]",
+        ),
+    ),
+    Twin(
+        "files are copied to their place one by one",
+        "release/staging.py",
+        'partial = out.parent / f".{out.name}.{sealed.name[:12]}.partial"',
+        "partial = out",
+        ("release/test_release.py::test_a_publication_cut_short_leaves_nothing_in_its_place",),
+    ),
+    Twin(
+        "others may read what is staged",
+        "release/staging.py",
+        "folder.mkdir(mode=0o700, parents=True)",
+        "folder.mkdir(mode=0o755, parents=True)",
+        ("release/test_release.py::test_after_the_seal_a_retry_publishes_what_was_sealed",),
+    ),
+    Twin(
+        "what was copied is not compared with the seal",
+        "release/staging.py",
+        "if digests(partial) != wanted:",
+        "if False:",
+        ("release/test_release.py::test_a_copy_that_is_not_what_was_sealed_is_not_published",),
+    ),
+    Twin(
+        "changed data are the same release",
+        "release/identity.py",
+        "files += _source_files(loaded)",
+        "files += []",
+        ("release/test_release.py::test_changed_data_or_a_changed_spec_is_another_release",),
+    ),
+    Twin(
+        "changed keys are the same release",
+        "release/identity.py",
+        "files = [*loaded.public_files]",
+        "files: list[Path] = []",
+        ("release/test_release.py::test_other_keys_are_another_release",),
+    ),
+    Twin(
+        "two processes make one release at once",
+        "release/staging.py",
+        "fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)",
+        "fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)",
+        ("release/test_release.py::test_one_release_is_made_by_one_process_at_a_time",),
+    ),
+    Twin(
+        "a link among sealed files is followed",
+        "release/staging.py",
+        "if path.is_symlink():",
+        "if False:",
+        ("release/test_release.py::test_a_link_among_sealed_files_is_refused",),
+    ),
+    Twin(
+        "keys are read from the data",
+        "release/spec/pieces.py",
+        "if Path(path).resolve() in {Path(each).resolve() for each in files}:",
+        "if False:",
+        ("release/test_spec.py::test_keys_are_not_read_from_the_source_itself",),
+    ),
+    Twin(
+        "the identity is a plain hash of the data",
+        "release/identity.py",
+        "    mixed = hmac.new(secret, digestmod=sha256)\n    for part in (VERSION",
+        '    secret = b"perrecord"\n'
+        "    mixed = hmac.new(secret, digestmod=sha256)\n    for part in (VERSION",
+        ("release/test_release.py::test_the_identity_of_a_release_is_known_to_its_ledger_alone",),
+    ),
+    Twin(
+        "the published delta is rounded down",
+        "release/curves.py",
+        "Context(prec=12, rounding=ROUND_CEILING)",
+        'Context(prec=12, rounding="ROUND_FLOOR")',
+        ("release/test_published.py::test_a_curve_is_never_below_the_law_and_hardly_above",),
+    ),
+    Twin(
+        "the manifest says where the spec was",
+        "release/publish.py",
+        "release_files(workload, planned, answers, public, charge.hash)",
+        'release_files(workload, planned, answers, public, f"{charge.hash} {self.loaded.path}")',
+        ("release/test_release.py::test_no_file_of_a_release_says_where_it_was_made",),
+    ),
+    Twin(
+        "the page lets names be markup",
+        "release/page.py",
+        "autoescape=True,",
+        "autoescape=False,",
+        ("release/test_policy_page.py::test_the_markup_has_no_handlers_styles_or_addresses",),
+    ),
+    Twin(
+        "a name can end the page's data",
+        "release/page.py",
+        'written.replace("<", "\\\\u003c").replace',
+        "written.replace",
+        ("release/test_policy_page.py::test_the_data_is_plain_ascii_without_markup",),
+    ),
+)
