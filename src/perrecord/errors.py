@@ -135,6 +135,21 @@ def listing(names: Iterable[object], limit: int = 8) -> str:
     return f"{shown} and {len(every) - limit} more" if len(every) > limit else shown
 
 
+def shortened(message: str, most: int = 1000) -> str:
+    """Return a message with the middle of every long line left out; it may quote a megabyte.
+
+    The place stands at the beginning of a line, and what to do at its end.
+
+    >>> shortened("no column 'abcdefghijklmnopqrstuvwxyz'; rename it.", most=30)
+    "no column 'abc...'; rename it."
+    """
+    half = most // 2
+    return "\n".join(
+        line if len(line) <= most else f"{line[: half - 1]}...{line[2 - half :]}"
+        for line in message.split("\n")
+    )
+
+
 def visible(shown: str) -> str:
     r"""Return text on one line with nothing in it that a terminal or an editor would obey.
 

@@ -70,7 +70,7 @@ def test_a_long_number_is_not_read(tmp_path):
     path = tmp_path / "release.yaml"
     path.write_text(f"title: x\nbudget: {{rho: {'9' * 2000}}}\n", encoding="utf-8")
     assert str(refused(str(path))).endswith(
-        "release.yaml:2: a number of more than 1000 digits; expected fewer."
+        "release.yaml:2: budget.rho: a number of more than 1000 digits; expected fewer."
     )
 
 

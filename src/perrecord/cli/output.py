@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from perrecord.errors import visible
+from perrecord.errors import shortened, visible
 
 _LONGEST = 12
 
@@ -49,8 +49,8 @@ def inert(text: str) -> str:
 
 
 def complain(text: str) -> None:
-    """Write what went wrong to stderr, marked where colours are welcome."""
-    text = inert(text)
+    """Write what went wrong to stderr, marked where colours are welcome; long lines are cut."""
+    text = shortened(inert(text))
     if not sys.stderr.isatty():
         say(f"perrecord: {text}")
         return

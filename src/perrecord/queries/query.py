@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import lcm
 from typing import Any
 
 from perrecord.errors import AmountError, CurrencyError, QueryError
@@ -31,6 +32,7 @@ from perrecord.tables.parse import parse_expression
 from perrecord.tables.schema import Schema
 
 _MOST_CANDIDATES = 10_000
+_MOST_DIGITS = 10**30
 _FINEST_LEVEL = 1_000_000
 
 
@@ -319,5 +321,11 @@ def _candidates(given: Iterable[Exact]) -> tuple[Fraction, ...]:
         raise QueryError(
             f"there are {len(found):,} candidates; expected 1 to {_MOST_CANDIDATES:,} public "
             f"numbers, such as range(0, 1000, 10)."
+        )
+    finest = lcm(*(each.denominator for each in found))
+    if finest > _MOST_DIGITS or max(map(abs, found)) > _MOST_DIGITS:  # as floats they must exist
+        raise QueryError(
+            "the candidates have too many digits; expected at most 30 before the point, and a "
+            "common denominator of at most 30 digits."
         )
     return found

@@ -58,7 +58,9 @@ def _keyed(path: Path, secret: bytes) -> bytes:
             while chunk := file.read(_CHUNK):
                 mixed.update(chunk)
     except OSError:
-        raise SourceError(f"the file {str(path)!r} could not be read.") from None
+        raise SourceError(
+            f"the file {str(path)!r} could not be read; check that it is there, and a file."
+        ) from None
     return mixed.digest()
 
 

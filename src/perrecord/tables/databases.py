@@ -146,7 +146,7 @@ def _open_attached(address: str, relation: str, database: Callable[[], Database]
         opened.run(
             f"ATTACH {DUCKDB.literal(str(path.resolve()))} AS {_ATTACHED} (READ_ONLY)",
             f"the file {str(path)!r} could not be opened as a DuckDB database: it is of another "
-            "format or version, or somebody is writing to it.",
+            "format or version, or somebody is writing to it. Check it with duckdb itself.",
         )
         schema, _, name = relation.rpartition(".")
         schema = schema or "main"

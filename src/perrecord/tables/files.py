@@ -78,7 +78,7 @@ def _open_parquet(database: Database, files: Sequence[Path], name: str) -> None:
     for path in files:
         schema = sealed(
             f"the file {str(path)!r} could not be read as Parquet: it is empty, cut short, "
-            "encrypted or of another format.",
+            "encrypted or of another format. Write it again.",
             lambda path=path: _parquet_schema(path),  # type: ignore[misc]
         )
         leaves = [
@@ -138,7 +138,7 @@ def _load_csv(database: Database, files: Sequence[Path], name: str, delimiter: s
             f"INSERT INTO {table} {read}" if place else f"CREATE TABLE {table} AS {read}",
             f"the file {str(path)!r} could not be read as CSV: a line has more or fewer fields "
             "than the first, a quote is not closed, line ends are mixed, a line is longer than "
-            "16 MB, or the text is not UTF-8.",
+            "16 MB, or the text is not UTF-8. Mend it or write it again.",
         )
 
 

@@ -250,7 +250,9 @@ def read_columns(source: Any, what: str) -> pa.Table:
         )
         return pa_csv.read_csv(path, parse_options=lines, convert_options=options)
     except (pa.ArrowInvalid, OSError, UnicodeDecodeError):
-        raise InputError(f"{what} file {str(source)!r} could not be read as {kind}.") from None
+        raise InputError(
+            f"{what} file {str(source)!r} could not be read as {kind}; mend it or write it again."
+        ) from None
 
 
 def _known(name: str, columns: Iterable[str]) -> str:

@@ -27,7 +27,7 @@ def parse_sql(text: str, what: str, into: type[exp.Expr]) -> exp.Expr:
     try:
         tokens = tokens_of(text)
     except TokenError:
-        message = "this is opened but never closed."
+        message = "this is opened but never closed; close it."
         raise refuse_at(_unclosed(text), text, what, message) from None
     if not tokens:
         such = "state = 'NC'" if into is exp.Condition else "SELECT COUNT(*) FROM records"
@@ -83,4 +83,4 @@ def _explained(problem: dict[str, Any], into: type[exp.Expr]) -> str:
         return "something is missing here."
     if into is exp.Condition:
         return "this does not belong here; expected one condition or value, such as state = 'NC'."
-    return "this does not belong here."
+    return "this does not belong here; expected SELECT ... FROM ... WHERE ... GROUP BY a, b."

@@ -21,12 +21,16 @@ _FORMS = (
     *("file", "values", "product", "union", "difference"),
     *("filter", "project", "domain", "select"),
 )
+_LONGEST_CHAIN = 20
+_LONGEST_NAME, _LONGEST_PATH = 255, 4_000  # bytes, as file systems have it
+_MOST_PARTS = 10_000
 _BESIDE_SPLIT = ("thresholds", "by", "cases", "default", "cap")
 
 
 def check_spec(spec: Spec) -> Iterator[Found]:
     """Yield every contradiction of a spec with its path."""
     for check in (
+        _check_paths,
         _check_roles,
         _check_splits,
         _check_keys,
@@ -36,6 +40,24 @@ def check_spec(spec: Spec) -> Iterator[Found]:
         _check_examples,
     ):
         yield from check(spec)
+
+
+def _check_paths(spec: Spec) -> Iterator[Found]:
+    """Yield the paths that no file can have; the operating system would not say which field."""
+    written: list[tuple[Path, str | None]] = [
+        (("source", "path"), spec.source.path),
+        (("source", "spill_folder"), spec.source.spill_folder),
+        (("ledger",), spec.ledger),
+        *((("keys", name, "file"), entry.file) for name, entry in spec.keys.items()),
+        *((("lookups", place, "source"), entry.source) for place, entry in enumerate(spec.lookups)),
+    ]
+    for place, path in written:
+        parts = [len(part.encode()) for part in (path or "").split("/")]
+        if max(parts) > _LONGEST_NAME or sum(parts) + len(parts) > _LONGEST_PATH:
+            message = "the path is longer than any file's; expected names of at most "
+            yield place, f"{message}{_LONGEST_NAME} bytes, {_LONGEST_PATH:,} in all."
+        elif "\0" in (path or ""):
+            yield place, "the path holds the character NUL, which no file's does; leave it out."
 
 
 def _check_roles(spec: Spec) -> Iterator[Found]:
@@ -59,8 +81,7 @@ def _check_splits(spec: Spec) -> Iterator[Found]:
     for name, entry in spec.splits.items():
         yield from _check_split(entry, ("splits", name), spec)
     references = {name: list(_splits_in(entry)) for name, entry in spec.splits.items()}
-    for cycle in _cycles(references):
-        yield ("splits", cycle[0]), _circular("a split", cycle)
+    yield from _check_references("splits", "a split", references)
 
 
 def _check_split(entry: SplitEntry, path: Path, spec: Spec) -> Iterator[Found]:
@@ -121,8 +142,7 @@ def _check_keys(spec: Spec) -> Iterator[Found]:
     for name, entry in spec.keys.items():
         yield from _check_key_set(entry, ("keys", name), spec)
     references = {name: [each for _, each in _sets_in(entry)] for name, entry in spec.keys.items()}
-    for cycle in _cycles(references):
-        yield ("keys", cycle[0]), _circular("a key set", cycle)
+    yield from _check_references("keys", "a key set", references)
 
 
 def _check_key_set(entry: KeysEntry, path: Path, spec: Spec) -> Iterator[Found]:
@@ -194,26 +214,38 @@ def _check_examples(spec: Spec) -> Iterator[Found]:
         seen.add(example.name)
 
 
-def _circular(what: str, cycle: list[str]) -> str:
-    return f"{what} is made of itself: {' -> '.join(cycle)}; break the circle."
+def _check_references(
+    section: str, what: str, references: Mapping[str, Iterable[str]]
+) -> Iterator[Found]:
+    """Yield one problem for each name that first closes a circle, or begins a chain too long.
 
+    What is made of others is built from them, one inside the other: a chain is as deep as it is
+    long, and names that are used twice at every step double at every step.
+    """
+    sizes: dict[str, int] = {}
+    circles: list[Found] = []
+    too_large: list[Found] = []
 
-def _cycles(references: Mapping[str, Iterable[str]]) -> list[list[str]]:
-    """Return one circle of names for each name that first closes one."""
-    circles: list[list[str]] = []
-    done: set[str] = set()
-
-    def visit(name: str, trail: list[str]) -> None:
+    def size(name: str, trail: list[str]) -> int:
         if name in trail:
-            circles.append([*trail[trail.index(name) :], name])
-        elif name not in done:
-            for other in references.get(name, ()):
-                visit(other, [*trail, name])
-            done.add(name)
+            circle = " -> ".join([*trail[trail.index(name) :], name])
+            message = f"{what} is made of itself: {circle}; break the circle."
+            circles.append(((section, name), message))
+            return 1
+        if len(trail) > _LONGEST_CHAIN:
+            message = f"{what} is made of another, and so on, more than {_LONGEST_CHAIN} times."
+            too_large.append(((section, trail[0]), f"{message} Write it in fewer steps."))
+            return 1
+        if name not in sizes:
+            sizes[name] = sum(size(each, [*trail, name]) for each in references.get(name, ())) or 1
+        return sizes[name]
 
     for name in references:
-        visit(name, [])
-    return circles
+        if size(name, []) > _MOST_PARTS:
+            message = f"written out, {what} has {sizes[name]:,} parts; at most {_MOST_PARTS:,} fit."
+            too_large.append(((section, name), f"{message} Use fewer names, or fewer times."))
+    yield from circles
+    yield from too_large[:1]  # whatever is made of it is too large as well
 
 
 def unknown_field(name: str, known: Iterable[str]) -> str:

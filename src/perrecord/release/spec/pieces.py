@@ -152,7 +152,7 @@ def _cells(
     if entry.file is not None:
         return Keys.read(_public_list(loaded, entry.file), entry.columns)
     if entry.values is not None:
-        return Keys.from_dict(entry.values)
+        return _product([Keys.from_dict({name: each}) for name, each in entry.values.items()])
     if entry.product is not None:
         return _product([named(name) for name in entry.product])
     if entry.union is not None:

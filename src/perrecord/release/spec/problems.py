@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from perrecord.errors import InputError, SpecError
+from perrecord.errors import InputError, SpecError, shortened
 
 Path = tuple[str | int, ...]
 """Where in a spec: keys of mappings and places in lists, from the top."""
@@ -89,7 +89,7 @@ class Problems:
 
 def spec_error(messages: list[str]) -> SpecError:
     """Return the error that shows all these messages, or the first twenty."""
-    shown = messages[:_MOST_SHOWN]
+    shown = [shortened(each) for each in messages[:_MOST_SHOWN]]
     if len(messages) > _MOST_SHOWN:
         shown.append(f"and {len(messages) - _MOST_SHOWN} more.")
     return SpecError("\n".join(shown))

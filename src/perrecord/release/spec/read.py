@@ -24,7 +24,7 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from perrecord.errors import SpecError
+from perrecord.errors import SpecError, shortened
 from perrecord.release.spec.problems import Document, Path, spec_error, written
 
 _MOST_BYTES = 250_000
@@ -50,9 +50,11 @@ class Number(str):
 def read_document(path: File, name: str) -> Document:
     """Return the values of a YAML file; `name` is what messages call it."""
     try:
+        if not path.is_file():  # a pipe that nobody writes to would be waited for
+            raise FileNotFoundError
         with path.open("rb") as file:
             raw = file.read(_MOST_BYTES + 1)
-    except OSError:
+    except (OSError, ValueError):  # a path with NUL is a ValueError
         raise SpecError(
             f"{name}: there is no such file, or it may not be read; give the path of a release "
             "spec, such as release.yaml."
@@ -110,7 +112,7 @@ class _Reader:
         next(self.events)
         second = next(self.events)
         if isinstance(second, DocumentStartEvent):
-            self.refuse(second, "a second document begins here (---); expected one.")
+            self.refuse(second, (), "a second document begins here (---); expected one.")
         document = Document(self.name, value, self.lines, self.blocks)
         if self.twice:  # which of the two holds would be anybody's guess
             raise spec_error(
@@ -126,17 +128,21 @@ class _Reader:
         if isinstance(event, AliasEvent) or getattr(event, "anchor", None) is not None:
             self.refuse(
                 event,
+                path,
                 "anchors and aliases (& and *) are not read; give splits and keys names and refer "
                 "to them, and put text that begins with & or * in quotes.",
             )
         if isinstance(event, ScalarEvent | CollectionStartEvent) and event.tag is not None:
             self.refuse(
                 event,
+                path,
                 f"the tag {_tag(event.tag)} is not read; leave it out, and put text that begins "
                 "with ! in quotes.",
             )
         if len(path) > _DEEPEST:
-            self.refuse(event, f"more than {_DEEPEST} levels of nesting; expected far fewer.")
+            self.refuse(
+                event, path[:3], f"more than {_DEEPEST} levels of nesting; expected far fewer."
+            )
         if isinstance(event, MappingStartEvent):
             return self.mapping(path)
         if isinstance(event, SequenceStartEvent):
@@ -144,12 +150,12 @@ class _Reader:
         assert isinstance(event, ScalarEvent)  # noqa: S101 - no other event opens a value
         if event.style in ("|", ">"):
             self.blocks[path] = _line(event)
-        return self.text(event) if event.style else self.plain(event)
+        return self.text(event, path) if event.style else self.plain(event, path)
 
     def mapping(self, path: Path) -> dict[str, Any]:
         found: dict[str, Any] = {}
         while not isinstance(event := next(self.events), MappingEndEvent):
-            key = self.key(event)
+            key = self.key(event, path)
             if key in found:
                 self.twice.append(((*path, key), _line(event)))
             else:
@@ -157,12 +163,12 @@ class _Reader:
             found[key] = self.value(next(self.events), (*path, key))
         return found
 
-    def key(self, event: Event) -> str:
+    def key(self, event: Event, path: Path) -> str:
         if not isinstance(event, ScalarEvent) or not (event.value or event.style):
-            self.refuse(event, "a key is no text; expected key: value.")
+            self.refuse(event, path, "a key is no text; expected key: value.")
         if event.tag is not None or event.anchor is not None:
-            self.value(event, ())
-        return self.text(event)
+            self.value(event, path)
+        return self.text(event, path)
 
     def sequence(self, path: Path) -> list[Any]:
         found: list[Any] = []
@@ -172,18 +178,19 @@ class _Reader:
             found.append(self.value(event, here))
         return found
 
-    def text(self, event: ScalarEvent) -> str:
+    def text(self, event: ScalarEvent, path: Path) -> str:
         """Return text; two escapes that stand for one character, as in JSON, become it."""
         try:
             return event.value.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
         except UnicodeDecodeError:
             self.refuse(
                 event,
+                path,
                 "an escape between \\ud800 and \\udfff is half a character, which no file can "
                 "hold; write the character itself.",
             )
 
-    def plain(self, event: ScalarEvent) -> Any:
+    def plain(self, event: ScalarEvent, path: Path) -> Any:
         """Return what a scalar without quotes means."""
         text = event.value
         if text in _CONSTANTS:
@@ -193,15 +200,18 @@ class _Reader:
         if _OTHER_BASE.fullmatch(text):
             self.refuse(
                 event,
+                path,
                 f"{text} may be a code or a number; put a code in quotes, '{text}', and write a "
                 "number without zeros before it.",
             )
         if len(text) > _MOST_DIGITS:
-            self.refuse(event, f"a number of more than {_MOST_DIGITS} digits; expected fewer.")
+            message = f"a number of more than {_MOST_DIGITS} digits; expected fewer."
+            self.refuse(event, path, message)
         return int(text) if _WHOLE.fullmatch(text) else Number(text)
 
-    def refuse(self, event: Event, message: str) -> NoReturn:
-        raise SpecError(f"{self.name}:{_line(event)}: {message}")
+    def refuse(self, event: Event, path: Path, message: str) -> NoReturn:
+        place = f"{written(path)}: " if path else ""
+        raise SpecError(shortened(f"{self.name}:{_line(event)}: {place}{message}"))
 
 
 def _line(event: Event) -> int:

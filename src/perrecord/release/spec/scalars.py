@@ -20,6 +20,8 @@ from perrecord.exact import parameter, text
 from perrecord.release.spec.problems import found
 from perrecord.release.spec.read import Number
 
+_LEAST, _GREATEST = Fraction(1, 10**100), Fraction(10**100)
+
 
 class Entry(BaseModel):
     """A mapping of a spec: unknown keys are refused, and what was read stays as it is."""
@@ -39,6 +41,8 @@ def _positive(value: Any) -> Fraction:
     number = _exact(value)
     if number <= 0:
         raise InputError(f"expected a number above 0, found {text(number)}.")
+    if not _LEAST <= number <= _GREATEST:  # noise beyond that is none that a float can describe
+        raise InputError(f"expected a number between 1e-100 and 1e100, found {found(value)}.")
     return number
 
 

@@ -48,7 +48,7 @@ class Database:
         settings["temp_directory"] = folder
         self._clean = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self._connection = sealed(
-            "DuckDB could not be started with these settings.",
+            "DuckDB could not be started with this memory limit; give another, such as 4GB.",
             lambda: duckdb.connect(":memory:", config=settings),
         )
         self._views: dict[str, Any] = {}

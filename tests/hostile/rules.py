@@ -1,0 +1,118 @@
+"""What a refusal must look like, by rule: its exit code, its place, its remedy, its length."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from unicodedata import category
+
+REFUSED = (1, 2)
+LONGEST_LINE = 1_500
+LONGEST_MESSAGE = 20_000
+
+_PREFIX = "perrecord: "
+_EXCERPT = "  "  # lines of SQL, and the carets below, are moved to the right
+_PLACE = re.compile(r"^release\.yaml(:\d+)?: ")
+_FIELD = re.compile(r"^release\.yaml(:\d+)?: ([\w-]+|\[)[^\n]*?: ")
+_OTHER_PLACE = re.compile(
+    r"'[^']*\.(ledger|parquet|csv|ddb|db|yaml|gz|tsv)'|'/[^']*|^/\S+: "  # a file by its name
+    r"|the (budget|ledger|source|spec)\b|^a record with\b|^[\w-]+\.[\w-]+: "
+)
+_REMEDY = re.compile(
+    r"\b(expected|give|write|put|rename|remove|leave|choose|add|declare|name|make|use|list|set|keep|"
+    r"type|check|save|restore|convert|indent|break|move|cast|shorten|split|clamp|ask|run|mend|close|"
+    r"did you mean|such as|needs|needed|must|are|has|this one is|is missing|relative|lower|at most|"
+    r"install|fewer|wait|only)\b",
+    re.IGNORECASE,
+)
+_OURS = ("Traceback", "bug in perrecord", "nobody foresaw", "InternalError")
+_DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+WITHOUT_FIELD: dict[str, re.Pattern[str]] = {
+    "a field that is missing is named, and has no place": re.compile(r": '[^']+' is missing\. "),
+    "a file that is too long is not read": re.compile(r": longer than [\d,]+ bytes; "),
+    "what is no YAML has lines and no fields": re.compile(
+        r": (a ':' |a ',' |a tab|text cannot begin|this is no YAML|this does not continue|the quote"
+        r"|the character 0x|\* and & begin|a word that begins|a key is no text|the quoted text)"
+    ),
+    "a spec that is no mapping has no fields": re.compile(r": expected a mapping that begins "),
+    "the ledger of a spec stands at its top": re.compile(r": the spec names no ledger; "),
+}
+"""Messages that name no field, by why there is none to name."""
+
+ENDS_WITH_A_COMMAND = re.compile(r"make it: perrecord ledger create \S+$")
+"""The one message without a full stop, so that its end can be copied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a command ended, and what it wrote."""
+
+    command: tuple[str, ...]
+    code: int
+    out: str
+    err: str
+    seconds: float = 0.0
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the command ended with anything but success."""
+        return self.code != 0
+
+
+def faults_of(ran: Ran, *, names_field: bool) -> Iterator[str]:
+    """Yield what is wrong with the way a command ended.
+
+    `names_field` says that the fault is in a value of a spec that can be read, so that every
+    message is to give the line and path of a field.
+    """
+    shown = " ".join(ran.command)
+    if ran.code not in (0, *REFUSED):
+        yield f"{shown}: exit code {ran.code}"
+    for word in _OURS:
+        if word in ran.err + ran.out:
+            yield f"{shown}: it says {word!r}: {ran.err[:300]}"
+    for stream, text in (("stdout", ran.out), ("stderr", ran.err)):
+        odd = sorted({sign for sign in text if _is_obeyed(sign)})
+        if odd:
+            yield f"{shown}: {stream} holds the control characters {odd}"
+    if ran.code in REFUSED:
+        for fault in _faults_of_message(ran.err, names_field=names_field):
+            yield f"{shown}: {fault}"
+
+
+def _is_obeyed(sign: str) -> bool:
+    """Return whether a terminal would do something else with a character than show it."""
+    return sign != "\n" and (category(sign) in ("Cc", "Cs", "Zl", "Zp") or sign in _DIRECTIONS)
+
+
+def _faults_of_message(text: str, *, names_field: bool) -> Iterator[str]:
+    if not text.startswith(_PREFIX):
+        yield "the message does not say who speaks"
+    if len(text) > LONGEST_MESSAGE:
+        yield f"a message of {len(text):,} characters"
+    longest = max(map(len, text.splitlines()), default=0)
+    if longest > LONGEST_LINE:
+        yield f"a line of {longest:,} characters"
+    for message in messages_of(text):
+        if re.fullmatch(r"and [\d,]+ more\.|not fine: .*\.", message):
+            continue  # the end of a list of messages
+        short = message if len(message) < 250 else f"{message[:150]}...{message[-100:]}"
+        if not re.search(r"[.?]$", message) and not ENDS_WITH_A_COMMAND.search(message):
+            yield f"no full stop: {short!r}"
+        if not _PLACE.search(message):
+            if not _OTHER_PLACE.search(message):
+                yield f"no place: {short!r}"
+        elif names_field and not _FIELD.search(message) and not _has_no_field(message):
+            yield f"no field: {short!r}"
+        if not _REMEDY.search(_PLACE.sub("", message)):
+            yield f"no remedy: {short!r}"
+
+
+def _has_no_field(message: str) -> bool:
+    return any(pattern.search(message) for pattern in WITHOUT_FIELD.values())
+
+
+def messages_of(text: str) -> list[str]:
+    """Return the messages of stderr, one for each mistake, without their excerpts of SQL."""
+    lines = [line for line in text.splitlines() if not line.startswith(_EXCERPT)]
+    return [line.removeprefix(_PREFIX) for line in lines if line.strip()]
