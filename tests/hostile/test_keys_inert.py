@@ -187,7 +187,8 @@ def test_columns_and_answers_of_hostile_names_keep_them(
                 assert [(row[name], row[f"{name}!"]) for row in read] == [(name, 1)]
                 kept.append(name)
     assert smuggled(statements) == []
-    record_property("names of columns and answers", len(kept))
+    if step == 1:
+        record_property("names of columns and answers", len(kept))
 
 
 def test_more_columns_than_an_engine_groups_by_are_refused_before_the_charge(tmp_path):

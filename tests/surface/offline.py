@@ -52,7 +52,7 @@ def _works(command: list[str]) -> bool:
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
-def offline(program: str, folder: Path, timeout: float = 600) -> Ran:
+def offline(program: str, folder: Path, timeout: float = 1800) -> Ran:
     """Run a Python program in a folder, without a network where that can be had."""
     calls, asked = folder / "calls.log", folder / "asked.log"
     command = [sys.executable, "-c", HOOK.format(log=str(asked)) + program]
