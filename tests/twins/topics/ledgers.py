@@ -50,17 +50,17 @@ TWINS = (
         ("accounting/test_ledger.py::test_it_shows_itself",),
     ),
     Twin(
-        "the budget is checked before the ledger is locked",
+        "the budget is checked against what this process last saw as spent",
         "accounting/ledger.py",
         "        with writing(self._path) as connection:\n"
         "            seen = self._refreshed(connection)\n"
         "            earlier = finding.charge_with(",
-        "        before = self.spent()\n"
+        "        before = self._seen.spent\n"
         "        with writing(self._path) as connection:\n"
         "            now = self._refreshed(connection)\n"
         "            seen = _Seen(now.count, now.last, before, now.meanings)\n"
         "            earlier = finding.charge_with(",
-        ("accounting/test_concurrency.py::test_threads_share_one_ledger",),
+        ("accounting/test_concurrency.py::test_a_check_outside_the_transaction_is_caught",),
     ),
     Twin(
         "an identity that was charged is charged again",
