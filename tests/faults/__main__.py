@@ -23,8 +23,10 @@ def main() -> int:
     given = parser.parse_args()
     processes = 1 if given.quick else os.cpu_count() or 1
     whole = Findings()
-    with tempfile.TemporaryDirectory(prefix="perrecord-faults-") as root:
-        runner = Runner(Path(root), given.quick, processes)
+    with (
+        tempfile.TemporaryDirectory(prefix="perrecord-faults-") as root,
+        Runner(Path(root), given.quick, processes) as runner,
+    ):
         for name in given.part or PARTS:
             start = time.monotonic()
             found = PARTS[name](runner)
@@ -32,7 +34,6 @@ def main() -> int:
             whole.tables += found.tables
             whole.failures += found.failures
             print(f"{name}: {time.monotonic() - start:.1f} seconds", file=sys.stderr)
-        runner.close()
     print(json.dumps({"name": "faults", **vars(whole)}, indent=1))
     return 1 if whole.failures else 0
 

@@ -45,10 +45,12 @@ class Runner:
         _WORKSHOP[:] = [self.workshop]
         self._pool = multiprocessing.get_context("fork").Pool(processes) if processes > 1 else None
 
-    def close(self) -> None:
-        """End the worker processes."""
+    def __enter__(self) -> "Runner":
+        return self
+
+    def __exit__(self, *_: object) -> None:
         if self._pool is not None:
-            self._pool.close()
+            self._pool.terminate()
             self._pool.join()
 
     def pick(self, quick: int, full: int) -> int:
@@ -62,6 +64,8 @@ class Runner:
         found = map(_call, calls) if self._pool is None else self._pool.imap(_call, calls)
         for number, each in enumerate(found, 1):
             results.append(each)
+            if isinstance(each, Round) and each.wrong:
+                print(f"{each.subject}, {each.fault}: {each.wrong}", file=sys.stderr, flush=True)
             if number % 100 == 0 or number == len(calls):
                 print(f"{what}: {number} of {len(calls)}", file=sys.stderr, flush=True)
         return results

@@ -8,6 +8,7 @@ it, another thread's transaction included.
 import os
 import sqlite3
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -17,6 +18,7 @@ from perrecord.accounting.schema import APPLICATION, RESTORE, VERSION
 from perrecord.errors import LedgerError
 
 WAIT_SECONDS = 60
+_ASK_AGAIN_SECONDS = 0.01
 
 _SETTINGS = (
     ("trusted_schema", "OFF", 0),  # a planted schema may call nothing with side effects
@@ -50,7 +52,7 @@ def writing(path: Path) -> Iterator[sqlite3.Connection]:
     journal's name has failed.
     """
     with _opened(path) as connection:
-        connection.execute("BEGIN IMMEDIATE")
+        _begin(connection)
         yield connection
         _flush_names(path)
         try:
@@ -63,6 +65,25 @@ def writing(path: Path) -> Iterator[sqlite3.Connection]:
                 f"({_reason(error)}). It may or may not have been written: run `perrecord ledger "
                 "verify`, and ask again with the same identity, which is charged once."
             ) from None
+
+
+def _begin(connection: sqlite3.Connection) -> None:
+    """Begin to write, once nobody else does.
+
+    SQLite asks ever more rarely the longer it has waited, so that in a crowd those who came last
+    go first, and some never. Here everybody asks equally often.
+    """
+    until = time.monotonic() + WAIT_SECONDS
+    connection.execute("PRAGMA busy_timeout = 0")
+    while True:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            break
+        except sqlite3.OperationalError as error:
+            if _reason(error) != "SQLITE_BUSY" or time.monotonic() > until:
+                raise
+        time.sleep(_ASK_AGAIN_SECONDS)
+    connection.execute(f"PRAGMA busy_timeout = {1000 * WAIT_SECONDS:.0f}")
 
 
 def _flush_names(path: Path) -> None:
