@@ -14,6 +14,7 @@ import pytest
 
 from perrecord import InputError, SourceError
 from perrecord.cli.command import INTERRUPTED
+from perrecord.tables.engines import database
 from perrecord.tables.engines.database import Database
 from perrecord.tables.sources import open_source
 from tests.cli.conftest import started
@@ -161,10 +162,10 @@ def test_a_spill_folder_is_private_and_goes_with_its_database(tmp_path, monkeypa
     listed = folders(monkeypatch, tmp_path)
     before = os.umask(0)
     try:
-        database = Database()
+        opened = Database()
         (private,) = listed()
         assert stat.S_IMODE(private.stat().st_mode) == 0o700
-        database.close()
+        opened.close()
         assert listed() == []
         for refused in ({"memory_limit": "none"}, {"threads": 0}):
             with pytest.raises(InputError):
@@ -173,19 +174,37 @@ def test_a_spill_folder_is_private_and_goes_with_its_database(tmp_path, monkeypa
             open_source(pa.table({"a": [1], "A": [2]}))
         with pytest.raises(SourceError), open_source(pa.table({"a": [1]})) as engine:
             engine.frame("SELECT missing FROM nowhere")
-        database = Database()
+        opened = Database()
         assert len(listed()) == 1
-        del database
+        del opened
         assert listed() == []
     finally:
         os.umask(before)
 
 
+def test_files_that_come_while_the_folder_is_removed_go_too(tmp_path, monkeypatch):
+    """Threads of an interrupted query may write one more; a single removal would leave it."""
+    folder = tmp_path / "spilled"
+    folder.mkdir()
+    late = [folder / "one", folder / "two"]
+    remove = os.rmdir
+
+    def disturbed(path, **options):
+        if late:
+            late.pop().write_bytes(b"x")
+        remove(path, **options)
+
+    monkeypatch.setattr(os, "rmdir", disturbed)
+    database.remove_folder(str(folder))
+    assert not folder.exists()
+    assert late == []
+
+
 def test_a_folder_that_is_left_is_seen(tmp_path, monkeypatch):
     """Broken twin: a database whose cleaning was taken away."""
     listed = folders(monkeypatch, tmp_path)
-    database = Database()
-    database._clean.detach()
-    database._clean = lambda: None
-    database.close()
+    opened = Database()
+    opened._clean.detach()
+    opened._clean = lambda: None
+    opened.close()
     assert len(listed()) == 1

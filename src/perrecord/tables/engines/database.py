@@ -1,8 +1,10 @@
 """Our own DuckDB inside this process: bounded memory, spilling to a private folder, locked."""
 
+import os
 import re
 import shutil
 import tempfile
+import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +22,7 @@ Answer = TypeVar("Answer")
 
 BATCH_ROWS = 100_000
 _INCOMING = "_perrecord_incoming"
+_TRIES, _PAUSE = 100, 0.05  # seconds
 
 
 class Database:
@@ -46,7 +49,7 @@ class Database:
             settings["threads"] = str(_checked_threads(threads))
         folder = _private_folder(spill_folder)  # last, so that a refusal leaves none behind
         settings["temp_directory"] = folder
-        self._clean = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self._clean = weakref.finalize(self, remove_folder, folder)
         self._connection = sealed(
             "DuckDB could not be started with this memory limit; give another, such as 4GB.",
             lambda: duckdb.connect(":memory:", config=settings),
@@ -170,6 +173,15 @@ def spellings(path: Path) -> tuple[str, ...]:
     plain = str(path)
     pattern = re.sub(r"([*?\[])", r"[\1]", plain)
     return (plain,) if pattern == plain else (plain, pattern)
+
+
+def remove_folder(folder: str) -> None:
+    """Remove a spill folder; threads of an interrupted query may still put files into it."""
+    for _ in range(_TRIES):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not os.path.lexists(folder):
+            return
+        time.sleep(_PAUSE)
 
 
 def _private_folder(parent: str | Path | None) -> str:
