@@ -1,6 +1,6 @@
 """Bad input: thousands of malformed specs and data files, a canary in every confidential cell.
 
-    python -m tests.hostile.bad_input --cases 3200 --seed 1
+    python -m tests.hostile.bad_input --cases 3000 --seed 1
 
 prints what was found as JSON, and ends with 1 if there was any fault. The same seed and number of
 cases give the same cases.
@@ -18,7 +18,7 @@ from tests.hostile.plan import planned
 from tests.hostile.running import LONGEST, Outcome
 from tests.hostile.workers import Pool, worker_command
 
-CASES = 3_200
+CASES = 3_000
 
 
 def audited(cases: int, seed: int, workers: int = 2) -> list[Outcome]:

@@ -175,7 +175,7 @@ def _commands(case: Case, number: int, work: Path, prepared: bytes, outcome: Out
     if case.meanwhile is not None:
         case.meanwhile(work)
     before = _state(path)
-    act = start if number % 15 == 0 else run
+    act = start if number % 25 == 0 else run
     outcome.processes += act is start
     released = act("release", SPEC, "--out", "out", debug=debug)
     every.append(released)

@@ -24,7 +24,7 @@ from tests.hostile.running import run_case
 from tests.hostile.spec_faults import chosen, places
 from tests.hostile.workers import Pool
 
-QUICK = 250
+QUICK = 150
 
 
 def test_some_of_all_kinds_are_refused_as_they_should_be():
@@ -35,13 +35,13 @@ def test_some_of_all_kinds_are_refused_as_they_should_be():
     assert sum(not each.is_valid for each in outcomes) > QUICK * 2 / 3
     assert {builder for builder, _ in planned(QUICK)} == set(SHARES)
     assert min(each.canaries for each in outcomes) > 50
-    assert sum(each.went_on for each in outcomes) > 5
+    assert sum(each.went_on for each in outcomes) > 3
 
 
 @pytest.mark.audit
 def test_thousands_of_all_kinds_are_refused_as_they_should_be():
     """More than 2,000 of them malformed."""
-    outcomes = audited(3_200, seed=2)
+    outcomes = audited(3_000, seed=2)
     assert report(outcomes, 0, 2)["failures"] == []
     assert sum(not each.is_valid for each in outcomes) > 2_000
 

@@ -220,5 +220,5 @@ def no_file(random: Random, turn: int) -> Case:
     return spec_case("no file", name, "simple", text, random, prepare=_PLACES[name])
 
 
-BUILDERS: dict[Builder, float] = {broken: 22, whole: 4, no_file: 0.4}
+BUILDERS: dict[Builder, float] = {broken: 22, whole: 4, no_file: 2}
 """Each kind with its share of the cases."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from tests.hostile.running import Outcome
 
-PATIENCE = 60.0  # seconds for one case, however busy the machine
+PATIENCE = 180.0  # seconds for one case, however busy the machine
 ROOT = Path(__file__).parents[2]
 
 

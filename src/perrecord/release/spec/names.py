@@ -21,7 +21,11 @@ def refer(path: Path, what: str, name: str, known: Collection[str]) -> Iterator[
     [(('id',), "no split 'modrate'. Splits are moderate. Did you mean 'moderate'?")]
     """
     if name not in known:
-        every = f"{what.capitalize()}s are {listing(known)}" if known else f"There is no {what}"
+        every = (
+            f"{what.capitalize()}s are {listing(known)}"
+            if known
+            else f"There is no {what}; declare it"
+        )
         yield path, f"no {what} {name!r}. {every}.{suggestion(name, known)}"
 
 

@@ -253,7 +253,10 @@ def _explained(error: yaml.MarkedYAMLError) -> tuple[int, str]:
     mark = error.problem_mark or error.context_mark
     context = error.context or ""
     if "quoted scalar" in context and error.context_mark is not None:
-        mark, message = error.context_mark, "the quote that is opened here is never closed."
+        mark, message = (
+            error.context_mark,
+            "the quote that is opened here is never closed; close it.",
+        )
         if "end of stream" not in problem:
             message = f"the quoted text that begins here has {problem.removeprefix('found ')}."
         return mark.line + 1, message
