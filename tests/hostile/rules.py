@@ -21,7 +21,7 @@ _REMEDY = re.compile(
     r"\b(expected|give|write|put|rename|remove|leave|choose|add|declare|name|make|use|list|set|keep|"
     r"type|check|save|restore|convert|indent|break|move|cast|shorten|split|clamp|ask|run|mend|close|"
     r"did you mean|such as|needs|needed|must|are|has|this one is|is missing|relative|lower|at most|"
-    r"install|fewer|wait|only)\b",
+    r"install|fewer|wait|only|join|derive)\b",
     re.IGNORECASE,
 )
 _OURS = ("Traceback", "bug in perrecord", "nobody foresaw", "InternalError")
