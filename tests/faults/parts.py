@@ -90,7 +90,7 @@ def unpowered(runner: Runner) -> Findings:
     states = different = 0
     for subject in SUBJECTS:
         for fault in _faults(runner, subject):
-            share = 0.01 if runner.quick else 0.08
+            share = 0.01 if runner.quick else 0.04
             number, rounds = _power(runner, subject, fault, power.CERTAIN, share)
             found.fail(rounds)
             states, different = states + number, different + len(rounds)
