@@ -28,7 +28,9 @@ class Report:
         if report.when == "call":
             self.outcomes[report.nodeid] = report.outcome
         elif report.failed or report.skipped:
-            self.outcomes[report.nodeid] = "error" if report.failed else "skipped"
+            ending = "error" if report.failed else "skipped"
+            if self.outcomes.get(report.nodeid) != "failed":  # it failed before its end did
+                self.outcomes[report.nodeid] = ending
 
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionfinish(self) -> Iterator[None]:
