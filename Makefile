@@ -10,11 +10,11 @@ help:
 	@echo "make demo    a release of synthetic establishments, end to end, into the folder demo"
 	@echo "make test    every test (installs Java and Chromium where it can)"
 	@echo "make check   format check, lint, types, import contracts"
-	@echo "make audit   the long statistical tests (minutes)"
-	@echo "make vulnerabilities   known vulnerabilities of what is locked (needs the network)"
+	@echo "make audit   everything that tries to prove it wrong, into docs/assurance.md (half an hour)"
 	@echo "make bench   every benchmark, side by side with its alternatives (minutes)"
 	@echo "make format  rewrite the files as make check wants them"
 	@echo "make lock    resolve the dependencies anew into the lock files"
+	@echo "make vulnerabilities   hold the lock files against known vulnerabilities (network)"
 
 # What the library needs to run, and the library itself.
 $(VENV)/.runtime: requirements.lock pyproject.toml
@@ -45,8 +45,8 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-audit: $(VENV)/.dev
-	$(BIN)/python -m pytest -n auto -m audit
+audit: $(VENV)/.dev system
+	$(BIN)/python tools/assurance.py --write
 
 # pip-audit runs in an environment of its own. Strict: what could not be looked up is a failure.
 PIP_AUDIT := $(BIN)/uv tool run pip-audit --strict --require-hashes --disable-pip --progress-spinner off
