@@ -251,9 +251,12 @@ def _method(random: Random, measure: str, currency: str) -> Priced:
 
 
 def _parts(random: Random, measure: str, currency: str) -> Parts:
-    by, values = random.choice(
-        [("sector", ["farm", "", None]), ("head", ["f", None]), ("region", ["North", "nórth"])]
-    )
+    options: dict[str, list[str | None]] = {
+        "sector": ["farm", "", None],
+        "head": ["f", None],
+        "region": ["North", "nórth"],
+    }
+    by, values = random.choice(list(options.items()))
     methods: dict[Any, Priced] = {each: _method(random, measure, currency) for each in values}
     return Parts(by, {**methods, ...: _method(random, measure, currency)})
 

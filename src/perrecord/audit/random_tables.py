@@ -111,7 +111,7 @@ DECLARED: dict[str, Any] = {
 }
 """How the table is declared: `table(arrow(rows), **DECLARED)`."""
 
-_STEPS = {
+_STEPS: dict[str, list[Any]] = {
     "emp": [None, 0, 1, 2, 5, 5, 6, 12, -3, -5, -6, 49, 50, 51, 130],
     "pay": [None, 0.0, 1.5, 2.0, 2.25, 2.5, 7.3, -4.1, 100.0, 100.25, 1e6],
     "rent": ["0.00", "0.05", "0.10", "-0.15", "0.50", "0.55", "12.34", "30.00", "30.05", "999"],
