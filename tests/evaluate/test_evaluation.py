@@ -82,6 +82,15 @@ def test_boxes_are_the_quantiles_of_the_cells_errors(found):
         assert row["within_20_percent"] == pytest.approx((reach <= 0.2).mean())
 
 
+def test_an_answer_without_noise_has_no_ratio_of_errors():
+    """So much rho that the expected error is 0: nothing is divided by it."""
+    with opened(business(200, seed=5)) as source:
+        asked = {"all": Query().count(rho=10**9)}
+        (row,) = evaluate(asked, source, schemes={}, budgets=[], repeats=5).drawn.to_pylist()
+    assert row["expected"] == 0
+    assert row["ratio"] is None
+
+
 def test_top_coding_shows_its_bias_and_splitting_has_none(found):
     """Noise and bias stand apart."""
     evaluation, _ = found

@@ -13,8 +13,6 @@ ROOT = Path(__file__).parent.parent.parent
 LOCKS = ("requirements.lock", "requirements-dev.lock")
 
 UNDECLARED = {
-    "markupsafe": "comes with jinja2, whose type of safe text it is",
-    "pydantic_core": "comes with pydantic, whose messages it has",
     "polars": "only where somebody asks for a Polars frame, and so has it",
 }
 """What is imported without being declared, and why that is so."""

@@ -72,7 +72,7 @@ def drawn(each: AnswerErrors, repeats: int) -> Row:
     """
     expected = each.errors.relative(each.errors.size)
     row = each.labels | {"expected": _five(expected)["middle"], "ratio": None}
-    known = ~np.isnan(expected)
+    known = expected > 0  # false of what is not known, too
     if repeats and known.any():
         found = simulated_error(each.errors, repeats)
         row["ratio"] = float((found[known] / expected[known]).mean())
