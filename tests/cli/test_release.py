@@ -37,8 +37,10 @@ def test_made_then_nothing_then_published_again(charged):
 
 
 def test_as_json(charged):
-    """The charge's hash is the one that the manifest holds."""
+    """The charge's hash is the one that the manifest holds; both hashes are in the ledger."""
     found = run(*RELEASE, "--json").json()
+    noted = [found["charge"]["hash"], found["seal"]["hash"]]
+    assert Ledger.open(charged / "est.ledger").verify(noted) == 4
     manifest = json.loads((charged / "published" / "manifest.json").read_text("utf-8"))
     assert found["did"] == "made"
     assert found["charge"]["hash"] == manifest["charge"]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from perrecord.accounting import storage
+from perrecord.accounting.entries import Seal
 from perrecord.preview import meanings_in
 from perrecord.release import publish, staging
 from perrecord.release.contents import public_files, release_files
@@ -28,9 +29,9 @@ def _publish_first(way: Any, table: Any, workload: Any, planned: Any, bits: Any)
     charge = way.ledger.charge(
         workload.policy, label=workload.title, identity=way.identity, meanings=meanings
     )
-    way.ledger.seal(charge, staging.digests(way.staged))
+    seal = way.ledger.seal(charge, staging.digests(way.staged))
     way.ledger.publish(charge, place=str(way.target))
-    return publish.Outcome(way.target, charge, "made")
+    return publish.Outcome(way.target, charge, seal, "made")
 
 
 def publishes_first() -> None:
@@ -42,7 +43,7 @@ def seals_last() -> None:
     """Publish after the charge, but before the seal."""
     seal, copy = publish._Release._seal, staging.publish
 
-    def sealing(way: Any, charge: Any) -> Mapping[str, str]:
+    def sealing(way: Any, charge: Any) -> Seal:
         copy(way.staged, staging.digests(way.staged), way.target)
         return seal(way, charge)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = examples(
     "perrecord release release.yaml --out published",
-    "perrecord release release.yaml --out published --json | jq -r .charge.hash",
+    "perrecord release release.yaml --out published --json | jq -r .seal.hash",
 )
 
 _DONE = {
@@ -59,18 +59,20 @@ def release(
     show(
         f"{outcome.did}: {outcome.folder}",
         f"charge {charge.number}: {charge.hash}",
+        f"seal {outcome.seal.number}: {outcome.seal.hash}",
         *(f"  {name}" for name in _files(outcome.folder)),
     )
     say(_DONE[outcome.did])
-    say("Keep the charge's hash elsewhere: perrecord ledger verify ... --noted asks for it.")
+    say("Keep the seal's hash elsewhere: perrecord ledger verify ... --noted asks for it.")
 
 
 def _as_json(outcome: "Outcome") -> dict[str, Any]:
-    charge = outcome.charge
+    charge, seal = outcome.charge, outcome.seal
     return {
         "did": outcome.did,
         "folder": str(outcome.folder),
         "charge": {"number": charge.number, "hash": charge.hash, "day": charge.day},
+        "seal": {"number": seal.number, "hash": seal.hash, "day": seal.day},
         "files": _files(outcome.folder),
     }
 

@@ -12,12 +12,12 @@ from a backup that does not know them: they are charged anew. Nothing is ever re
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from perrecord.accounting.entries import Charge
+from perrecord.accounting.entries import Charge, Seal
 from perrecord.accounting.ledger import Ledger
 from perrecord.errors import InputError, LedgerError, ReleaseError, SpecError
 from perrecord.mechanisms.run import check_plan, run
@@ -40,6 +40,7 @@ class Outcome:
 
     folder: Path
     charge: Charge
+    seal: Seal
     did: Did
 
 
@@ -135,11 +136,12 @@ class _Release:
         if charge is None or seal is None:
             raise LedgerError(f"{self.ledger.path}: a sealed release has no charge or no seal.")
         # Whoever wrote the seal may have died before it was durable; asking again makes it so.
-        sealed = dict(self.ledger.seal(charge, seal.digests).digests)
+        seal = self.ledger.seal(charge, seal.digests)
+        sealed = dict(seal.digests)
         if self.target.is_dir() and staging.digests(self.target) == sealed:
             staging.flush_names(self.target)
             self.ledger.publish(charge, place=str(self.target))
-            return Outcome(self.target, charge, "nothing")
+            return Outcome(self.target, charge, seal, "nothing")
         if not self.staged.exists() or staging.digests(self.staged) != sealed:
             raise ReleaseError(
                 f"the sealed files of this release are gone or changed; expected them in "
@@ -147,16 +149,16 @@ class _Release:
                 "again under the same charge, because the noise would be another."
             )
         self._check_target()
-        return self._publish(charge, sealed, "published again")
+        return self._publish(charge, seal, "published again")
 
-    def _seal(self, charge: Charge) -> Mapping[str, str]:
-        return dict(self.ledger.seal(charge, staging.digests(self.staged)).digests)
+    def _seal(self, charge: Charge) -> Seal:
+        return self.ledger.seal(charge, staging.digests(self.staged))
 
-    def _publish(self, charge: Charge, sealed: Mapping[str, str], did: Did) -> Outcome:
+    def _publish(self, charge: Charge, seal: Seal, did: Did) -> Outcome:
         self.progress("publishing")
-        staging.publish(self.staged, sealed, self.target)
+        staging.publish(self.staged, dict(seal.digests), self.target)
         self.ledger.publish(charge, place=str(self.target))
-        return Outcome(self.target, charge, did)
+        return Outcome(self.target, charge, seal, did)
 
     def _is_whole(self) -> bool:
         """Whether the staging folder holds a finished release, as its manifest lists it."""

@@ -9,9 +9,9 @@ TWINS = (
         'return self._publish(charge, self._seal(charge), "made")',
         "sealed = staging.digests(self.staged)\n"
         "        staging.publish(self.staged, sealed, self.target)\n"
-        "        self._seal(charge)\n"
+        "        seal = self._seal(charge)\n"
         "        self.ledger.publish(charge, place=str(self.target))\n"
-        '        return Outcome(self.target, charge, "made")',
+        '        return Outcome(self.target, charge, seal, "made")',
         (
             "release/test_release.py"
             "::test_before_the_seal_a_retry_draws_fresh_noise_under_the_same_charge[seal]",
