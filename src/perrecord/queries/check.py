@@ -23,7 +23,7 @@ from perrecord.queries.methods import (
     tree_of,
 )
 from perrecord.queries.query import Query
-from perrecord.tables.expressions import Value, evaluate, kind_of
+from perrecord.tables.expressions import Value, columns_of, evaluate, kind_of
 from perrecord.tables.fields import Kind
 from perrecord.tables.keys import Keys
 from perrecord.tables.schema import Schema
@@ -228,8 +228,9 @@ def _check_parts(tree: Tree, query: Query, schema: Schema) -> None:
                 "which part a record is in; add the key ... (default=... for a Split.by), which "
                 "holds for all other records."
             )
-        for row in grouping.cells:
-            key = dict(zip(grouping.columns, row, strict=True))
+        needed = tuple(sorted({each for name in names for each in columns_of(fixed[name])}))
+        for row in grouping.cells.project(needed):
+            key = dict(zip(needed, row, strict=True))
             values = tuple(evaluate(fixed[name], key) for name in names)
             if values not in known:
                 raise QueryError(

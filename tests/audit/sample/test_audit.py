@@ -3,11 +3,15 @@
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import count as count_up
 
+import numpy as np
 import pytest
 
+from perrecord.audit.sample import lone_keys as lone_key_module
 from perrecord.audit.sample.audit import sampled
-from perrecord.audit.sample.cases import LOSSES, SIZES, Case, OnRows, every_case
+from perrecord.audit.sample.case import LOSSES, SIZES, Case, OnRows
+from perrecord.audit.sample.cases import every_case
 from perrecord.audit.sample.lone_keys import lone_keys
 from perrecord.audit.sample.report import figures_of, sample_audit
 from perrecord.audit.sample.worlds import BLANK, rows_in_each
@@ -15,6 +19,8 @@ from perrecord.mechanisms import additive, quantiles, selection
 from perrecord.noise import bits
 from perrecord.policy.split import Split
 from perrecord.policy.terms import Currency
+from perrecord.queries.groupings import SelectKeys
+from perrecord.queries.query import Query
 from tests.noise.checks import Replayed
 
 EVERY = list(every_case())
@@ -52,11 +58,11 @@ def test_the_cases_cover_mechanisms_sizes_and_losses():
 def test_no_mechanism_loses_more_than_its_policy():
     """One case of each mechanism, run often enough to show most of the loss where it is exact."""
     cases = list({case.name: case for case in EVERY}.values())
-    figures = sample_audit(cases, 40_000)
+    figures = sample_audit(cases, 20_000)
     assert figures.failures == ()
     found = dict(figures.figures)
     assert found["bounds above the policy"] == "0"
-    assert found["runs of each, with the record and without"] == "40,000"
+    assert found["runs of each, with the record and without"] == "20,000"
     assert len(figures.tables[0].rows) == len(cases)
 
 
@@ -79,7 +85,8 @@ def smaller(draw, factor):
     [
         ("number of records", "discrete_gaussian", 1),
         ("total, exact accounting", "discrete_gaussian", 1),
-        ("total, clamped", "discrete_gaussian", None),
+        ("total, clamped below zero", "discrete_gaussian", None),
+        ("total, noise by sector", "discrete_gaussian", None),
         ("average, split", "discrete_gaussian", None),
         ("total, epsilon", "discrete_laplace", None),
     ],
@@ -101,6 +108,50 @@ def test_keys_published_too_easily_are_caught(monkeypatch):
     monkeypatch.setattr(selection, "added", lambda rows, noise: added(rows, noise) + 1)
     after = [key for key in lone_keys(RUNS, 1e-4) if key.is_violated]
     assert {key.pieces for key in after} >= {5, 8, 10, 13}
+
+
+def test_a_threshold_that_breaks_its_promise_is_caught(monkeypatch):
+    """With a lower threshold the policy says so itself; the promise of 1e-6 is held against it."""
+    lower = replace_threshold(lone_key_module._SELECTED, 10)
+    asked = Query("worlds").group_by("world", keys=lower).count(rho="0.1")
+    monkeypatch.setattr(lone_key_module, "_ASKED", asked)
+    found = list(lone_keys(20_000, 1e-4))
+    assert not any(key.is_violated or key.is_short for key in found)
+    sample = least(first("number of records", 1), 20_000)
+    assert "promised" in figures_of([sample], found).failures[0]
+
+
+def replace_threshold(found, threshold):
+    """Return the same selection with another threshold."""
+    return SelectKeys(rho=found.rho, threshold=threshold, split=found.split)
+
+
+def test_empty_cells_that_never_pass_are_caught(monkeypatch):
+    """A cell that appears would prove its record."""
+    case = first("empty cells of a domain from 1")
+    assert not least(case).is_violated
+    monkeypatch.setattr(selection, "passing", lambda *_, **__: 0)
+    assert least(case).is_violated
+
+
+@pytest.mark.parametrize(
+    "name", ["two cells, one less the other", "two answers, one less the other"]
+)
+def test_noise_that_is_shared_is_caught(monkeypatch, name):
+    """The same noise in two cells, or in two answers, is gone in their difference."""
+    case = first(name)
+    assert 0.4 < least(case).least < 0.5  # half of rho 1: two noises instead of one
+    draw = additive.discrete_gaussian
+
+    def shared(variance, count, **options):
+        if name.startswith("two cells"):
+            return np.repeat(draw(variance, count // 2, **options), 2)
+        monkeypatch.setattr(bits._here, "source", Replayed(next(seeds) // 2))
+        return draw(variance, count, **options)
+
+    seeds = count_up()
+    monkeypatch.setattr(additive, "discrete_gaussian", shared)
+    assert least(case).is_violated
 
 
 def test_a_quantile_at_twice_its_epsilon_is_caught(monkeypatch):
@@ -141,6 +192,16 @@ def test_a_rare_leak_is_caught():
     for mechanism, is_violated in ((OnRows, False), (Leaking, True)):
         case = Case("rows", {**BLANK, "emp": 1}, mechanism(scheme, rho), others)
         assert least(case, 300_000).is_violated == is_violated
+
+
+@pytest.mark.audit
+def test_noise_that_is_two_per_cent_too_small_is_caught_by_the_full_audit(monkeypatch):
+    """Four millions of runs show an excess of 4 % at rho 1."""
+    case = first("number of records", 1)
+    assert not least(case, 4_000_000).is_violated
+    broken = smaller(additive.discrete_gaussian, Fraction(98, 100) ** 2)
+    monkeypatch.setattr(additive, "discrete_gaussian", broken)
+    assert least(case, 4_000_000).is_violated
 
 
 def test_a_weak_attack_is_no_evidence():

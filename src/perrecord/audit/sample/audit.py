@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from perrecord.audit.sample.bounds import Counted, cuts_from, least_loss
-from perrecord.audit.sample.cases import Case
+from perrecord.audit.sample.case import Case
 from perrecord.audit.sample.worlds import charged_policy, rounds_of, session_on
 
 CONFIDENCE = 0.999

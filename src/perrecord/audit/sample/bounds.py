@@ -14,7 +14,7 @@ Intervals hold for any mechanism, so the bounds do: no law of the noise is assum
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,6 +48,10 @@ class Counted:
         above = len(outputs) - np.searchsorted(np.sort(outputs), self.cuts, side="left")
         return Counted(self.cuts, self.above + above, self.runs + len(outputs))
 
+    def below(self) -> "Counted":
+        """Return the outputs below each of the cuts."""
+        return Counted(self.cuts, self.runs - self.above, self.runs)
+
     def between(self, kept: npt.NDArray[np.bool_]) -> Floats:
         """Return how many outputs lie between those cuts that are kept, and a half more each."""
         edges = np.concatenate([[self.runs], self.above[kept], [0]])
@@ -56,7 +60,7 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """How large a share of the outputs lies at or above each cut, as intervals."""
+    """How large a share of the outputs was counted at each cut, as intervals."""
 
     low: Floats
     high: Floats
@@ -64,14 +68,10 @@ class Shares:
     @classmethod
     def of(cls, counted: Counted, chance: float) -> "Shares":
         """Return Clopper and Pearson's intervals, each end missed with at most this chance."""
-        above, runs = counted.above, counted.runs
-        low = special.betaincinv(np.maximum(above, 1), runs - above + 1, chance)
-        high = special.betaincinv(above + 1, np.maximum(runs - above, 1), 1 - chance)
-        return cls(np.where(above > 0, low, 0.0), np.where(above < runs, high, 1.0))
-
-    def below(self) -> "Shares":
-        """Return the shares of what lies below each cut."""
-        return Shares(1 - self.high, 1 - self.low)
+        seen, runs = counted.above, counted.runs
+        low = special.betaincinv(np.maximum(seen, 1), runs - seen + 1, chance)
+        high = special.betainccinv(seen + 1, np.maximum(runs - seen, 1), chance)
+        return cls(np.where(seen > 0, low, 0.0), np.where(seen < runs, high, 1.0))
 
 
 def cuts_from(pilot: Floats, count: int) -> Floats:
@@ -93,21 +93,23 @@ def least_loss(present: Counted, absent: Counted, currency: Currency, chance: fl
     """Return a loss that the mechanism's own is below with at most this chance."""
     each = chance / (4 * max(len(present.cuts), 1))
     ours, theirs = Shares.of(present, each), Shares.of(absent, each)
+    under = Shares.of(present.below(), each), Shares.of(absent.below(), each)
+    events = [(ours, theirs), (theirs, ours), under, under[::-1]]
     if currency is Currency.EPSILON:
-        return _over_events(ours, theirs, _event_epsilon)
+        return _over_events(events, _event_epsilon)
     return max(
-        _over_events(ours, theirs, _event_rho),
+        _over_events(events, _event_rho),
         *(_divergence(present, absent, ours, theirs, least) for least in _LEAST_SEEN),
         *(_divergence(absent, present, theirs, ours, least) for least in _LEAST_SEEN),
     )
 
 
-def _over_events(first: Shares, second: Shares, loss: Callable[[float, float], float]) -> float:
+def _over_events(
+    events: Sequence[tuple[Shares, Shares]], loss: Callable[[float, float], float]
+) -> float:
     """Return the largest loss that one event shows: above or below a cut, either way round."""
-    pairs = [(first, second), (second, first)]
-    pairs += [(a.below(), b.below()) for a, b in pairs]
     return max(
-        (loss(p, q) for a, b in pairs for p, q in zip(a.low, b.high, strict=True) if p > q),
+        (loss(p, q) for a, b in events for p, q in zip(a.low, b.high, strict=True) if p > q),
         default=0.0,
     )
 

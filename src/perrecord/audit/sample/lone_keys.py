@@ -14,7 +14,9 @@ from perrecord.queries.plan import plan
 from perrecord.queries.query import Query
 
 PIECES = (1, 3, 5, 8, 10, 13, 20)
-_SELECTED = SelectKeys(rho="0.1", delta="1e-6", split=Split(emp=100))
+PROMISED = Fraction(1, 10**6)
+"""To a record of one piece: too rare for a sample, which would show nothing but an absurd rate."""
+_SELECTED = SelectKeys(rho="0.1", delta=PROMISED, split=Split(emp=100))
 _ASKED = Query("worlds").group_by("world", keys=_SELECTED).count(rho="0.1")
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from perrecord.accounting.entries import Charge
 from perrecord.accounting.ledger import Ledger
@@ -26,6 +27,7 @@ from perrecord.noise import discrete_gaussian
 from perrecord.policy.policy import Policy
 from perrecord.session import Session
 from perrecord.tables.keys import Keys
+from perrecord.tables.measures import Measure
 from perrecord.tables.schema import Schema
 from perrecord.tables.table import Table, table
 
@@ -37,6 +39,8 @@ Attack = Callable[[Sequence[Answers], int], Outputs]
 _MOST_AT_ONCE = 500_000
 _SOURCE = {"firm": pa.int64(), "sector": pa.string(), "emp": pa.int64()}
 BLANK: Row = {"firm": None, "sector": None, "emp": None}
+OWN, OTHER = "mine", "farm"
+"""The sector of the record whose loss is bounded, and that of others."""
 
 
 def rounds_of(runs: int) -> tuple[int, int]:
@@ -73,7 +77,7 @@ def _opened(rows: Sequence[Row], worlds: int) -> Table:
         name="worlds",
         unit="firm",
         dimensions=["world", "sector"],
-        measures=["emp"],
+        measures={"emp": Measure(), "fives": Measure(5, column="emp")},
     )
 
 
@@ -86,24 +90,34 @@ def numbers_of(worlds: int) -> Keys:
 def weighted(changes: Mapping[str, int]) -> Attack:
     """Return the best attack on Gaussian answers: their sum, each weighted by change / variance.
 
-    The changes are what the record adds to each answer. Answers are taken by their names, the
-    total and the count behind an average as `name` and `name_count`.
+    The changes are what the record adds to each answer of its own cell. Answers are taken by their
+    names, the total and the count behind an average as `name` and `name_count`.
     """
 
     def attack(answers: Sequence[Answers], worlds: int) -> Outputs:
         outputs = np.zeros(worlds)
         for each in answers:
-            seen = np.full(worlds, -np.inf)
-            places = np.asarray(each.keys["world"])
-            weights = [
-                (found, float(changes[found.name]) / found.standard_errors()[:1] ** 2)
-                for found in _estimates(each)
-            ]
-            seen[places] = sum(_units(found) * weight for found, weight in weights)
-            outputs += seen
+            for found in _estimates(each):
+                weights = changes[found.name] / found.standard_errors() ** 2
+                outputs += _in_worlds(each, _units(found) * weights, OWN, worlds)
         return outputs
 
     return attack
+
+
+def beside(answers: Sequence[Answers], worlds: int) -> Outputs:
+    """Return the record's cell less a cell of others: noise that both share would be gone."""
+    (each,) = answers
+    (found,) = _estimates(each)
+    own, other = (_in_worlds(each, _units(found), sector, worlds) for sector in (OWN, OTHER))
+    return np.asarray(own - other)
+
+
+def between(answers: Sequence[Answers], worlds: int) -> Outputs:
+    """Return one answer less another: noise that both share would be gone."""
+    (each,) = answers
+    first, second = (_in_worlds(each, _units(found), OWN, worlds) for found in _estimates(each))
+    return np.asarray(first - second)
 
 
 def chosen(answers: Sequence[Answers], worlds: int) -> Outputs:  # noqa: ARG001 - an Attack
@@ -121,6 +135,17 @@ def rows_in_each(rho: Fraction, worlds: int) -> Callable[[pa.Table], Outputs]:
         return (counts + discrete_gaussian(1 / (2 * rho), worlds)).astype(np.float64)
 
     return mechanism
+
+
+def _in_worlds(answers: Answers, numbers: Outputs, sector: str, worlds: int) -> Outputs:
+    """Return the number of each world, of one sector if there are several; -inf if unpublished."""
+    keys = answers.keys
+    is_wanted = np.ones(len(numbers), dtype=bool)
+    if "sector" in keys.column_names:
+        is_wanted = np.asarray(pc.equal(keys["sector"], sector))
+    seen = np.full(worlds, -np.inf)
+    seen[np.asarray(keys["world"])[is_wanted]] = numbers[is_wanted]
+    return seen
 
 
 def _estimates(answers: Answers) -> Iterator[Estimate]:
