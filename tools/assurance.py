@@ -29,8 +29,8 @@ HEAD = """\
 # Assurance: what was tried to prove perrecord wrong
 
 Every figure on this page is of one run of `make audit`. It runs the programs below one after the
-other, fails if one of them finds anything wrong, and writes this page. A short form of each is part
-of `make test`. What the evidence does not cover is in [known-limits.md](known-limits.md); what is
+other, fails if one of them finds anything wrong, and writes this page. A short form of each, the long
+tests apart, is part of `make test`. What the evidence does not cover is in [known-limits.md](known-limits.md); what is
 proved and where is in [theory.md](theory.md) and [noise.md](noise.md).
 
 """
@@ -108,7 +108,7 @@ AUDITS = (
         "Long tests",
         "The statistical tests of the samplers and other tests that take too long for every "
         "change, with millions of draws in place of hundreds of thousands.",
-        ("python", "-m", "pytest", "-n", "auto", "-q", "-m", "audit"),
+        ("python", "-m", "pytest", "-n", "auto", "-q", "-rfEs", "-m", "audit"),
     ),
 )
 
@@ -138,18 +138,19 @@ def run(audit: Audit) -> Ran:
 
 def _of_json(printed: str) -> dict[str, Any]:
     try:
-        return dict(json.loads(printed))
-    except ValueError:
+        found = json.loads(printed)
+        return {each: list(found[each]) for each in ("figures", "tables", "failures")}
+    except (ValueError, KeyError, TypeError):
         return {"figures": [], "tables": [], "failures": ["it printed no figures"]}
 
 
 def _of_pytest(printed: str) -> dict[str, Any]:
     found = re.findall(r"(\d+) (passed|failed|skipped|error)", printed)
     counts = {what: number for number, what in found}
-    failures = re.findall(r"^(?:FAILED|ERROR) (.*)$", printed, re.MULTILINE)
-    figures = [["tests passed", counts.get("passed", "0")], ["failed", counts.get("failed", "0")]]
-    if not int(counts.get("passed", "0")):
-        failures.append("no test ran")
+    failures = re.findall(r"^(?:FAILED|ERROR|SKIPPED) (.*)$", printed, re.MULTILINE)
+    figures = [[what, counts.get(what, "0")] for what in ("passed", "failed", "skipped", "error")]
+    if "passed" not in counts:
+        failures.append("no test passed")
     return {"figures": figures, "tables": [], "failures": failures}
 
 
@@ -161,7 +162,7 @@ def page(ran: list[Ran]) -> str:
 def _machine(ran: list[Ran]) -> Iterator[str]:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     packages = ", ".join(f"{name} {version(name)}" for name in ("duckdb", "numpy", "pyarrow"))
-    yield f"perrecord {version('perrecord')}, {time.strftime('%d %B %Y')}: {os.cpu_count()} cores, "
+    yield f"perrecord {version('perrecord')} at {_revision()}, {time.strftime('%d %B %Y')}: {os.cpu_count()} cores, "
     yield f"{memory:.0f} GiB, {platform.system()} {platform.machine()}, "
     yield f"Python {platform.python_version()}, {packages}."
     yield ""
@@ -171,6 +172,18 @@ def _machine(ran: list[Ran]) -> Iterator[str]:
         link = f"[{each.audit.title}](#{_anchor(each.audit.title)})"
         yield f"| {link} | {len(each.figures['failures'])} | {each.seconds / 60:.1f} |"
     yield ""
+
+
+def _revision() -> str:
+    """Return which state of the code the figures are of."""
+    shown = subprocess.run(
+        ["git", "describe", "--always", "--dirty", "--exclude=*"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return shown.stdout.strip() or "an unknown revision"
 
 
 def _anchor(title: str) -> str:
@@ -188,7 +201,7 @@ def _section(ran: Ran) -> Iterator[str]:
         yield f"- {what}: {value}"
     yield ""
     for failure in ran.figures["failures"]:
-        yield f"- **failed**: {failure}"
+        yield f"- **failed**: {_plain(failure)}"
     for table in ran.figures["tables"]:
         yield from _table(table)
 
@@ -199,10 +212,15 @@ def _table(table: dict[str, Any]) -> Iterator[str]:
     yield f"| {' | '.join(table['columns'])} |"
     yield f"|{'---|' * len(table['columns'])}"
     for row in table["rows"]:
-        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+        yield f"| {' | '.join(map(_plain, row))} |"
     yield ""
     yield "</details>"
     yield ""
+
+
+def _plain(text: str) -> str:
+    """Return text on one line in which nothing is Markdown or HTML."""
+    return re.sub(r"([\\`*_<>|\[\]])", r"\\\1", " ".join(text.split()))
 
 
 def main() -> None:

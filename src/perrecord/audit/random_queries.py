@@ -101,6 +101,18 @@ def workload(random: Random) -> list[Query]:
     ]
 
 
+def to_run(random: Random, *, selects: bool) -> list[Query]:
+    """Return two random queries over declared keys, or two of which one at least selects its keys.
+
+    Each is in a currency of its own.
+    """
+    while True:
+        found = [query(random, selects=selects) for _ in range(2)]
+        cells = [each.cells for asked in found for each in asked.groupings]
+        if any(isinstance(each, SelectKeys | SelectCells) for each in cells) == selects:
+            return found
+
+
 def scheme(random: Random, measure: str) -> Scheme:
     """Return a random scheme that splits the measure, plain or piecewise."""
     if random.random() < 0.5:

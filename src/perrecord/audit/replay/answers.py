@@ -14,7 +14,7 @@ from perrecord.audit.replay.checks import Check
 from perrecord.audit.replay.members import Members
 from perrecord.audit.replay.worlds import Noisy, ReadAnswer, ReadGrouping
 from perrecord.laws import DiscreteGaussian, DiscreteLaplace, Law
-from perrecord.mechanisms.quantiles import selection_rate
+from perrecord.mechanisms import quantiles
 from perrecord.policy.terms import Currency
 from perrecord.queries.answers import Answer, Average, Count, CountDistinct, Quantile, Sum
 from perrecord.queries.cells import Integers
@@ -45,14 +45,11 @@ def answer_checks(
         losses, faults = [Fraction(0)] * len(places), [None] * len(places)
         for each in answer.noisy:
             _add(each, members, places, losses, faults)
-    is_exact = _is_exact(asked)
     for record, lost in enumerate(losses):
         if lost or places[record] is not None or faults[record]:
             allowed = answer.charged.policy.loss(members.records[record])
-            is_tight = (
-                is_exact and places[record] is not None and _is_filled(asked, members, record)
-            )
-            yield Check(what, record, lost, allowed, is_tight, faults[record])
+            demanded = places[record] is not None and is_tight(asked, members, record)
+            yield Check(what, record, lost, allowed, demanded, faults[record])
 
 
 def _add(
@@ -100,7 +97,7 @@ def _quantile(
 ) -> tuple[list[Fraction], list[str | None]]:
     assert answer.scores is not None  # noqa: S101 - of every quantile
     changes = np.abs(answer.scores[:, :1] - answer.scores[:, 1:]).max(axis=2)
-    rate, losses = selection_rate(asked, currency), []
+    rate, losses = quantiles.selection_rate(asked, currency), []
     faults: list[str | None] = [None] * len(places)
     for record, place in enumerate(places):
         column = changes[:, record]
@@ -110,6 +107,11 @@ def _quantile(
         ratio = 2 * rate * most
         losses.append(ratio**2 / 8 if currency is Currency.RHO else ratio)
     return losses, faults
+
+
+def is_tight(asked: Answer, members: Members, record: int) -> bool:
+    """Tell whether a record that is in a cell must lose all that the policy says."""
+    return _is_exact(asked) and _is_filled(asked, members, record)
 
 
 def _is_exact(asked: Answer) -> bool:

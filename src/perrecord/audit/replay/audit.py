@@ -1,6 +1,7 @@
 """The replay audit: random tables and workloads, each record left out in turn, until enough pairs.
 
-Every table comes from its own seed, so that one of them can be repeated alone.
+A pair is a table and the same table without one record; each is asked one workload. Every table
+comes from its own seed, so that one of them can be repeated alone.
 """
 
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from perrecord.audit.figures import Figures
 from perrecord.audit.random_tables import Row
 from perrecord.audit.replay.frozen import FrozenBits
 from perrecord.audit.replay.members import Members
+from perrecord.audit.replay.promises import promise_checks
 from perrecord.audit.replay.releases import release_checks
 from perrecord.audit.replay.rows import random_rows, rows_checks
 from perrecord.audit.replay.tally import MOST_FAILURES, Tally
@@ -22,14 +24,15 @@ from perrecord.queries.plan import plan
 from perrecord.tables.table import Table
 
 RECORDS = 80
-QUESTIONS = 4
 _ON_ROWS = 0.12
 """So many of the questions are mechanisms on rows."""
 _TINY = 8
 """Every so many tables, one has a few records or a single one, whose neighbour is empty."""
-_TRACED_EVERY, _TRACED, _FEW = 6, 20, 13
-_RELEASED_EVERY, _RELEASED = 8, 5
-"""Every so many tables, so many pairs are run, and released, both ways."""
+_TRACED_EVERY, _FEW, _LEFT_OUT = 8, 13, 3
+"""Every so many tables, so few of its records are run for real, some of them left out in turn."""
+_RELEASED_EVERY, _RELEASED = 24, 2
+"""Every so many tables, so many pairs are released both ways."""
+_PROMISES = 2
 
 
 def replay(
@@ -51,7 +54,6 @@ def replay(
     number = first
     while not tally.is_done:
         _table(number, seed, tally)
-        tally.tables += 1
         number += 1
         progress(min(tally.pairs, pairs))
     return tally.figures(seed)
@@ -66,11 +68,10 @@ def _table(number: int, seed: int, tally: Tally) -> None:
     try:
         with open_worlds(rows) as opened:
             members = Members.of(opened.schema, rows)
-            for question in range(QUESTIONS):
-                if not tally.has_failed:
-                    _question(
-                        random, opened, members, number, tally, f"{where}, question {question}"
-                    )
+            _question(random, opened, members, number, tally, where)
+        tally.tables += 1
+        tally.pairs += count
+        tally.add(promise_checks(random, _PROMISES), where)
         if number % _TRACED_EVERY == 0 and not tally.has_failed:
             _traced(random, rows, members, number, tally, where)
         if number % _RELEASED_EVERY == 3 and not tally.has_failed:
@@ -83,18 +84,18 @@ def _traced(
     random: Random, rows: list[Row], members: Members, number: int, tally: Tally, where: str
 ) -> None:
     """Run questions with and without records of so small tables that most cells empty with one."""
-    done = 0
-    while done < _TRACED and not tally.has_failed:
-        few = rows[: random.randrange(1, _FEW)]
-        tally.add(trace_checks(few, members, [random_queries.query(random)], number), where)
-        done += len(few)
+    for most in (_LEFT_OUT, 1):
+        asked = random_queries.to_run(random, selects=most == 1)
+        if not tally.has_failed:
+            few = rows[: random.randrange(1, _FEW)]
+            left_out = random.sample(range(len(few)), min(most, len(few)))
+            tally.add(trace_checks(few, members, asked, number, left_out), where)
 
 
 def _question(
     random: Random, opened: Table, members: Members, number: int, tally: Tally, where: str
 ) -> None:
     """Ask one thing of a table, and hold what every record loses against its policy."""
-    tally.workloads += 1
     if random.random() < _ON_ROWS:
         tally.add(rows_checks(random_rows(random), opened, members), where)
         return

@@ -17,6 +17,8 @@ class Check:
     is_tight: bool = False
     """Whether all that is allowed must be lost: accounting is exact, and the record takes part."""
     fault: str | None = None
+    numbers: int = 0
+    """How many released numbers were looked at."""
 
     def problem(self) -> str | None:
         """Return what is wrong, if anything is."""

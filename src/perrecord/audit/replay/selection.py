@@ -5,7 +5,7 @@ only r has appears with probability Pr[Z >= tau - pieces(r)], which is what delt
 of a domain get one noise each, so that the same cells are kept but for the record's own.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -17,9 +17,10 @@ from perrecord.audit.replay.checks import Check
 from perrecord.audit.replay.members import Members
 from perrecord.audit.replay.worlds import WORLD, ReadGrouping
 from perrecord.laws import DiscreteGaussian
+from perrecord.mechanisms import selection
 from perrecord.mechanisms.additive import draw, noise_plan
 from perrecord.mechanisms.numbers import added
-from perrecord.mechanisms.selection import Selected, cells_reaching, keys_reaching
+from perrecord.mechanisms.selection import Selected
 from perrecord.noise.bits import BitSource
 from perrecord.policy.terms import Currency
 from perrecord.queries.answers import Quantile
@@ -62,7 +63,7 @@ def _keys(
         change = counts[0].get(mine, 0) - counts[index + 1].get(mine, 0) if mine else 0
         pieces = 1 if cells.split is None else cells.split.pieces(record)
         fault = None
-        if _others(counts[0], mine) != _others(counts[index + 1], mine):
+        if _others(counts[0].items(), mine) != _others(counts[index + 1].items(), mine):
             fault = "the rows of another key changed"
         elif _others(published[0], mine) != _others(published[index + 1], mine):
             fault = "another key appeared, vanished or changed"
@@ -95,15 +96,16 @@ def _coupled(
 ) -> Selected:
     keys, rows = world
     own = np.array([noise[key] for key in _tuples(keys)], dtype=np.int64)
-    return keys_reaching(cells, keys, added(rows, own))
+    return selection.keys_reaching(cells, keys, added(rows, own))
 
 
-def _published(selected: Selected) -> dict[Key, int]:
-    return dict(zip(selected.keys.rows(), selected.by.numbers.tolist(), strict=True))
+def _published(selected: Selected) -> list[tuple[Key, int]]:
+    """Return the keys with their numbers, in the order in which they are published."""
+    return list(zip(selected.keys.rows(), selected.by.numbers.tolist(), strict=True))
 
 
-def _others(found: dict[Key, int], own: Key | None) -> dict[Key, int]:
-    return {key: number for key, number in found.items() if key != own}
+def _others(found: Iterable[tuple[Key, int]], own: Key | None) -> list[tuple[Key, int]]:
+    return [(key, number) for key, number in found if key != own]
 
 
 def _tuples(keys: pa.Table) -> list[Key]:
@@ -123,7 +125,7 @@ def _cells(
     positions = np.arange(len(noisy.numbers), dtype=np.int64)
     noise = draw(noisy.laws[0], len(positions), bits)
     published = [
-        _published(cells_reaching(cells, positions, added(exact, noise), plan))
+        _published(selection.cells_reaching(cells, positions, added(exact, noise), plan))
         for exact in noisy.numbers.T
     ]
     own = members.keys(columns)

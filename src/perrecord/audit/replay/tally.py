@@ -6,16 +6,18 @@ from dataclasses import dataclass, field
 
 from perrecord.audit.figures import Figures, FiguresTable, number, share
 from perrecord.audit.replay.checks import Check
+from perrecord.audit.replay.promises import PROMISE
+from perrecord.audit.replay.recomputed import RECOMPUTED
 from perrecord.audit.replay.releases import RELEASE
 from perrecord.audit.replay.rows import ROWS
 from perrecord.audit.replay.selection import DOMAIN, LONE
-from perrecord.audit.replay.traces import TRACE
+from perrecord.audit.replay.traces import DIFFERENCE, TRACE
 from perrecord.audit.replay.workloads import GROUPING, WORKLOAD
 
 MOST_FAILURES = 20
 _WHOLE = (WORKLOAD, ROWS)
 """What is one pair each: a record, and all that is asked in one go."""
-_SILENT = (WORKLOAD, GROUPING, TRACE, RELEASE, DOMAIN)
+_SILENT = (WORKLOAD, GROUPING, TRACE, DIFFERENCE, RECOMPUTED, RELEASE, DOMAIN, PROMISE)
 
 
 @dataclass(slots=True)
@@ -24,19 +26,16 @@ class Tally:
 
     wanted: int
     most_violations: int
+    pairs: int = 0
+    """How many different pairs of tables were compared."""
     tables: int = 0
-    workloads: int = 0
+    numbers: int = 0
     made: Counter[str] = field(default_factory=Counter)
     lost: Counter[str] = field(default_factory=Counter)
     equal: Counter[str] = field(default_factory=Counter)
     tight: Counter[str] = field(default_factory=Counter)
     violations: int = 0
     failures: list[str] = field(default_factory=list)
-
-    @property
-    def pairs(self) -> int:
-        """How many neighbouring pairs were compared."""
-        return sum(self.made[what] for what in _WHOLE)
 
     @property
     def is_done(self) -> bool:
@@ -55,6 +54,7 @@ class Tally:
             self.lost[check.what] += check.lost > 0
             self.equal[check.what] += check.lost == check.allowed and check.lost > 0
             self.tight[check.what] += check.is_tight
+            self.numbers += check.numbers
             problem = check.problem()
             if problem is not None:
                 self.fail(f"{where}, record {check.record}: {problem}")
@@ -72,24 +72,32 @@ class Tally:
         kinds = sorted(set(self.made) - set(_SILENT))
         lost, equal = (sum(found[what] for what in _WHOLE) for found in (self.lost, self.equal))
         told = [
-            ("neighbouring pairs compared exactly", self.pairs),
+            ("neighbouring pairs: a table, and it without one record", self.pairs),
             ("violations", self.violations),
-            ("random tables", self.tables),
-            ("random workloads", self.workloads),
+            ("random tables, one workload each", self.tables),
             ("answers and selections compared", sum(self.made[kind] for kind in kinds)),
+            ("pairs in which the record lost something", lost),
         ]
         figures = [(name, number(count)) for name, count in told]
         figures += [
-            ("pairs in which the record lost something", _of(lost, self.pairs)),
             ("of these, pairs in which it lost exactly P(r)", _of(equal, lost)),
             (
                 "pairs in which exact accounting demanded exactly P(r)",
                 number(sum(self.tight[what] for what in _WHOLE)),
             ),
-            ("keys of one record held against delta(r)", number(self.made[LONE])),
-            ("cells of a domain with coupled noise", number(self.made[DOMAIN])),
-            ("pairs run twice with the same bits, control flow compared", number(self.made[TRACE])),
-            ("pairs released twice from a spec, files compared", number(self.made[RELEASE])),
+        ]
+        others = [
+            ("keys of one record held against delta(r)", LONE),
+            ("thresholds held against the delta that they were made for", PROMISE),
+            ("cells of a domain with coupled noise", DOMAIN),
+            ("real runs, recomputed from records, prices and bits", RECOMPUTED),
+            ("pairs run both ways with the same bits, control flow compared", TRACE),
+            ("differences of released numbers held against their charge", DIFFERENCE),
+            ("pairs released both ways from a spec, files compared", RELEASE),
+        ]
+        figures += [(name, number(self.made[what])) for name, what in others]
+        figures += [
+            ("released numbers recomputed", number(self.numbers)),
             ("seed", str(seed)),
         ]
         rows = tuple(
