@@ -29,9 +29,10 @@ HEAD = """\
 # Assurance: what was tried to prove perrecord wrong
 
 Every figure on this page is of one run of `make audit`. It runs the programs below one after the
-other, fails if one of them finds anything wrong, and writes this page. A short form of each, the long
-tests apart, is part of `make test`. What the evidence does not cover is in [known-limits.md](known-limits.md); what is
-proved and where is in [theory.md](theory.md) and [noise.md](noise.md).
+other, fails if one of them finds anything wrong, and writes this page. A short form of each, the
+long tests apart, is part of `make test`. What the evidence does not cover is in
+[known-limits.md](known-limits.md); what is proved and where is in [theory.md](theory.md) and
+[noise.md](noise.md).
 
 """
 
@@ -162,7 +163,8 @@ def page(ran: list[Ran]) -> str:
 def _machine(ran: list[Ran]) -> Iterator[str]:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     packages = ", ".join(f"{name} {version(name)}" for name in ("duckdb", "numpy", "pyarrow"))
-    yield f"perrecord {version('perrecord')} at {_revision()}, {time.strftime('%d %B %Y')}: {os.cpu_count()} cores, "
+    yield f"perrecord {version('perrecord')} at {_revision()}, {time.strftime('%d %B %Y')}: "
+    yield f"{os.cpu_count()} cores, "
     yield f"{memory:.0f} GiB, {platform.system()} {platform.machine()}, "
     yield f"Python {platform.python_version()}, {packages}."
     yield ""
