@@ -76,8 +76,8 @@ def test_an_entry_that_is_found_again_is_made_durable(path, monkeypatch):
     ledger = Ledger.create(path, Budget(1))
     charge = ledger.charge(Policy.constant("0.1"), label="a", identity="a")
     ledger.seal(charge, {"answers": "1"})
-    flushed, flush = [], storage.flush
-    monkeypatch.setattr(storage, "flush", lambda where: (flushed.append(where), flush(where)))
+    flushed, flush = [], storage.flush_one
+    monkeypatch.setattr(storage, "flush_one", lambda where: (flushed.append(where), flush(where)))
     assert ledger.charge(Policy.constant("0.1"), label="a", identity="a") == charge
     ledger.seal(charge, {"answers": "1"})
     assert flushed == [path.parent] * 2
@@ -90,7 +90,7 @@ def test_a_folder_that_cannot_be_flushed_charges_nothing(path, monkeypatch):
     def failing(_):
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(storage, "flush", failing)
+    monkeypatch.setattr(storage, "flush_one", failing)
     with pytest.raises(LedgerError, match=r"could not be flushed.*Nothing was written"):
         ledger.charge(Policy.constant("0.1"), label="a", identity="a")
     monkeypatch.undo()

@@ -67,7 +67,7 @@ def flushes_nothing() -> None:
 
 def forgives_failed_flushes() -> None:
     """Take a flush that failed for one that did not."""
-    flush = staging._flush_one
+    flush = staging.flush_one
 
     def forgiving(path: Path) -> None:
         try:
@@ -75,7 +75,7 @@ def forgives_failed_flushes() -> None:
         except OSError:
             return
 
-    staging._flush_one = forgiving
+    staging.flush_one = forgiving
 
 
 def trusts_the_memory() -> None:

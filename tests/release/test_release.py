@@ -1,6 +1,7 @@
 """A release from end to end: charged once, sealed, published whole, whatever happens."""
 
 import contextlib
+import errno
 import json
 import os
 import warnings
@@ -467,6 +468,25 @@ def test_a_link_among_sealed_files_is_refused(tmp_path):
     (staged / "etc").symlink_to("/etc")
     with pytest.raises(ReleaseError, match="is a link"):
         release(spec, tmp_path / "other")
+
+
+def test_a_folder_further_up_may_be_one_that_cannot_be_flushed(tmp_path, monkeypatch):
+    """Some file systems cannot; the folder of the release itself must be, and is asked for again."""
+    spec, refused = prepared(tmp_path), [tmp_path.parent]
+    flush = publish.staging.flush_one
+
+    def failing(path):
+        if path in refused:
+            raise OSError(errno.EINVAL, "Invalid argument")
+        flush(path)
+
+    monkeypatch.setattr(publish.staging, "flush_one", failing)
+    assert release(spec, tmp_path / "out").did == "made"
+    refused[:] = [tmp_path / "deep"]
+    with pytest.raises(ReleaseError, match=r"could not be flushed.*costs nothing more"):
+        release(spec, tmp_path / "deep" / "out")
+    refused.clear()
+    assert release(spec, tmp_path / "deep" / "out").did == "nothing"
 
 
 @pytest.mark.parametrize("place", ["farms.ledger.releases/x/out", "release.yaml/out", "dangling"])

@@ -1,6 +1,8 @@
 """Who may read what: private files stay private under any umask, planted links are refused."""
 
 import os
+import shutil
+import sqlite3
 import stat
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -158,20 +160,38 @@ def test_a_link_in_place_of_the_journal_is_refused(published, victim, target):  
     """Its owner is told what is wrong; SQLite by itself says that it cannot open the ledger."""
     ledger = Ledger.open(published / "est.ledger")
     (published / "est.ledger-journal").symlink_to(victim / target)
-    with pytest.raises(LedgerError, match="no file of the ledger's owner"):
+    with pytest.raises(LedgerError, match="none of the ledger's own files"):
         ledger.spent()
     assert run("ledger", "show", "est.ledger").code == REFUSED
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to somebody else")
-def test_a_journal_of_somebody_else_is_refused(published):  # noqa: F811
-    """SQLite would roll the ledger back to whatever it says; one of the owner's is SQLite's."""
+def test_a_journal_of_somebody_else_is_refused_where_anybody_may_write(published):  # noqa: F811
+    """SQLite would roll the ledger back to what it says; those who share the folder are trusted."""
     journal = published / "est.ledger-journal"
     journal.write_bytes(b"")
-    assert run("ledger", "show", "est.ledger").code == 0
     os.chown(journal, 12345, 12345)
+    assert run("ledger", "show", "est.ledger").code == 0
+    published.chmod(0o1777)
     ran = run("ledger", "show", "est.ledger")
-    assert (ran.code, "no file of the ledger's owner" in ran.err) == (REFUSED, True)
+    assert (ran.code, "none of the ledger's own files" in ran.err) == (REFUSED, True)
+
+
+def test_a_planted_write_ahead_log_is_refused(published):  # noqa: F811
+    """SQLite would copy it into the ledger: here it holds the pages from before the release."""
+    path = published / "est.ledger"
+    older = published / "older.db"
+    with closing(sqlite3.connect(older)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        connection.execute("CREATE TABLE planted (x)")
+        connection.commit()
+        for suffix in ("-wal", "-shm"):
+            shutil.copy(f"{older}{suffix}", f"{path}{suffix}")
+            with pytest.raises(LedgerError, match="none of the ledger's own files"):
+                Ledger.open(path)
+            Path(f"{path}{suffix}").unlink()
+    assert Ledger.open(path).verify() == 4
 
 
 def test_a_link_in_a_confidential_folder_is_refused(tmp_path, victim):

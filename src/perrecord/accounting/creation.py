@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from perrecord.accounting.schema import APPLICATION, SCHEMA, VERSION, Row, append
-from perrecord.accounting.storage import connect, flush, name_while_creating, refusal
+from perrecord.accounting.storage import connect, flush_one, name_while_creating, refusal
 from perrecord.errors import LedgerError
 
 
@@ -39,7 +39,7 @@ def create(path: Path, first: Row, secret: bytes) -> None:
             connection.execute("INSERT INTO secret VALUES (1, ?)", (secret,))
             append(connection, first)
             connection.execute("COMMIT")
-        flush(temporary)
+        flush_one(temporary)
         os.link(temporary, path)
     except FileExistsError:
         raise _already_there(path) from None
@@ -54,7 +54,7 @@ def create(path: Path, first: Row, secret: bytes) -> None:
         temporary.unlink(missing_ok=True)
         Path(f"{temporary}-journal").unlink(missing_ok=True)
     try:
-        flush(path.parent)
+        flush_one(path.parent)
     except OSError as error:
         raise LedgerError(
             f"{path}: the ledger was made, but its folder could not be flushed to the disk "

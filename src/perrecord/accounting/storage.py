@@ -5,6 +5,7 @@ Python's own `open`: closing any descriptor of a file drops every lock that this
 it, another thread's transaction included.
 """
 
+import errno
 import os
 import sqlite3
 import stat
@@ -30,6 +31,10 @@ _SETTINGS = (
 )
 
 
+_REMEDIES = {
+    errno.EACCES: "whoever charges must be able to read the folder as well as write to it",
+    errno.EINVAL: "keep the ledger on a local disk",
+}
 _UNDONE = ("SQLITE_FULL", "SQLITE_IOERR_WRITE")
 """Failures of a commit before its last step, which is to delete the journal."""
 
@@ -89,15 +94,16 @@ def _begin(connection: sqlite3.Connection) -> None:
 def _flush_names(path: Path) -> None:
     """Make the names in the ledger's folder survive a loss of power."""
     try:
-        flush(path.parent)
+        flush_one(path.parent)
     except OSError as error:
+        remedy = _REMEDIES.get(error.errno or 0, "look at the disk and try again")
         raise LedgerError(
             f"{path}: its folder could not be flushed to the disk ({error.strerror}), and a charge "
-            "could be lost. Nothing was written; look at the disk and try again."
+            f"could be lost. Nothing was written; {remedy}."
         ) from None
 
 
-def flush(path: Path) -> None:
+def flush_one(path: Path) -> None:
     """Make a file, or the names in a folder, survive a loss of power."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -168,18 +174,30 @@ def _look_at(path: Path) -> None:
 
 
 def _look_at_journal(path: Path, ledger: os.stat_result) -> None:
-    """Refuse a journal that somebody planted: SQLite would roll the ledger back to what it says."""
-    journal = path.with_name(f"{path.name}-journal")
+    """Refuse what somebody planted beside a ledger: SQLite would write what it says into it.
+
+    The journal belongs to whoever writes. Only where anybody may write to the folder, it must be
+    of the ledger's owner; others who may are trusted with the ledger. There is never a write-ahead
+    log.
+    """
+    for suffix in ("-wal", "-shm"):
+        if os.path.lexists(f"{path}{suffix}"):
+            raise LedgerError(f"{path}{suffix}: {_PLANTED}")
     try:
-        found = journal.lstat()
+        found = os.lstat(f"{path}-journal")
+        is_open = path.parent.stat().st_mode & stat.S_IWOTH
     except OSError:
         return
-    if not stat.S_ISREG(found.st_mode) or found.st_uid not in (ledger.st_uid, os.geteuid(), 0):
-        raise LedgerError(
-            f"{journal}: is no file of the ledger's owner, and SQLite would obey it. Find out who "
-            "put it there, remove it, and keep the ledger in a folder that only its users may "
-            "write to."
-        )
+    owners = (ledger.st_uid, os.geteuid(), 0)
+    if not stat.S_ISREG(found.st_mode) or (is_open and found.st_uid not in owners):
+        raise LedgerError(f"{path}-journal: {_PLANTED}")
+
+
+_PLANTED = (
+    "is none of the ledger's own files, and SQLite would obey it. Copy the ledger and this file to "
+    "a safe place, find out who put it there, restore the newest backup, and keep the ledger in a "
+    "folder that only its users may write to."
+)
 
 
 def _links_left(path: Path, found: os.stat_result) -> int:

@@ -22,7 +22,7 @@ _DONE = {
     "made": "The release was charged, made and published.",
     "recovered": (
         "The ledger did not know this release, but its files were there: they were charged anew "
-        "and published as they were."
+        "and published as they were. Their manifest still names the charge that was forgotten."
     ),
     "published again": "It was made before: the same files were published again, at no charge.",
     "nothing": "It is published there already; nothing was done, and nothing charged.",

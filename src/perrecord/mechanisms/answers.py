@@ -62,7 +62,10 @@ class Answers:
         write_parquet(self.with_errors(confidence), path)
 
     def write_csv(self, path: str | Path, confidence: Exact = "0.95") -> None:
-        """Write the table with its errors as CSV that is safe to open in a spreadsheet."""
+        """Write the table with its errors as CSV that is safe to open in a spreadsheet.
+
+        Text that begins as a formula would, or with an apostrophe, has one more in front of it.
+        """
         write_csv(self.with_errors(confidence), path)
 
     def batches(self, rows: int = 65_536) -> Iterator[pa.RecordBatch]:

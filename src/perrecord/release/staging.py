@@ -1,8 +1,10 @@
 """Folders that appear whole or not at all: written, flushed, then renamed."""
 
+import errno
 import fcntl
 import os
 import re
+import shlex
 import shutil
 import stat
 from collections.abc import Iterator, Mapping
@@ -11,6 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
 
+from perrecord.accounting.storage import flush_one
 from perrecord.errors import ReleaseError
 
 _NAME = re.compile(r"(tables/)?[\w-][\w.-]*")
@@ -48,8 +51,8 @@ def _private(folder: Path) -> None:
     mode = stat.S_IMODE(found.st_mode)
     if mode & 0o077:
         raise ReleaseError(
-            f"{str(folder)!r} may be entered by others (mode {mode:04o}); expected 0700. Type: "
-            f"chmod 700 {str(folder)!r}"
+            f"{str(folder)!r} may be entered by others (mode {mode:04o}); expected 0700. Type "
+            f"chmod 700 {shlex.quote(str(folder))}, or keep the ledger on a disk that knows modes."
         )
 
 
@@ -89,8 +92,8 @@ def publish(sealed: Path, wanted: Mapping[str, str], out: Path) -> None:
     """
     partial = out.parent / f".{out.name}.{sealed.name[:12]}.partial"
     out.parent.mkdir(parents=True, exist_ok=True)
-    if partial.is_symlink():
-        raise ReleaseError(f"{str(partial)!r} is a link that somebody put there; remove it.")
+    if os.path.lexists(partial) and not stat.S_ISDIR(partial.lstat().st_mode):
+        raise ReleaseError(f"{str(partial)!r} is no folder; somebody put it there. Remove it.")
     if partial.exists():
         shutil.rmtree(partial)
     partial.mkdir(mode=0o755)
@@ -121,20 +124,24 @@ def _new_file(path: Path, mode: int) -> BinaryIO:
 def flush(folder: Path) -> None:
     """Flush every file and folder below, and the name of the folder itself."""
     for path in (*folder.rglob("*"), folder, folder.parent):
-        _flush_one(path)
+        flush_one(path)
 
 
 def flush_names(path: Path) -> None:
-    """Flush every name that leads to a path, as far up as this user may have made it."""
+    """Flush every name that leads to a published folder, as far up as this user may have made it.
+
+    Further up there may be file systems that cannot flush a folder; nothing of ours is there.
+    """
     for folder in path.parents:
         if not os.access(folder, os.R_OK | os.W_OK):
             return
-        _flush_one(folder)
-
-
-def _flush_one(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        try:
+            flush_one(folder)
+        except OSError as error:
+            if folder != path.parent and error.errno == errno.EINVAL:
+                return
+            raise ReleaseError(
+                f"{str(path)!r} is there, but the folder {str(folder)!r} could not be flushed to "
+                f"the disk ({error.strerror}). Look at the disk and run the same again: it is "
+                "sealed, and costs nothing more."
+            ) from None
