@@ -46,7 +46,7 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports --no-logo
 
 audit: $(VENV)/.dev system
-	$(BIN)/python tools/assurance.py --write
+	$(BIN)/python tools/assurance.py
 
 # pip-audit runs in an environment of its own. Strict: what could not be looked up is a failure.
 PIP_AUDIT := $(BIN)/uv tool run pip-audit --strict --require-hashes --disable-pip --progress-spinner off

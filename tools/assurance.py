@@ -1,11 +1,11 @@
-"""Run every audit, and with --write put their figures into docs/assurance.md.
+"""Run the audits, and write what they found to docs/assurance.md.
 
 Each audit is a program that prints its figures as JSON and fails if it finds anything wrong. What
-the page says of an audit stands here; the figures are those of the run.
+the page says of an audit stands here; the figures are those of its last run, which are kept in
+docs/assurance.json with the state of the code that they are of.
 
-    python tools/assurance.py                    every audit; the page goes to stdout
-    python tools/assurance.py --only replay      one of them
-    python tools/assurance.py --write            every audit, into docs/assurance.md
+    python tools/assurance.py                    every audit
+    python tools/assurance.py --only replay      one of them; the others' figures stay
 """
 
 import argparse
@@ -13,6 +13,7 @@ import json
 import os
 import platform
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -24,12 +25,14 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 TARGET = ROOT / "docs" / "assurance.md"
+KEPT = ROOT / "docs" / "assurance.json"
+LONGEST_SECONDS = 5400
 
 HEAD = """\
 # Assurance: what was tried to prove perrecord wrong
 
-Every figure on this page is of one run of `make audit`. It runs the programs below one after the
-other, fails if one of them finds anything wrong, and writes this page. A short form of each, the
+`make audit` runs the programs below one after the other, fails if one of them finds anything wrong,
+and writes this page; every figure is of the run that its section names. A short form of each, the
 long tests apart, is part of `make test`. What the evidence does not cover is in
 [known-limits.md](known-limits.md); what is proved and where is in [theory.md](theory.md) and
 [noise.md](noise.md).
@@ -114,27 +117,26 @@ AUDITS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """What an audit found, and how long it took."""
-
-    audit: Audit
-    figures: dict[str, Any]
-    seconds: float
-
-
-def run(audit: Audit) -> Ran:
-    """Run one audit; its progress goes to stderr."""
+def run(audit: Audit) -> dict[str, Any]:
+    """Run one audit; its progress goes to stderr. A test that is skipped is a failure."""
     print(f"{audit.title} ...", file=sys.stderr)
-    start = time.monotonic()
+    start, code = time.monotonic(), _revision()
     program, *arguments = audit.program
     command = [str(Path(sys.executable).parent / program), *arguments]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
-    seconds = time.monotonic() - start
-    found = _of_pytest(done.stdout) if "pytest" in arguments else _of_json(done.stdout)
-    if done.returncode and not found["failures"]:
-        found["failures"] = [f"the program ended with {done.returncode}"]
-    return Ran(audit, found, seconds)
+    environment = os.environ | {"PERRECORD_REQUIRE_SYSTEM_PACKAGES": "1"}
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, process_group=0
+    ) as process:
+        try:
+            printed, _ = process.communicate(timeout=LONGEST_SECONDS)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    found = _of_pytest(printed) if "pytest" in arguments else _of_json(printed)
+    if process.returncode and not found["failures"]:
+        found["failures"] = [f"the program ended with {process.returncode}"]
+    minutes = f"{(time.monotonic() - start) / 60:.1f}"
+    return found | {"minutes": minutes, "code": code, "day": time.strftime("%d %B %Y")}
 
 
 def _of_json(printed: str) -> dict[str, Any]:
@@ -155,56 +157,56 @@ def _of_pytest(printed: str) -> dict[str, Any]:
     return {"figures": figures, "tables": [], "failures": failures}
 
 
-def page(ran: list[Ran]) -> str:
-    """Return the page."""
-    return HEAD + "\n".join([*_machine(ran), *(line for each in ran for line in _section(each))])
+def page(kept: dict[str, Any]) -> str:
+    """Return the page of the audits that were run."""
+    ran = [(each, kept[each.name]) for each in AUDITS if each.name in kept]
+    return HEAD + "\n".join([*_overview(ran), *(line for each in ran for line in _section(*each))])
 
 
-def _machine(ran: list[Ran]) -> Iterator[str]:
+def _overview(ran: list[tuple[Audit, dict[str, Any]]]) -> Iterator[str]:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     packages = ", ".join(f"{name} {version(name)}" for name in ("duckdb", "numpy", "pyarrow"))
-    yield f"perrecord {version('perrecord')} at {_revision()}, {time.strftime('%d %B %Y')}: "
-    yield f"{os.cpu_count()} cores, "
-    yield f"{memory:.0f} GiB, {platform.system()} {platform.machine()}, "
-    yield f"Python {platform.python_version()}, {packages}."
+    yield f"Run on {os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()} "
+    yield f"{platform.machine()}, Python {platform.python_version()}, {packages}."
     yield ""
     yield "| audit | failures | minutes |"
     yield "|---|---:|---:|"
-    for each in ran:
-        link = f"[{each.audit.title}](#{_anchor(each.audit.title)})"
-        yield f"| {link} | {len(each.figures['failures'])} | {each.seconds / 60:.1f} |"
+    for audit, found in ran:
+        link = f"[{audit.title}](#{_anchor(audit.title)})"
+        yield f"| {link} | {len(found['failures'])} | {found['minutes']} |"
     yield ""
 
 
 def _revision() -> str:
-    """Return which state of the code the figures are of."""
-    shown = subprocess.run(
-        ["git", "describe", "--always", "--dirty", "--exclude=*"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return shown.stdout.strip() or "an unknown revision"
+    """Return which state of the code and its tests the figures are of."""
+    newest = _git("log", "-1", "--format=%h", "--", "src", "tests")
+    return f"{newest}, changed since" if _git("status", "-s", "--", "src", "tests") else newest
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", *arguments]
+    return subprocess.run(
+        command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
+    ).stdout.strip()
 
 
 def _anchor(title: str) -> str:
     return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
 
 
-def _section(ran: Ran) -> Iterator[str]:
-    yield f"## {ran.audit.title}"
+def _section(audit: Audit, found: dict[str, Any]) -> Iterator[str]:
+    yield f"## {audit.title}"
     yield ""
-    yield ran.audit.words
+    yield audit.words
     yield ""
-    yield f"Again: `{' '.join(ran.audit.program)}`"
+    yield f"Again: `{' '.join(audit.program)}`. This run: {found['day']}, code {found['code']}."
     yield ""
-    for what, value in ran.figures["figures"]:
-        yield f"- {what}: {value}"
+    for what, value in found["figures"]:
+        yield f"- {_plain(what)}: {_plain(value)}"
     yield ""
-    for failure in ran.figures["failures"]:
+    for failure in found["failures"]:
         yield f"- **failed**: {_plain(failure)}"
-    for table in ran.figures["tables"]:
+    for table in found["tables"]:
         yield from _table(table)
 
 
@@ -227,18 +229,17 @@ def _plain(text: str) -> str:
 
 def main() -> None:
     """Run the audits; end with 1 if one failed."""
-    parser = argparse.ArgumentParser(description="Run every audit.")
+    parser = argparse.ArgumentParser(description="Run the audits, and write their page.")
     parser.add_argument("--only", choices=[each.name for each in AUDITS], help="run one of them")
-    parser.add_argument("--write", action="store_true", help="write docs/assurance.md")
-    given = parser.parse_args()
-    if given.write and given.only:
-        parser.error("--write writes the page of all audits; leave --only out.")
-    ran = [run(each) for each in AUDITS if given.only in (None, each.name)]
-    if given.write:
-        TARGET.write_text(page(ran), encoding="utf-8")
-    else:
-        print(page(ran))
-    failures = [f"{each.audit.name}: {f}" for each in ran for f in each.figures["failures"]]
+    only = parser.parse_args().only
+    kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() and only else {}
+    failures = []
+    for audit in AUDITS:
+        if only in (None, audit.name):
+            kept[audit.name] = run(audit)
+            failures += [f"{audit.name}: {each}" for each in kept[audit.name]["failures"]]
+            KEPT.write_text(json.dumps(kept, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+            TARGET.write_text(page(kept), encoding="utf-8")
     print(*failures, f"{len(failures)} failures", sep="\n", file=sys.stderr)
     sys.exit(1 if failures else 0)
 
