@@ -30,6 +30,9 @@ import difflib
 import unicodedata
 from collections.abc import Iterable
 
+_OBEYED = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
+_JOINERS = frozenset("\u200c\u200d")  # letters of some scripts need them
+
 
 class PerrecordError(Exception):
     """The root of every exception that perrecord raises on purpose."""
@@ -153,8 +156,8 @@ def shortened(message: str, most: int = 1000) -> str:
 def visible(shown: str) -> str:
     r"""Return text on one line with nothing in it that a terminal or an editor would obey.
 
-    Control characters, ends of lines, marks of direction and halves of surrogate pairs are written
-    as escapes.
+    Control characters, ends of lines, marks of direction or of format that nobody sees, and halves
+    of surrogate pairs are written as escapes.
 
     >>> print(visible("a\x1b[31m\u202eb\nc"))
     a\x1b[31m\u202eb\nc
@@ -164,12 +167,8 @@ def visible(shown: str) -> str:
     return "".join(_escaped(each) if _is_obeyed(each) else each for each in shown)
 
 
-_OBEYED = frozenset(("Cc", "Cs", "Zl", "Zp"))
-_DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-
-
 def _is_obeyed(character: str) -> bool:
-    return unicodedata.category(character) in _OBEYED or character in _DIRECTIONS
+    return unicodedata.category(character) in _OBEYED and character not in _JOINERS
 
 
 def _escaped(character: str) -> str:

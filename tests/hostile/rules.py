@@ -30,7 +30,7 @@ _DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\
 WITHOUT_FIELD: dict[str, re.Pattern[str]] = {
     "a field that is missing is named, and has no place": re.compile(r": '[^']+' is missing\. "),
     "a file that is not there, or too long, is not read": re.compile(
-        r": (there is no such file|longer than [\d,]+ bytes)"
+        r": (there is no such file|this is no plain file|longer than [\d,]+ bytes)"
     ),
     "what is no YAML has lines and no fields": re.compile(
         r": (a ':' |a ',' |a tab|text cannot begin|this is no YAML|this does not continue|the quote"

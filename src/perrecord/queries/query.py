@@ -32,7 +32,7 @@ from perrecord.tables.parse import parse_expression
 from perrecord.tables.schema import Schema
 
 _MOST_CANDIDATES = 10_000
-_MOST_DIGITS = 10**30
+_LARGEST_NUMBER = 10**30
 _FINEST_LEVEL = 1_000_000
 
 
@@ -323,9 +323,10 @@ def _candidates(given: Iterable[Exact]) -> tuple[Fraction, ...]:
             f"numbers, such as range(0, 1000, 10)."
         )
     finest = lcm(*(each.denominator for each in found))
-    if finest > _MOST_DIGITS or max(map(abs, found)) > _MOST_DIGITS:  # as floats they must exist
+    largest = max(abs(each) for each in found)
+    if finest > _LARGEST_NUMBER or largest > _LARGEST_NUMBER:  # as floats they must exist
         raise QueryError(
-            "the candidates have too many digits; expected at most 30 before the point, and a "
-            "common denominator of at most 30 digits."
+            "the candidates have too many digits; expected numbers between -1e30 and 1e30, and a "
+            "common denominator of at most 1e30."
         )
     return found

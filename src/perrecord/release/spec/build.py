@@ -1,13 +1,14 @@
 """A loaded spec -> the workload: queries, budget and fields as values. No row is read."""
 
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
 
-from perrecord.errors import InputError
+from perrecord.errors import InputError, InternalError, QueryError
 from perrecord.exact import rational
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
@@ -35,8 +36,7 @@ _KINDS: dict[Kind, FieldKind] = {
     Kind.TRUTH: "truth",
     Kind.MEASURE: "measure",
 }
-
-
+_GROUPINGS = ("group_by", "grouping_sets", "rollup", "sql")  # a query has one, or none
 _PYTHON: dict[Kind, type] = {Kind.TEXT: str, Kind.INTEGER: int, Kind.TRUTH: bool}
 
 
@@ -82,7 +82,7 @@ def build(loaded: LoadedSpec, schema: Schema) -> Workload:
     queries, budget = _asked(loaded, schema, problems)
     fields = _fields(spec, schema, problems)
     examples = []
-    policy = plan([each.query for each in queries], schema).policy
+    policy = _policy(queries, schema, problems)
     for place, example in enumerate(spec.examples):
         with problems.at("examples", place):
             record = _record(example.record, schema)
@@ -133,6 +133,29 @@ def _asked(
         if query is not None
     )
     return named, budget
+
+
+def _policy(queries: Sequence[NamedQuery], schema: Schema, problems: Problems) -> Policy:
+    """Return what the queries cost; if they do not go together, the first too many is shown.
+
+    Each of them was checked by itself before.
+    """
+    every = [each.query for each in queries]
+
+    def is_refused(place: int) -> bool:
+        try:
+            plan(every[: place + 1], schema)
+        except QueryError:
+            return True
+        return False
+
+    try:
+        return plan(every, schema).policy
+    except QueryError as error:
+        first = bisect_left(range(len(every)), True, key=is_refused)
+        problems.add(("queries", first, *_GROUPINGS), str(error))
+    problems.check()
+    raise InternalError("A plan was refused for no reason.")
 
 
 def _fields(spec: Spec, schema: Schema, problems: Problems) -> tuple[Field, ...]:

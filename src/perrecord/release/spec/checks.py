@@ -16,6 +16,7 @@ from perrecord.release.spec.models import (
 from perrecord.release.spec.names import Found, grid_problem, null_cases, one_of, refer
 from perrecord.release.spec.problems import Path
 from perrecord.release.spec.query_checks import check_queries
+from perrecord.tables.databases import is_address
 
 _FORMS = (
     *("file", "values", "product", "union", "difference"),
@@ -52,7 +53,8 @@ def _check_paths(spec: Spec) -> Iterator[Found]:
         *((("lookups", place, "source"), entry.source) for place, entry in enumerate(spec.lookups)),
     ]
     for place, path in written:
-        parts = [len(part.encode()) for part in (path or "").split("/")]
+        is_file = place != ("source", "path") or not is_address(path)
+        parts = [len(part.encode()) for part in (path or "").split("/")] if is_file else [0]
         if max(parts) > _LONGEST_NAME or sum(parts) + len(parts) > _LONGEST_PATH:
             message = "the path is longer than any file's; expected names of at most "
             yield place, f"{message}{_LONGEST_NAME} bytes, {_LONGEST_PATH:,} in all."
@@ -126,13 +128,13 @@ def _check_thresholds(entry: SplitEntry, path: Path, spec: Spec) -> Iterator[Fou
         yield from grid_problem(here, "threshold", threshold, name, spec)
 
 
-def _splits_in(entry: SplitEntry) -> Iterator[str]:
-    """Yield the names of the schemes that a scheme is made of."""
+def _splits_in(entry: SplitEntry, levels: int = 0) -> Iterator[tuple[str, int]]:
+    """Yield the names of the schemes that a scheme is made of, with how many levels deep."""
     if entry.split is not None:
-        yield entry.split
+        yield entry.split, max(levels, 1)
     for inner in (*(entry.cases or {}).values(), entry.default):
         if inner is not None:
-            yield from _splits_in(inner)
+            yield from _splits_in(inner, levels + 1)
 
 
 # -- keys -------------------------------------------------------------------------------------
@@ -141,7 +143,9 @@ def _splits_in(entry: SplitEntry) -> Iterator[str]:
 def _check_keys(spec: Spec) -> Iterator[Found]:
     for name, entry in spec.keys.items():
         yield from _check_key_set(entry, ("keys", name), spec)
-    references = {name: [each for _, each in _sets_in(entry)] for name, entry in spec.keys.items()}
+    references = {
+        name: [(each, 1) for _, each in _sets_in(entry)] for name, entry in spec.keys.items()
+    }
     yield from _check_references("keys", "a key set", references)
 
 
@@ -215,34 +219,45 @@ def _check_examples(spec: Spec) -> Iterator[Found]:
 
 
 def _check_references(
-    section: str, what: str, references: Mapping[str, Iterable[str]]
+    section: str, what: str, references: Mapping[str, Iterable[tuple[str, int]]]
 ) -> Iterator[Found]:
     """Yield one problem for each name that first closes a circle, or begins a chain too long.
+
+    The references of a name are other names, each with how many levels below it they stand.
 
     What is made of others is built from them, one inside the other: a chain is as deep as it is
     long, and names that are used twice at every step double at every step.
     """
-    sizes: dict[str, int] = {}
+    measured: dict[str, tuple[int, int]] = {}
     circles: list[Found] = []
     too_large: list[Found] = []
 
-    def size(name: str, trail: list[str]) -> int:
+    def measure(name: str, trail: list[str]) -> tuple[int, int]:
+        """Return how many parts a name has, and how deep they stand."""
         if name in trail:
             circle = " -> ".join([*trail[trail.index(name) :], name])
             message = f"{what} is made of itself: {circle}; break the circle."
             circles.append(((section, name), message))
-            return 1
-        if len(trail) > _LONGEST_CHAIN:
-            message = f"{what} is made of another, and so on, more than {_LONGEST_CHAIN} times."
-            too_large.append(((section, trail[0]), f"{message} Write it in fewer steps."))
-            return 1
-        if name not in sizes:
-            sizes[name] = sum(size(each, [*trail, name]) for each in references.get(name, ())) or 1
-        return sizes[name]
+            return 1, 0
+        if len(trail) > _LONGEST_CHAIN:  # deep enough for the name that the trail begins with
+            return 1, 0
+        if name not in measured:
+            inner = [
+                (measure(each, [*trail, name]), levels) for each, levels in references.get(name, ())
+            ]
+            measured[name] = (
+                sum(parts for (parts, _), _ in inner) or 1,
+                max((levels + depth for (_, depth), levels in inner), default=0),
+            )
+        return measured[name]
 
     for name in references:
-        if size(name, []) > _MOST_PARTS:
-            message = f"written out, {what} has {sizes[name]:,} parts; at most {_MOST_PARTS:,} fit."
+        parts, depth = measure(name, [])
+        if depth > _LONGEST_CHAIN:
+            message = f"{what} is made of another, and so on, more than {_LONGEST_CHAIN} times."
+            too_large.append(((section, name), f"{message} Write it in fewer steps."))
+        elif parts > _MOST_PARTS:
+            message = f"written out, {what} has {parts:,} parts; at most {_MOST_PARTS:,} fit."
             too_large.append(((section, name), f"{message} Use fewer names, or fewer times."))
     yield from circles
     yield from too_large[:1]  # whatever is made of it is too large as well

@@ -1,7 +1,6 @@
 """`load_spec`: a YAML file -> the spec, checked as far as that goes without opening another."""
 
 import json
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,7 @@ from perrecord.release.spec.explain import explained, is_echo
 from perrecord.release.spec.models import Spec
 from perrecord.release.spec.problems import Document, Problems, found
 from perrecord.release.spec.read import parse_document, read_document
-
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+from perrecord.tables.databases import is_address
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +43,7 @@ class LoadedSpec:
     def source(self) -> str | Path:
         """The source: an absolute path, or a database's address as it is written."""
         written = self.spec.source.path
-        return written if _ADDRESS.match(written) else self.resolve(written)
+        return written if is_address(written) else self.resolve(written)
 
     @property
     def ledger(self) -> Path | None:

@@ -50,10 +50,16 @@ class Number(str):
 def read_document(path: File, name: str) -> Document:
     """Return the values of a YAML file; `name` is what messages call it."""
     try:
-        if not path.is_file():  # a pipe that nobody writes to would be waited for
-            raise FileNotFoundError
+        if path.exists() and not path.is_file():
+            # A pipe that nobody writes to would be waited for.
+            raise SpecError(
+                f"{name}: this is no plain file (a pipe, or a folder?); save the spec to a file "
+                "and give its path, such as release.yaml."
+            )
         with path.open("rb") as file:
             raw = file.read(_MOST_BYTES + 1)
+    except SpecError:
+        raise
     except (OSError, ValueError):  # a path with NUL is a ValueError
         raise SpecError(
             f"{name}: there is no such file, or it may not be read; give the path of a release "
