@@ -1,5 +1,6 @@
 """Key sets: an algebra of sets that keeps order, types and nulls."""
 
+import gzip
 from itertools import product
 
 import pandas as pd
@@ -134,6 +135,8 @@ BAD = [
     (lambda: A.with_parent("b", "a", {"x": 0.5}), "key column 'b' is double; expected text"),
     (lambda: A.with_parent("b", "a", {"x": 2**70}), "'b' mixes types; expected all text"),
     (lambda: AB.with_parent("b", "a", {"x": 1, "y": "1"}), "'b' mixes types; expected all text"),
+    (lambda: A.with_parent("b", "a", {"x": "\ud800"}), "'b' holds half a character"),
+    (lambda: Keys.from_dict({"a": ["\ud800"]}), "the keys hold half a character"),
     (lambda: AB.with_parent("b", "a", {"z": 1}), "the parents lack the a 'x', 'y'; give a b"),
     (lambda: Keys.read("nowhere.csv"), "no key file 'nowhere.csv'"),
 ]
@@ -144,6 +147,38 @@ def test_bad_keys_say_what_is_wrong(make, message):
     """Each mistake is named, with what to give instead."""
     with pytest.raises(InputError, match=message):
         make()
+
+
+CLOSED = {
+    "a\n001\n": ["001"],
+    "a\n001": ["001"],
+    "a\r\n001\r\n": ["001"],
+    'a\n"00\n1"': ["00\n1"],
+    'a\n5" pipe\n': ['5" pipe'],
+    'a\n"say ""no"""\n': ['say "no"'],
+    "a\nend\nend": ["end"],
+    "a\n": [],
+}
+
+
+@pytest.mark.parametrize("text", CLOSED)
+def test_a_key_file_is_read_to_its_end(text, tmp_path):
+    """Whatever its last line is, and whether it is compressed or not."""
+    (tmp_path / "keys.csv").write_bytes(text.encode())
+    (tmp_path / "keys.csv.gz").write_bytes(gzip.compress(text.encode()))
+    for name in ("keys.csv", "keys.csv.gz"):
+        assert Keys.read(tmp_path / name).rows() == [(each,) for each in CLOSED[text]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['a\n001\n"002\n003\n004\n', 'a\n001\n"', 'a\n"001""\n', 'a,b\n1,2\n3,"4\n5,6\n'],
+)
+def test_a_quote_that_is_never_closed_is_refused(text, tmp_path):
+    """It would make one key of all that follow, and those would not be answered."""
+    (tmp_path / "keys.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match="has a quote that is never closed"):
+        Keys.read(tmp_path / "keys.csv")
 
 
 def test_a_truncated_key_file_is_refused(tmp_path):

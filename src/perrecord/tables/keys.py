@@ -24,6 +24,8 @@ _TYPES = {
     "truth": (pa.types.is_boolean,),
     "null": (pa.types.is_null,),
 }
+_HALF = "half a character (\\ud800 to \\udfff), which no file can hold; write the character itself."
+_END = "end"
 _STORED = {"text": pa.string(), "integer": pa.int64(), "truth": pa.bool_(), "null": pa.string()}
 
 
@@ -208,6 +210,8 @@ def _checked(columns: Any) -> pa.Table:
     """Return a table of keys: sorted, each once, in the few types that keys have."""
     try:
         table = columns if isinstance(columns, pa.Table) else pa.table(columns)
+    except UnicodeEncodeError:
+        raise InputError(f"the keys hold {_HALF}") from None
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError, OverflowError):
         raise InputError(
             "the keys are no table: a column mixes text and numbers, holds numbers beyond 64 bits, "
@@ -237,22 +241,40 @@ def read_columns(source: Any, what: str) -> pa.Table:
         )
     kind = "Parquet" if path.suffix == ".parquet" else "CSV"
     try:
-        if kind == "Parquet":
-            return pq.read_table(path)
-        lines = pa_csv.ParseOptions(newlines_in_values=True)
-        with pa_csv.open_csv(path, parse_options=lines) as reader:
-            names = reader.schema.names
-        options = pa_csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.string()),
-            strings_can_be_null=True,  # an empty field is NULL, as in a source
-            null_values=[""],
-            quoted_strings_can_be_null=False,
-        )
-        return pa_csv.read_csv(path, parse_options=lines, convert_options=options)
+        table = pq.read_table(path) if kind == "Parquet" else _read_csv(path)
     except (pa.ArrowInvalid, OSError, UnicodeDecodeError):
         raise InputError(
             f"{what} file {str(source)!r} could not be read as {kind}; mend it or write it again."
         ) from None
+    if table is None:
+        raise InputError(
+            f"{what} file {str(source)!r} has a quote that is never closed; close it, or all "
+            "lines behind it would be one value."
+        )
+    return table
+
+
+def _read_csv(path: Path) -> pa.Table | None:
+    """Return a CSV file as text, or None if its last quote is open.
+
+    A line is added to it, which an open quote would swallow, and is taken off again.
+    """
+    with pa.input_stream(str(path)) as stream:
+        raw = stream.read()
+    lines = pa_csv.ParseOptions(newlines_in_values=True)
+    with pa_csv.open_csv(pa.BufferReader(raw), parse_options=lines) as reader:
+        names = reader.schema.names
+    options = pa_csv.ConvertOptions(
+        column_types=dict.fromkeys(names, pa.string()),
+        strings_can_be_null=True,  # an empty field is NULL, as in a source
+        null_values=[""],
+        quoted_strings_can_be_null=False,
+    )
+    longer = pa.BufferReader(raw + f"\n{','.join([_END] * len(names))}\n".encode())
+    table = pa_csv.read_csv(longer, parse_options=lines, convert_options=options)
+    last = table.slice(max(table.num_rows - 1, 0))
+    is_closed = all(column.to_pylist() == [_END] for column in last.columns)
+    return table.slice(0, table.num_rows - 1) if is_closed else None
 
 
 def _known(name: str, columns: Iterable[str]) -> str:
@@ -268,7 +290,9 @@ def _known(name: str, columns: Iterable[str]) -> str:
 def _column(values: list[Any], name: str) -> pa.ChunkedArray:
     try:
         return _stored(pa.chunked_array([pa.array(values)]), name)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError):
+    except UnicodeEncodeError:
+        raise InputError(f"the key column {name!r} holds {_HALF}") from None
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
         raise InputError(
             f"the key column {name!r} mixes types; expected all text, all whole numbers of 64 bits "
             "or all truth values."
