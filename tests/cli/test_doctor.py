@@ -1,6 +1,8 @@
 """`doctor`: the machine, the source, and the records, marked CONFIDENTIAL."""
 
 import os
+import shlex
+import subprocess
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -52,6 +54,44 @@ def test_a_spec_that_fits_and_one_that_does_not(folder):
     assert wrong.code == 1
     assert wrong.json()["spec"] == {"fits": False}
     assert "release.yaml:6: measures.payroll" in wrong.err
+
+
+def warned() -> list[str]:
+    """Return the warnings, which are the same for people and for programs."""
+    found = run("doctor", "release.yaml", "--json").json()["warnings"]
+    shown = [line for line in run("doctor", "release.yaml").out.splitlines() if "warning" in line]
+    assert shown == [f"warning: {each}" for each in found]
+    return found
+
+
+def test_a_ledger_that_anybody_may_open_or_replace_is_warned_of(charged):
+    """Every danger, with what to type; its group may share it."""
+    folder, ledger = charged / "a b", charged / "a b" / "est.ledger"
+    folder.mkdir(mode=0o770)
+    (charged / "est.ledger").rename(ledger)
+    changed(charged, "ledger: est.ledger", "ledger: a b/est.ledger")
+    ledger.chmod(0o660)
+    assert warned() == []
+    folder.chmod(0o777)
+    ledger.chmod(0o604)
+    opened, replaced = warned()
+    assert opened == f"anybody may open the ledger (mode 0604); type: chmod o-rwx '{ledger}'"
+    assert replaced.endswith(f"(its folder has mode 0777); type: chmod o-w '{folder}'")
+    for warning in (opened, replaced):
+        subprocess.run(shlex.split(warning.partition("type: ")[2]), check=True)
+    assert warned() == []
+    folder.chmod(0o1777)
+    (beside,) = warned()
+    assert "anybody may put files beside the ledger" in beside
+    assert "move it" in beside
+
+
+def test_without_a_ledger_there_is_nothing_to_warn_of(folder):
+    """The list is there all the same, with a spec, without one, and with one that does not fit."""
+    assert warned() == []
+    assert run("doctor", "--json").json()["warnings"] == []
+    changed(folder, "measures: {emp: 1}", "measures: {emp: 1, payroll: 1}")
+    assert run("doctor", "release.yaml", "--json").json()["warnings"] == []
 
 
 def test_confidential_findings_are_marked_and_not_charged(charged):

@@ -1,6 +1,7 @@
 # ruff: noqa: PLC0415 -- what a command needs is loaded when it runs
 """`perrecord doctor`: is everything there, does the source fit, what is odd about the records."""
 
+import shlex
 import stat
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -56,7 +57,7 @@ def doctor(
         raise typer.BadParameter("--confidential needs a spec, which says where the data is.")
     machine = list(environment())
     failed = [each.name for each in machine if not each.fine]
-    report: dict[str, Any] = {"environment": [asdict(each) for each in machine]}
+    report: dict[str, Any] = {"environment": [asdict(each) for each in machine], "warnings": []}
     lines = _machine(machine)
     if spec is not None:
         try:
@@ -80,12 +81,14 @@ def doctor(
 def _looked_into(spec: Path, *, confidential: bool) -> tuple[dict[str, Any], list[str]]:
     """Return what was found about a spec and its source, for programs and for people."""
     with opened(spec) as found:
-        public = _spec(found)
+        public, warnings = _spec(found), list(_dangers(found.loaded.ledger))
+        report: dict[str, Any] = {"spec": public, "warnings": warnings}
         lines = ["", *(f"{name}: {value}" for name, value in public.items())]
+        lines.extend(f"warning: {each}" for each in warnings)
         if not confidential:
-            return {"spec": public}, lines
+            return report, lines
         findings = _examined(found)
-    return {"spec": public, _MARK: asdict(findings)}, [*lines, *_confidential(findings)]
+    return report | {_MARK: asdict(findings)}, [*lines, *_confidential(findings)]
 
 
 def _machine(findings: list[Finding]) -> list[str]:
@@ -102,22 +105,29 @@ def _spec(found: Opened) -> dict[str, Any]:
         "dimensions": len(schema.dimensions),
         "measures": len(schema.measures),
         "queries": len(found.workload.queries),
-        **_dangers(found.loaded.ledger),
         "fits": True,
     }
 
 
-def _dangers(ledger: Path | None) -> dict[str, str]:
-    """Return what is dangerous about who may read or replace a ledger: nothing, as a rule."""
+def _dangers(ledger: Path | None) -> Iterator[str]:
+    """Yield what is dangerous about who may read, replace or add to a ledger: nothing, as a rule.
+
+    Its group may be meant to share it; everybody else is not.
+    """
     if ledger is None or not ledger.exists():
-        return {}
-    file, folder = ledger.lstat(), ledger.parent.stat()
-    mode = stat.S_IMODE(file.st_mode)
-    if mode & 0o077:
-        return {"ledger": f"others may open it (mode {mode:04o}); type: chmod 600 {ledger}"}
-    if folder.st_mode & stat.S_IWOTH and not folder.st_mode & stat.S_ISVTX:
-        return {"ledger": f"anybody may replace it; type: chmod o-w {ledger.parent}"}
-    return {}
+        return
+    mode, folder = (stat.S_IMODE(path.stat().st_mode) for path in (ledger, ledger.parent))
+    if mode & stat.S_IRWXO:
+        remedy = f"type: chmod o-rwx {shlex.quote(str(ledger))}"
+        yield f"anybody may open the ledger (mode {mode:04o}); {remedy}"
+    if folder & stat.S_IWOTH and folder & stat.S_ISVTX:
+        yield (
+            f"anybody may put files beside the ledger (its folder has mode {folder:04o}); move it "
+            "to a folder that only its users may write to"
+        )
+    elif folder & stat.S_IWOTH:
+        remedy = f"type: chmod o-w {shlex.quote(str(ledger.parent))}"
+        yield f"anybody may replace the ledger (its folder has mode {folder:04o}); {remedy}"
 
 
 def _examined(found: Opened) -> "Findings":
