@@ -51,7 +51,9 @@ class Database:
         settings["temp_directory"] = folder
         self._clean = weakref.finalize(self, remove_folder, folder)
         self._connection = sealed(
-            "DuckDB could not be started with this memory limit; give another, such as 4GB.",
+            "DuckDB could not be started; type perrecord doctor to see what is amiss."
+            if memory_limit is None
+            else "DuckDB could not be started with this memory limit; give another, such as 4GB.",
             lambda: duckdb.connect(":memory:", config=settings),
         )
         self._views: dict[str, Any] = {}
