@@ -136,7 +136,15 @@ def run(audit: Audit) -> dict[str, Any]:
     if process.returncode and not found["failures"]:
         found["failures"] = [f"the program ended with {process.returncode}"]
     minutes = f"{(time.monotonic() - start) / 60:.1f}"
-    return found | {"minutes": minutes, "code": code, "day": time.strftime("%d %B %Y")}
+    day = time.strftime("%d %B %Y")
+    return found | {"minutes": minutes, "code": code, "day": day, "machine": _machine()}
+
+
+def _machine() -> str:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    packages = ", ".join(f"{name} {version(name)}" for name in ("duckdb", "numpy", "pyarrow"))
+    system = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
+    return f"{os.cpu_count()} cores, {memory:.0f} GiB, {system}, {packages}"
 
 
 def _of_json(printed: str) -> dict[str, Any]:
@@ -164,11 +172,6 @@ def page(kept: dict[str, Any]) -> str:
 
 
 def _overview(ran: list[tuple[Audit, dict[str, Any]]]) -> Iterator[str]:
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    packages = ", ".join(f"{name} {version(name)}" for name in ("duckdb", "numpy", "pyarrow"))
-    yield f"Run on {os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()} "
-    yield f"{platform.machine()}, Python {platform.python_version()}, {packages}."
-    yield ""
     yield "| audit | failures | minutes |"
     yield "|---|---:|---:|"
     for audit, found in ran:
@@ -199,7 +202,8 @@ def _section(audit: Audit, found: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield audit.words
     yield ""
-    yield f"Again: `{' '.join(audit.program)}`. This run: {found['day']}, code {found['code']}."
+    yield f"Again: `{' '.join(audit.program)}`. This run: {found['day']}, code {found['code']}, "
+    yield f"{found['machine']}."
     yield ""
     for what, value in found["figures"]:
         yield f"- {_plain(what)}: {_plain(value)}"
