@@ -3,6 +3,7 @@
 import os
 import signal
 import stat
+import threading
 import time
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 
 from perrecord import InputError, SourceError
 from perrecord.cli.command import INTERRUPTED
-from perrecord.tables.engines import database
+from perrecord.tables.engines import boundary, database
 from perrecord.tables.engines.database import Database
 from perrecord.tables.sources import open_source
 from tests.cli.conftest import started
@@ -113,6 +114,34 @@ def test_a_run_that_is_told_to_end_leaves_nothing(wanted, place, record_property
     record_property("runs ended in the middle of spilling", 1)
 
 
+@pytest.mark.parametrize(
+    "gap",
+    [
+        0.001,
+        *(pytest.param(each, marks=pytest.mark.audit) for each in (0.0005, 0.002, 0.02, 0.1)),
+    ],
+)
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (signal.SIGTERM, signal.SIGHUP),
+        pytest.param(signal.SIGTERM, signal.SIGTERM, marks=pytest.mark.audit),
+        pytest.param(signal.SIGINT, signal.SIGINT, marks=pytest.mark.audit),
+    ],
+)
+def test_a_run_that_is_told_twice_leaves_nothing(first, second, gap, place, record_property):
+    """The second signal breaks nothing off, however soon it comes: no abort, no folder."""
+    process = begun(place, "release", "release.yaml", "--out", "published")
+    wait_for_spill(place, process)
+    process.send_signal(first)
+    time.sleep(gap)
+    process.send_signal(second)
+    _, err = process.communicate(timeout=120)
+    assert (process.returncode, "interrupted. Nothing" in err) == (INTERRUPTED, True), err
+    assert spilled(place) == {}
+    record_property("runs ended in the middle of spilling", 1)
+
+
 def test_what_a_killed_run_leaves_is_private(place, record_property):
     """Nobody can tidy up after kill -9, but nobody else can read it either."""
     process = begun(place, "release", "release.yaml", "--out", "published")
@@ -198,6 +227,99 @@ def test_files_that_come_while_the_folder_is_removed_go_too(tmp_path, monkeypatc
     database.remove_folder(str(folder))
     assert not folder.exists()
     assert late == []
+
+
+def test_a_folder_that_stays_is_named(tmp_path):
+    """After a second it is given up, and whoever runs it hears what to remove."""
+    folder = tmp_path / "spilled"
+    folder.mkdir()
+    (tmp_path / "link").symlink_to(folder)  # a link is no folder: nothing removes it
+    began = time.monotonic()
+    with pytest.warns(UserWarning, match="link' could not be removed.*remove it by hand"):
+        database.remove_folder(str(tmp_path / "link"))
+    assert time.monotonic() - began < 3
+
+
+def test_control_c_does_not_break_off_a_removal(tmp_path, monkeypatch):
+    """It is heard, but the folder goes first."""
+    folder = tmp_path / "spilled"
+    folder.mkdir()
+    pressed = [KeyboardInterrupt, KeyboardInterrupt]
+    remove = os.rmdir
+
+    def disturbed(path, **options):
+        if pressed:
+            raise pressed.pop()
+        remove(path, **options)
+
+    monkeypatch.setattr(os, "rmdir", disturbed)
+    with pytest.raises(KeyboardInterrupt):
+        database.remove_folder(str(folder))
+    assert not folder.exists()
+
+
+def told_twice() -> bool:
+    """Press Ctrl-C twice while an action runs; return whether it was over when that was heard."""
+    over = threading.Event()
+
+    def action():
+        for _ in range(2):
+            time.sleep(0.3)
+            os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.5)
+        over.set()
+
+    try:
+        boundary.interruptible(action, lambda: None)
+    except KeyboardInterrupt:
+        heard = over.is_set()
+        over.wait(10)
+        return heard
+    raise AssertionError("Ctrl-C was not heard")
+
+
+def test_a_second_control_c_does_not_leave_a_query_behind(monkeypatch):
+    """DuckDB aborts when it is closed under a query. Broken twin: the wait ends when told again."""
+    assert told_twice()
+    monkeypatch.setattr(boundary, "_stop", lambda done, _: done.wait())
+    assert not told_twice()
+
+
+def test_a_query_that_was_not_begun_never_is(monkeypatch):
+    """Ctrl-C before its thread runs: nothing is waited for, and nothing runs afterwards."""
+    begun_late, ran = [], []
+
+    def broken_off(thread):
+        begun_late.append(thread)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", broken_off)
+        with pytest.raises(KeyboardInterrupt):
+            boundary.interruptible(lambda: ran.append(1), lambda: None)
+    (thread,) = begun_late
+    thread.start()
+    thread.join()
+    assert ran == []
+
+
+def test_an_interrupt_that_is_missed_is_said_again():
+    """A query forgets what came before it began."""
+    said = []
+    over = threading.Event()
+
+    def action():
+        os.kill(os.getpid(), signal.SIGINT)
+        assert over.wait(30)
+
+    def interrupt():
+        said.append(1)
+        if len(said) == 3:
+            over.set()
+
+    with pytest.raises(KeyboardInterrupt):
+        boundary.interruptible(action, interrupt)
+    assert len(said) >= 3
 
 
 def test_a_folder_that_is_left_is_seen(tmp_path, monkeypatch):

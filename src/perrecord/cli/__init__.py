@@ -4,7 +4,6 @@ One module for each command. What a command needs is loaded when it runs, so tha
 completion stay quick. `command` says how commands end, `output` how they speak.
 """
 
-import signal
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -25,7 +24,7 @@ from perrecord.cli import (
     synth,
     tune,
 )
-from perrecord.cli.command import EXIT_CODES, Command, Commands, examples
+from perrecord.cli.command import EXIT_CODES, Command, Commands, ended_once, examples
 
 __all__ = ["app", "main"]
 
@@ -112,7 +111,5 @@ def _options(
 
 def main() -> None:
     """Run the command line; being told to end is taken as Ctrl-C, so that everything is tidied."""
-    for wanted in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(wanted) is signal.SIG_DFL:  # nohup has it ignored
-            signal.signal(wanted, signal.default_int_handler)
-    app(prog_name="perrecord")
+    with ended_once():
+        app(prog_name="perrecord")

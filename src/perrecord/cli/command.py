@@ -4,14 +4,17 @@
 1    refused: the input, the budget, the ledger or the release; the message says why
 2    a mistake on the command line
 3    a fault of perrecord's own
-130  interrupted
+130  interrupted, or told to end
 """
 
+import atexit
 import os
+import signal
+import threading
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
-from types import TracebackType
+from contextlib import contextmanager, suppress
+from types import FrameType, TracebackType
 from typing import Any
 
 import typer
@@ -29,7 +32,9 @@ Exit codes:
   1    refused: the input, the budget, the ledger or the release; the message says why
   2    a mistake on the command line
   3    a fault of perrecord's own
-  130  interrupted; a release goes on where it was when it is run again"""
+  130  interrupted, or told to end; a release goes on where it was when it is run again"""
+
+_TIDYING = b"perrecord: tidying up first. Ctrl-\\ ends it at once, and may leave a spill folder.\n"
 
 
 class Command(TyperCommand):
@@ -69,6 +74,43 @@ def examples(*lines: str) -> str:
 
 _ENDINGS = (typer.Exit, typer.Abort, typer.BadParameter, SystemExit, GeneratorExit, BrokenPipeError)
 """What Typer and Python end a command with; it is none of our business."""
+
+
+@contextmanager
+def ended_once() -> Iterator[None]:
+    r"""Take the first signal that tells the process to end as Ctrl-C, and no other after it.
+
+    A second one (SIGTERM and SIGHUP often come together) would break off the tidying. Who will not
+    wait for that has Ctrl-\ (SIGQUIT): it ends the process at once, without the core dump that it
+    usually makes, which would hold records; a spill folder may be left. Signals that the caller has
+    had ignored (nohup) stay so. Meant to be left at the end of the process.
+    """
+    told = False
+
+    def hear(number: int, _: FrameType | None) -> None:
+        nonlocal told
+        if number == signal.SIGQUIT:
+            os._exit(INTERRUPTED)
+        if not told:
+            told = True
+            raise KeyboardInterrupt
+        if number == signal.SIGINT:
+            with suppress(OSError):
+                os.write(2, _TIDYING)  # print may not be entered twice
+
+    taken = []
+    if threading.current_thread() is threading.main_thread():  # no other may
+        ending = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+        usual = (signal.SIG_DFL, signal.default_int_handler)
+        taken = [each for each in ending if signal.getsignal(each) in usual]
+    for each in taken:
+        signal.signal(each, hear)
+        # While Python is taken down, a handler of ours would give way to what is usual.
+        atexit.register(signal.signal, each, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        told = True
 
 
 @contextmanager

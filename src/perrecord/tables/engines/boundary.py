@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -44,6 +45,8 @@ def interruptible(action: Callable[[], Answer], interrupt: Callable[[], None]) -
     failure: list[BaseException] = []
 
     def work() -> None:
+        if not turn.acquire(blocking=False):
+            return
         try:
             outcome.append(action())
         except BaseException as error:
@@ -51,19 +54,31 @@ def interruptible(action: Callable[[], Answer], interrupt: Callable[[], None]) -
         finally:
             done.set()
 
+    turn = threading.Lock()  # whoever has it first: the action, or a signal that comes before it
     done = threading.Event()  # a join that Ctrl-C breaks off would take the thread for finished
-    threading.Thread(target=work, daemon=True).start()
     try:
+        threading.Thread(target=work, daemon=True).start()
         # In short steps: once Polars is imported, a signal no longer ends a wait.
         while not done.wait(_STEP):
             pass
     except (KeyboardInterrupt, SystemExit):  # a signal's handler may end the process
-        interrupt()
-        done.wait()
+        if not turn.acquire(blocking=False):
+            _stop(done, interrupt)
         raise
     if failure:
         raise failure.pop()
     return outcome[0]
+
+
+def _stop(done: threading.Event, interrupt: Callable[[], None]) -> None:
+    """Interrupt an action until it is done; a query that only begins may miss it.
+
+    Another Ctrl-C must not end this: DuckDB aborts if its connection is closed under a query.
+    """
+    while not done.is_set():
+        with suppress(KeyboardInterrupt, SystemExit):
+            interrupt()
+            done.wait(_STEP)
 
 
 def stream(

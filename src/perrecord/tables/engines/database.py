@@ -5,6 +5,7 @@ import re
 import shutil
 import tempfile
 import time
+import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ Answer = TypeVar("Answer")
 
 BATCH_ROWS = 100_000
 _INCOMING = "_perrecord_incoming"
-_TRIES, _PAUSE = 100, 0.05  # seconds
+_TRIES, _PAUSE = 20, 0.05  # seconds
 
 
 class Database:
@@ -131,8 +132,10 @@ class Database:
     def close(self) -> None:
         """Forget every table and remove the spill folder."""
         self._views.clear()
-        sealed("the local DuckDB could not be closed.", self._connection.close)
-        self._clean()
+        try:
+            sealed("the local DuckDB could not be closed.", self._connection.close)
+        finally:
+            self._clean()
 
     def _cursor(self) -> Any:
         cursor = self._connection.cursor()
@@ -178,12 +181,28 @@ def spellings(path: Path) -> tuple[str, ...]:
 
 
 def remove_folder(folder: str) -> None:
-    """Remove a spill folder; threads of an interrupted query may still put files into it."""
+    """Remove a spill folder, or warn that it is left; Ctrl-C does not break this off."""
+    try:
+        gone = _removed(folder)
+    except KeyboardInterrupt:
+        remove_folder(folder)
+        raise
+    if not gone:
+        warnings.warn(
+            f"the spill folder {folder!r} could not be removed, and may hold records; "
+            "remove it by hand.",
+            stacklevel=2,
+        )
+
+
+def _removed(folder: str) -> bool:
+    """Say whether it is gone; threads of an interrupted query may still put files into it."""
     for _ in range(_TRIES):
         shutil.rmtree(folder, ignore_errors=True)
         if not os.path.lexists(folder):
-            return
+            return True
         time.sleep(_PAUSE)
+    return False
 
 
 def _private_folder(parent: str | Path | None) -> str:
