@@ -1,6 +1,6 @@
 """Random questions from a seed: filters, groupings, schemes and answers of every kind."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import combinations
 from random import Random
@@ -102,15 +102,32 @@ def workload(random: Random) -> list[Query]:
 
 
 def to_run(random: Random, *, selects: bool) -> list[Query]:
-    """Return two random queries over declared keys, or two of which one at least selects its keys.
+    """Return two random queries, and one whose cells have laws of their own, each in its currency.
 
-    Each is in a currency of its own.
+    Their keys are declared; or, with `selects`, one finds its keys in the data, one in a domain.
     """
-    while True:
-        found = [query(random, selects=selects) for _ in range(2)]
-        cells = [each.cells for asked in found for each in asked.groupings]
-        if any(isinstance(each, SelectKeys | SelectCells) for each in cells) == selects:
-            return found
+    if selects:
+        found = [_found(random, way) for way in (_selecting_keys, _selecting_cells)]
+    else:
+        found = [query(random), query(random)]
+    return [*found, _by_cell(random)]
+
+
+def _found(random: Random, way: Callable[[Random, Query, list[str]], Query]) -> Query:
+    """Return a query that finds its keys with noise, and asks something more of each."""
+    condition = random.choice(FILTERS) if random.random() < 0.3 else None
+    asked = Query() if condition is None else Query().where(condition)
+    asked = way(random, asked, random.sample(list(VALUES), random.choice([1, 2])))
+    return _answer(random, asked, random.choice(KINDS), "rho", "more")
+
+
+def _by_cell(random: Random) -> Query:
+    """Return a query by sector whose noise is told by the sector."""
+    currency = random.choice(["rho", "epsilon"])
+    columns = ["sector", *random.sample(["code", "big"], random.choice([0, 0, 1]))]
+    asked = _grouped(random, Query(), columns)
+    kinds = ["count by", "parts by key"]
+    return _answer(random, asked, random.choice(kinds), currency, "own")
 
 
 def scheme(random: Random, measure: str) -> Scheme:
@@ -159,12 +176,19 @@ def _grouped(random: Random, asked: Query, columns: list[str]) -> Query:
 
 
 def _selecting(random: Random, asked: Query, columns: list[str]) -> Query:
-    if random.random() < 0.4:
-        domain = Domain(*(keys_of(random, [name]) for name in columns))
-        least = random.choice([0, 1, 3, 20])
-        asked = asked.group_by(*columns, keys=SelectCells(domain, answer="kept", at_least=least))
-        kind = random.choice(["count", "filled", "distinct", "plain exact", "plain split", "clamp"])
-        return _answer(random, asked, kind, "rho", "kept")
+    way = _selecting_cells if random.random() < 0.4 else _selecting_keys
+    return way(random, asked, columns)
+
+
+def _selecting_cells(random: Random, asked: Query, columns: list[str]) -> Query:
+    domain = Domain(*(keys_of(random, [name]) for name in columns))
+    least = random.choice([0, 1, 3, 20])
+    asked = asked.group_by(*columns, keys=SelectCells(domain, answer="kept", at_least=least))
+    kind = random.choice(["count", "filled", "distinct", "plain exact", "plain split", "clamp"])
+    return _answer(random, asked, kind, "rho", "kept")
+
+
+def _selecting_keys(random: Random, asked: Query, columns: list[str]) -> Query:
     split = None
     if random.random() < 0.8:
         split = scheme(random, random.choice(list(MEASURES)))

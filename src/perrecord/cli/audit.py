@@ -32,7 +32,7 @@ _STEPS = 100
 
 
 def replay(
-    pairs: Annotated[int, typer.Option(min=1, help="How many pairs at least.")] = 100_000,
+    pairs: Annotated[int, typer.Option(min=1, help="How many pairs of tables at least.")] = 100_000,
     seed: Seed = 1,
     first: Annotated[int, typer.Option(min=0, help="Begin at this table of the seed.")] = 0,
     as_json: AsJson = False,
@@ -40,9 +40,12 @@ def replay(
 ) -> None:
     """Take records out of random tables, and hold what changes against their policy.
 
-    Every pair of neighbours is compared exactly, without noise or with the same noise on both
-    sides: what a record changes, divided by the noise, must stay within P(r); keys, their order,
-    files and control flow must stay as they are. The data is random; nothing of yours is read.
+    The exact numbers of every pair of neighbours are compared: what a record changes, divided by
+    the noise that is priced, must stay within P(r). Some of the tables are run, and released, for
+    real with the same random bits on both sides: every released number must be the exact one,
+    counted anew, with the noise of its law, drawn anew. Where keys are declared, keys, their order,
+    statements and files must not change but in the record's own cell. The samplers themselves are
+    not tested here; that is what audit sample is for. The data is random; nothing of yours is read.
     """
     from perrecord.audit.replay.audit import replay as replayed
 

@@ -9,6 +9,7 @@ from random import Random
 
 from perrecord.audit import random_queries, random_tables
 from perrecord.audit.figures import Figures
+from perrecord.audit.random_sql import sql_query
 from perrecord.audit.random_tables import Row
 from perrecord.audit.replay.frozen import FrozenBits
 from perrecord.audit.replay.members import Members
@@ -23,12 +24,12 @@ from perrecord.errors import InputError
 from perrecord.queries.plan import plan
 from perrecord.tables.table import Table
 
-RECORDS = 80
+RECORDS = 120
 _ON_ROWS = 0.12
 """So many of the questions are mechanisms on rows."""
 _TINY = 8
 """Every so many tables, one has a few records or a single one, whose neighbour is empty."""
-_TRACED_EVERY, _FEW, _LEFT_OUT = 8, 13, 3
+_TRACED_EVERY, _FEW, _LEFT_OUT = 12, 13, 3
 """Every so many tables, so few of its records are run for real, some of them left out in turn."""
 _RELEASED_EVERY, _RELEASED = 24, 2
 """Every so many tables, so many pairs are released both ways."""
@@ -86,6 +87,7 @@ def _traced(
     """Run questions with and without records of so small tables that most cells empty with one."""
     for most in (_LEFT_OUT, 1):
         asked = random_queries.to_run(random, selects=most == 1)
+        asked.append(sql_query(random, members.schema))
         if not tally.has_failed:
             few = rows[: random.randrange(1, _FEW)]
             left_out = random.sample(range(len(few)), min(most, len(few)))
