@@ -49,7 +49,7 @@ audit: $(VENV)/.dev system
 	$(BIN)/python tools/assurance.py
 
 # pip-audit runs in an environment of its own. Strict: what could not be looked up is a failure.
-PIP_AUDIT := $(BIN)/uv tool run pip-audit --strict --require-hashes --disable-pip --progress-spinner off
+PIP_AUDIT := $(BIN)/uv tool run pip-audit@2.10.1 --strict --require-hashes --disable-pip --progress-spinner off
 vulnerabilities: $(VENV)/.dev
 	$(PIP_AUDIT) --requirement requirements.lock
 	$(PIP_AUDIT) --requirement requirements-dev.lock

@@ -22,6 +22,8 @@ ARGUMENTS = [
     "--lang=en",
     "--remote-debugging-pipe",
 ]
+HOMES = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "TMPDIR")
+"""Where Chromium and its crash handler write beside the profile; all of it lies in there."""
 PATIENCE = 30
 
 
@@ -39,7 +41,7 @@ class Chromium:
         self.process = os.posix_spawn(
             shutil.which("chromium"),
             ["chromium", *ARGUMENTS, f"--user-data-dir={self.profile}", "about:blank"],
-            os.environ,
+            os.environ | dict.fromkeys(HOMES, self.profile),
             file_actions=[(os.POSIX_SPAWN_DUP2, source, target) for source, target in moved],
             setpgroup=0,
         )
@@ -95,7 +97,12 @@ class Chromium:
         os.waitpid(self.process, 0)
         os.close(self.read_end)
         os.close(self.write_end)
-        shutil.rmtree(self.profile, ignore_errors=True)
+        # What it has started may write for a moment more, so that one removal may not do.
+        deadline = time.monotonic() + PATIENCE
+        while os.path.lexists(self.profile):
+            shutil.rmtree(self.profile, ignore_errors=True)
+            assert time.monotonic() < deadline, f"{self.profile} cannot be removed"
+            time.sleep(0.01)
 
     def open(self, path: Path, **how):
         """Return a new tab that has loaded the file."""

@@ -1,33 +1,27 @@
-"""Hostile keys and names do nothing: no SQL, no file elsewhere, no terminal codes, no markup."""
+"""Hostile keys and names do nothing: no SQL, no file elsewhere."""
 
 import csv
 import json
 import os
-from contextlib import closing
-from itertools import pairwise
+import shutil
+from contextlib import closing, suppress
 
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from markdown_it import MarkdownIt
 
 from perrecord import Keys, Lookup, PerrecordError, Query, QueryError, Session, SourceError, table
 from perrecord.accounting.budget import Budget
-from perrecord.cli import output
 from perrecord.errors import ReleaseError
-from perrecord.release import methodology, staging
+from perrecord.release import staging
 from perrecord.tables.engines.database import Database
-from tests.cli.conftest import run
 from tests.hostile.keys import EVERY, KINDS
 from tests.hostile.keys_release import (
     RHO,
     literal,
-    quoted,
     released,
     shared_folder,
-    spec,
-    write_folder,
 )
 
 # -- SQL ---------------------------------------------------------------------------------------
@@ -63,11 +57,11 @@ def statements(monkeypatch):
 
 def smuggled(texts):
     """Return the texts that hold several statements, or one of a kind that we never send."""
-    kinds = {"SELECT", "CREATE", "INSERT", "DROP", "SET", "ATTACH"}
+    usual = {"SELECT", "CREATE", "INSERT", "DROP", "SET", "ATTACH"}
     found = []
     for text in texts:
-        parsed = duckdb.extract_statements(text)
-        if len(parsed) != 1 or not {str(each.type).split(".")[-1] for each in parsed} <= kinds:
+        kinds = [each.type.name for each in duckdb.extract_statements(text)]
+        if len(kinds) != 1 or kinds[0] not in usual:
             found.append(text)
     return found
 
@@ -77,17 +71,45 @@ def tree(folder):
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
 
 
-EXPECTED = {
-    "est.ledger",
+GIVEN = {
     "est.parquet",
     "keys.csv",
     "keys.parquet",
-    "out",
     "region_keys.parquet",
     "regions.parquet",
     "release.yaml",
-    "est.ledger.releases",
 }
+"""What stands in the folder before the release."""
+
+
+def wanted(out):
+    """Return the paths that a release makes beside its spec: its files, sealed and published."""
+    manifest = json.loads((out / "manifest.json").read_text("utf-8"))
+    files = {"manifest.json", *manifest["files"]}
+    files |= {path.rpartition("/")[0] for path in files if "/" in path}
+    (lock,) = (out.parent / "est.ledger.releases").glob("*.lock")
+    sealed = f"est.ledger.releases/{lock.stem}"
+    return {
+        *("est.ledger", "est.ledger.releases", "out", f"{sealed}.lock", sealed),
+        *(f"{place}/{path}" for place in ("out", sealed) for path in files),
+    }
+
+
+def strays(above, folder):
+    """Return the paths below a folder above a release that are there without reason, or missing."""
+    own = {f"{folder.relative_to(above)}/{path}" for path in GIVEN | wanted(folder / "out")}
+    way = {parent.relative_to(above).as_posix() for parent in (folder, *folder.parents)
+           if parent != above and parent.is_relative_to(above)}  # fmt: skip
+    return sorted(tree(above) ^ (own | way))
+
+
+def state(path):
+    """Return when a file changed last, or None where there is none."""
+    return os.lstat(path).st_mtime_ns if os.path.lexists(path) else None
+
+
+OUTSIDE = "/tmp/canary"
+"""The file elsewhere that our keys would make."""
 
 
 def test_a_release_sends_single_statements_and_leaves_its_own_files(
@@ -97,23 +119,66 @@ def test_a_release_sends_single_statements_and_leaves_its_own_files(
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
     monkeypatch.chdir(inner)
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    before = state(OUTSIDE)
     released(inner)
+    assert OUTSIDE in EVERY
+    assert state(OUTSIDE) == before
     assert statements
     assert smuggled(statements) == []
-    found = tree(tmp_path)
-    tops = {path.split("/")[2] for path in found if path.count("/") >= 2}
-    assert tops == EXPECTED
-    assert not [path for path in found if "canary" in path]
+    assert strays(tmp_path, inner) == []
     record_property("SQL statements looked at", len(statements))
+    record_property("files and folders found where they belong", len(tree(tmp_path)))
 
 
-def test_a_smuggled_statement_is_seen(statements):
-    """Broken twin: a literal put between quotes as it is."""
-    for key in KINDS["SQL"][:3]:
-        with closing(Database()) as database, pytest.raises(PerrecordError):
-            database.run(f"SELECT '{key}' FROM missing")
-    assert smuggled(statements[:1]) == statements[:1]
+@pytest.mark.parametrize(
+    "stray",
+    ["stray", "a/passwd", "a/b/evil.sh", "a/b/out/evil.sh", "a/b/out/tables/x", "a/b/out/empty/"],
+)
+def test_a_stray_file_is_seen(stray, tmp_path):
+    """Positive controls, one at every level above, beside and within the release."""
+    inner = tmp_path / "a" / "b"
+    shutil.copytree(shared_folder(), inner)
+    before = strays(tmp_path, inner)  # other tests may have released once more in there
+    if stray.endswith("/"):
+        (tmp_path / stray).mkdir()
+    else:
+        (tmp_path / stray).touch()
+    (inner / "out" / "policy.html").unlink()
+    seen = {*strays(tmp_path, inner)} - {*before}
+    assert seen == {stray.rstrip("/"), "a/b/out/policy.html"}
+
+
+CARELESS = {
+    "SELECT '{}' FROM missing": "'; DROP TABLE canary; --",
+    "SELECT upper('{}') FROM missing": "'); COPY (SELECT 42) TO 'canary.csv'; --",
+}
+"""Texts with a place for a key, and what it makes of them where nothing is escaped."""
+
+
+@pytest.mark.parametrize("text", CARELESS)
+def test_a_smuggled_statement_is_seen(text, statements, tmp_path, monkeypatch):
+    """Broken twins: a key put into the text as it is."""
+    monkeypatch.chdir(tmp_path)
+    key = CARELESS[text]
+    assert key in KINDS["SQL"]
+    with closing(Database()) as database, suppress(PerrecordError):
+        database.run(text.format(key))
+    assert smuggled(statements) == [text.format(key)]
+
+
+def test_a_condition_that_a_key_widens_is_seen():
+    """Broken twin: this one stays a single statement, and shows in the count."""
+    key = "' OR '1'='1"
+    assert key in KINDS["SQL"]
+    careless, ours = f"key = '{key}'", f"key = {literal(key)}"
+    with closing(Database()) as database:
+        database.view("est", pa.table({"key": list(EVERY)}))
+        found = [
+            database.table(f"SELECT COUNT(*) AS n FROM est WHERE {condition}")["n"].to_pylist()
+            for condition in (careless, ours)
+        ]
+    assert found == [[len(EVERY)], [1]]
 
 
 def test_a_database_of_somebody_else_is_only_read(tmp_path):
@@ -235,127 +300,3 @@ def test_a_raw_name_in_a_path_is_caught_by_the_tree(tmp_path):
     assert tree(tmp_path) - before == {"canary"}
     with pytest.raises(ReleaseError, match="rename"):
         staging.write_files(tmp_path / "ours", {"../canary": b""})
-
-
-# -- terminals ---------------------------------------------------------------------------------
-
-
-def obeyed(text):
-    """Return the characters that a terminal would obey, but for ends of lines."""
-    controls = {chr(each) for each in (*range(32), *range(127, 160))} - {"\n"}
-    marks = set(
-        "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2028\u2029"
-    )
-    return sorted(set(text) & (controls | marks))
-
-
-def shown(*arguments):
-    """Return what a command prints."""
-    found = run(*arguments)
-    return found.out + found.err
-
-
-@pytest.fixture
-def folder():
-    """A folder with a release of every hostile key."""
-    return shared_folder()
-
-
-COMMANDS = (
-    ["check", "release.yaml"],
-    ["check", "release.yaml", "--json"],
-    ["policy", "out"],
-    ["policy", "out", "--json"],
-    ["policy", "out", "--record", "emp=3", "--record", "key=\x1b[31m\u202e"],
-    ["policy", "out", "--record", "\x1b[31mno such field=3"],
-    ["ledger", "show", "est.ledger"],
-    ["ledger", "show", "est.ledger", "--json"],
-    ["doctor", "release.yaml"],
-    ["release", "release.yaml", "--out", "out\x1b[2J"],
-    ["check", "\x1b[31mmissing.yaml"],
-)
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command)[:30])
-def test_commands_print_nothing_that_a_terminal_obeys(command, folder, monkeypatch):
-    """Titles, keys, fields and paths with control characters are printed as escapes."""
-    monkeypatch.chdir(folder)
-    text = shown(*command)
-    assert text.strip()
-    assert obeyed(text) == []
-
-
-def test_json_for_programs_is_exact(folder, monkeypatch):
-    """Escapes of JSON: a program reads the title as it is."""
-    monkeypatch.chdir(folder)
-    title = json.loads((folder / "out" / "datapackage.json").read_text("utf-8"))["title"]
-    assert obeyed(title)
-    assert json.loads(shown("check", "release.yaml", "--json"))["title"] == title
-
-
-def test_messages_about_hostile_names_are_inert(tmp_path, monkeypatch):
-    """Mistakes at every mention of a name: what is shown of it is escaped."""
-    write_folder(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    hostile = "\x1b]0;x\x07\u202e\x9b31m"
-    for old, new in (
-        ("keys: csv,", f"keys: {quoted(hostile)},"),
-        ("split: by_key", f"split: {quoted(hostile)}"),
-        ("sum: emp", f"sum: {quoted(hostile)}"),
-        ("name: from_csv", f"name: {quoted(hostile)}"),
-        ("source: est.parquet", f"source: {quoted(hostile)}"),
-        ("  plain: {", f"  {quoted(hostile)}: {{"),
-        ("outputs: {", f"{quoted(hostile)}: {{"),
-    ):
-        assert old in spec()
-        (tmp_path / "release.yaml").write_text(spec().replace(old, new, 1), "utf-8")
-        text = shown("check", "release.yaml")
-        assert "perrecord: " in text, old
-        assert obeyed(text) == [], old
-
-
-def test_a_command_that_prints_names_as_they_are_is_caught(folder, monkeypatch):
-    """Broken twin."""
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(output, "visible", lambda text: text)
-    assert "\x1b" in obeyed(shown("ledger", "show", "est.ledger"))
-
-
-# -- Markdown ----------------------------------------------------------------------------------
-
-
-def elements(text):
-    """Return what a Markdown document holds beside plain text, and its headings."""
-    tokens = MarkdownIt("commonmark").enable("table").parse(text)
-    inner = [child for token in tokens for child in token.children or ()]
-    kinds = {token.type for token in (*tokens, *inner)}
-    heads = [after.content for before, after in pairwise(tokens) if before.type == "heading_open"]
-    return kinds, heads
-
-
-def foreign(text):
-    """Return the kinds of elements that a methodology never holds of its own."""
-    kinds, _ = elements(text)
-    wanted = {"html_block", "html_inline", "link_open", "image", "ordered_list_open", "hr"}
-    return sorted(kinds & wanted)
-
-
-def test_the_methodology_holds_names_as_text(folder):
-    """No link, image, HTML or foreign heading; every heading and table is still there."""
-    text = (folder / "out" / "methodology.md").read_text("utf-8")
-    assert foreign(text) == []
-    _, heads = elements(text)
-    assert len(heads) == 5 + 9 + 1
-    assert obeyed(text) == []
-
-
-def test_a_methodology_that_trusts_names_is_caught(tmp_path, monkeypatch):
-    """Broken twin: words as they are."""
-    monkeypatch.setattr(methodology, "_inline", lambda words: words)
-    out = released(tmp_path, EVERY[:8])
-    assert "html_inline" in foreign((out / "methodology.md").read_text("utf-8"))
-
-
-def test_files_outside_tmp_are_untouched():
-    """The fragments name paths that stay absent."""
-    assert not os.path.lexists("/tmp/canary")

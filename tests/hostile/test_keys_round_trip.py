@@ -18,7 +18,7 @@ from perrecord.release.document import PublishedPolicy
 from perrecord.release.publish import release
 from perrecord.tables import keys as keys_module
 from tests.hostile import keys_release
-from tests.hostile.keys import EVERY, HALF_PAIRS, KINDS, LONG, random_keys
+from tests.hostile.keys import EVERY, HALF_PAIRS, KINDS, random_keys
 from tests.hostile.keys_release import CASES, COUNTS, MISSING, RHO, quoted, shared_folder
 
 WITHOUT_FIRST = {key: count for key, count in COUNTS.items() if count > 1}
@@ -39,6 +39,10 @@ WANTED = {
         "other": sum(list(COUNTS.values())[40:]) + MISSING,
     },
 }
+
+
+OF_KIND = "hostile keys of the kind "
+"""How the figures of one kind of keys are called."""
 
 
 @pytest.fixture
@@ -64,6 +68,14 @@ def test_every_way_to_give_keys_counts_the_right_records(name, released, record_
     found = counted(pq.read_table(released / "tables" / f"{name}.parquet"))
     assert found == WANTED[name]
     record_property("keys round-tripped", len(found))
+
+
+def test_every_kind_of_key_has_come_back(released, record_property):
+    """Counted in what was published, kind by kind."""
+    found = {*pq.read_table(released / "tables" / "from_parquet.parquet")["key"].to_pylist()}
+    for kind, keys in KINDS.items():
+        assert found.issuperset(keys)
+        record_property(f"{OF_KIND}{kind}", len(found.intersection(keys)))
 
 
 # -- readers -----------------------------------------------------------------------------------
@@ -180,7 +192,7 @@ def test_the_policy_document_keeps_every_case(released):
         assert much - one == (((1000 + place) // (place + 1)) ** 2 - 1) * RHO + parts
 
 
-# -- long, many, impossible --------------------------------------------------------------------
+# -- many, impossible --------------------------------------------------------------------------
 
 
 def asked(folder, keys, known=None):
@@ -191,26 +203,6 @@ def asked(folder, keys, known=None):
         cells = Keys.from_columns(pa.table({"key": pa.array(known or keys, pa.string())}))
         query = Query("est").group_by("key", keys=cells).count(rho=RHO)
         return session.ask(query)
-
-
-def test_a_key_of_a_megabyte_goes_through(tmp_path, record_property):
-    """By a session, in files of keys, in selection, in CSV and Parquet; one letter decides."""
-    twin = LONG[:-1] + "!"
-    found = asked(tmp_path, [LONG, LONG, twin])
-    assert dict(
-        zip(found.table["key"].to_pylist(), found.table["count"].to_pylist(), strict=True)
-    ) == {LONG: 2, twin: 1}
-    found.write_csv(tmp_path / "long.csv")
-    found.write_parquet(tmp_path / "long.parquet")
-    with (tmp_path / "long.csv").open(newline="", encoding="utf-8") as file:
-        csv.field_size_limit(10**8)
-        assert {as_it_is(row[0]) for row in list(csv.reader(file))[1:]} == {LONG, twin}
-    assert set(pq.read_table(tmp_path / "long.parquet")["key"].to_pylist()) == {LONG, twin}
-    path = tmp_path / "keys.csv"
-    with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([["key"], [LONG], [twin]])
-    assert {row[0] for row in Keys.read(path)} == {LONG, twin}
-    record_property("bytes of the longest key", len(LONG))
 
 
 def test_lines_within_keys_of_a_long_file(tmp_path):

@@ -2,7 +2,8 @@
 
     python -m tests.surface.everything FOLDER [long]
 
-A line for each on stdout: its exit code and its name. `long` also reproduces the paper, quickly.
+A line for each on stdout: its exit code and its name. `long` also audits, in a tiny form, and
+reproduces the paper, quickly.
 """
 
 import shlex
@@ -15,9 +16,12 @@ import pyarrow.parquet as pq
 from perrecord import Query, Session, Split, table
 from perrecord.accounting.budget import Budget
 from tests.cli.conftest import SOURCE, SPEC, run
+from tests.cli.test_synth import QUICK_STATS
 
 COMMANDS = (
     "synth business --rows 500 --out business.parquet",
+    "synth cbp --rows 500 --out cbp.parquet",
+    "synth nass cattle.csv --out nass.parquet --keys nass_keys",
     "synth sim --rows 500 --out sim.parquet",
     "synth cis --rows 500 --out cis.parquet",
     "synth keys --out keys",
@@ -35,13 +39,18 @@ COMMANDS = (
     "evaluate release.yaml --out evaluated",
     "tune release.yaml --out tuned --goal '5% for 95% of cells'",
 )
-LONG = ("reproduce all --quick --out reproduced",)
+LONG = (
+    "audit replay --pairs 50",
+    "audit sample --runs 1000 --only 'number of firms'",
+    "reproduce all --quick --out reproduced",
+)
 
 
 def everything(folder: Path, *, is_long: bool = False) -> list[tuple[int, str]]:
     """Run all of it; return exit codes with the names of what was run."""
     pq.write_table(SOURCE, folder / "est.parquet")
     (folder / "release.yaml").write_text(SPEC, encoding="utf-8")
+    (folder / "cattle.csv").write_text(QUICK_STATS, encoding="utf-8")
     found = []
     for command in (*COMMANDS, *(LONG if is_long else ())):
         ran = run(*shlex.split(command))

@@ -1,12 +1,18 @@
 """A process without a network, and what it tried to reach all the same."""
 
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+import pytest
+
+from tests.conftest import REQUIRED
 
 ROOT = Path(__file__).parent.parent.parent
 CALLS = "connect,sendto,sendmsg,sendmmsg"
@@ -30,7 +36,6 @@ class Ran:
     out: str
     err: str
     reached: tuple[str, ...]
-    is_cut_off: bool
     is_traced: bool
 
 
@@ -38,6 +43,15 @@ class Ran:
 def can_cut_off() -> bool:
     """Return whether this user may start a process in a network of its own."""
     return _works(["unshare", "-rn", "true"])
+
+
+def require_cutting_off() -> None:
+    """Skip a test where the network cannot be taken away; fail it where it must be possible."""
+    reason = "no network of its own for a process here (unshare -rn)"
+    if not can_cut_off() and os.environ.get(REQUIRED):
+        pytest.fail(f"{REQUIRED} is set and there is {reason}")
+    if not can_cut_off():
+        pytest.skip(reason)
 
 
 @cache
@@ -61,23 +75,38 @@ def offline(program: str, folder: Path, timeout: float = 1800) -> Ran:
         command = ["strace", *options, *command]
     if can_cut_off():
         command = ["unshare", "-rn", *command]
-    ran = subprocess.run(
+    temporary = folder / "temporary"
+    temporary.mkdir()
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "PYTHONPATH": str(ROOT),
+        "HOME": str(folder),
+        "TMPDIR": str(temporary),
+    }
+    code, out, err = _ended(command, folder, environment, timeout)
+    reached = (*_foreign(calls), *(asked.read_text().splitlines() if asked.exists() else ()))
+    return Ran(code, out, err, reached, can_trace())
+
+
+def _ended(
+    command: list[str], folder: Path, environment: dict[str, str], timeout: float
+) -> tuple[int, str, str]:
+    """Return how a process ended and what it printed; its children end with it."""
+    with subprocess.Popen(
         command,
         cwd=folder,
-        capture_output=True,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        check=False,
-        timeout=timeout,
-        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "HOME": str(folder)},
-    )
-    return Ran(
-        ran.returncode,
-        ran.stdout,
-        ran.stderr,
-        (*_foreign(calls), *(asked.read_text().splitlines() if asked.exists() else ())),
-        can_cut_off(),
-        can_trace(),
-    )
+        start_new_session=True,
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+        return process.returncode, out, err
 
 
 def _foreign(log: Path) -> list[str]:

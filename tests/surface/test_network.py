@@ -7,14 +7,17 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
+from typer.main import get_command
 
 from perrecord import SourceError, table
+from perrecord.cli import app
 from perrecord.report import drawing
 from perrecord.tables.engines.database import Database
 from perrecord.tables.sources import open_source
 from tests.engines.conftest import spark  # noqa: F401 - a fixture
 from tests.surface.everything import COMMANDS, LONG
-from tests.surface.offline import offline
+from tests.surface.offline import offline, require_cutting_off
+from tests.surface.test_source import commands
 
 PROGRAM = """
 import os
@@ -29,14 +32,31 @@ for code, name in everything(Path.cwd(), is_long={is_long}):
 @pytest.mark.parametrize("is_long", [False, pytest.param(True, marks=pytest.mark.audit)])
 def test_every_command_works_without_a_network(is_long, tmp_path, record_property):
     """From data to a release and its evaluation; nothing even tries to reach anything."""
+    require_cutting_off()
     ran = offline(PROGRAM.format(folder=str(tmp_path), is_long=is_long), tmp_path)
     wanted = [*COMMANDS, *(LONG if is_long else ()), "session"]
     assert ran.out.splitlines() == [f"0 {name}" for name in wanted], ran.err
     assert ran.reached == ()
     if is_long:  # which runs what the short form runs, and more
         record_property("commands run without a network", len(wanted))
-        record_property("of them in a network of their own", len(wanted) if ran.is_cut_off else 0)
         record_property("of them with system calls traced", len(wanted) if ran.is_traced else 0)
+
+
+def not_run(lines):
+    """Return the commands of the command line that no line calls."""
+    words = [line.split() for line in lines]
+    names = [name for name, _ in commands(get_command(app))]
+    return [
+        name
+        for name in names
+        if name.split() not in [each[: name.count(" ") + 1] for each in words]
+    ]
+
+
+def test_every_command_is_among_them():
+    """Whatever the command line offers is run without a network, none excepted."""
+    assert not_run((*COMMANDS, *LONG)) == []
+    assert not_run(line for line in (*COMMANDS, *LONG) if "nass" not in line) == ["synth nass"]
 
 
 ATTEMPTS = {
