@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from perrecord.mechanisms import additive, quantiles, run, selection
+from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.numbers import added
 from perrecord.mechanisms.released import Estimate
 from perrecord.queries.cells import Cells
@@ -197,3 +198,10 @@ def test_keys_in_the_order_of_their_rows_are_caught(monkeypatch):
 
     monkeypatch.setattr(selection, "keys_reaching", by_size)
     assert caught("another key appeared, vanished or changed", KEYS, first=3)
+
+
+def test_answers_that_state_too_small_a_charge_are_caught(monkeypatch):
+    """What a released number costs is held against what its answers say that it costs."""
+    honest = Answers.policy_of
+    monkeypatch.setattr(Answers, "policy_of", lambda self, name: honest(self, name) * "0.99")
+    assert caught("a released number: lost")

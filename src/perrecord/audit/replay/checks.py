@@ -5,6 +5,9 @@ from fractions import Fraction
 
 from perrecord.exact import text
 
+NOBODY = -1
+"""In place of a record's number, where none was left out."""
+
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -12,6 +15,7 @@ class Check:
 
     what: str
     record: int
+    """The number of the record that was left out."""
     lost: Fraction = Fraction(0)
     allowed: Fraction = Fraction(0)
     is_tight: bool = False

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from random import Random
 
-from perrecord.audit.replay.checks import Check
+from perrecord.audit.replay.checks import NOBODY, Check
 from perrecord.laws import DiscreteGaussian
 from perrecord.queries.groupings import SelectKeys
 
@@ -17,10 +17,10 @@ PROMISE = "delta of an unsplit record"
 
 def promise_checks(random: Random, count: int) -> Iterator[Check]:
     """Yield whether so many random selections keep the delta that they were given."""
-    for index in range(count):
+    for _ in range(count):
         rho = Fraction(random.randrange(1, 400), random.choice([10, 100, 1000]))
         delta = Fraction(random.randrange(1, 1000), 10 ** random.randrange(4, 16))
-        yield Check(PROMISE, index, fault=_fault(rho, delta))
+        yield Check(PROMISE, NOBODY, fault=_fault(rho, delta))
 
 
 def _fault(rho: Fraction, delta: Fraction) -> str | None:

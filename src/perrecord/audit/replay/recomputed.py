@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from perrecord.audit.replay.checks import Check
+from perrecord.audit.replay.checks import NOBODY, Check
 from perrecord.audit.replay.frozen import FrozenBits
 from perrecord.audit.replay.members import Members
 from perrecord.audit.replay.redrawn import Averages, Choices, Numbers, Redrawn, redrawn
@@ -22,6 +22,7 @@ def recomputed(
     seed: int,
     answers: Sequence[Answers],
     drawn: Sequence[int],
+    left_out: int = NOBODY,
 ) -> Check:
     """Return whether a run with bits from a seed released what follows from records and prices."""
     bits = FrozenBits(seed)
@@ -31,7 +32,7 @@ def recomputed(
     if fault is None and list(drawn) != bits.drawn:
         fault = "other random bits were drawn than the noise takes"
     numbers = sum(len(each) * len(each.columns) for each in answers)
-    return Check(RECOMPUTED, len(present), fault=fault, numbers=numbers)
+    return Check(RECOMPUTED, left_out, fault=fault, numbers=numbers)
 
 
 def _fault(found: Answers | None, expected: Redrawn | None) -> str | None:

@@ -50,7 +50,7 @@ def release_checks(random: Random, pairs: int, seed: int) -> Iterator[Check]:
         for index in random.sample(range(_RECORDS), pairs):
             kept = [row for place, row in enumerate(rows) if place != index]
             other = _side(Path(name) / f"without{index}", written, kept, seed)
-            yield other.run
+            yield replace(other.run, record=index)
             fault = difference(whole, other, index, selects=selects)
             yield Check(RELEASE, index, fault=fault)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from perrecord.audit.figures import Figures, FiguresTable, number, share
-from perrecord.audit.replay.checks import Check
+from perrecord.audit.replay.checks import NOBODY, Check
 from perrecord.audit.replay.promises import PROMISE
 from perrecord.audit.replay.recomputed import RECOMPUTED
 from perrecord.audit.replay.releases import RELEASE
@@ -57,7 +57,8 @@ class Tally:
             self.numbers += check.numbers
             problem = check.problem()
             if problem is not None:
-                self.fail(f"{where}, record {check.record}: {problem}")
+                pair = "" if check.record == NOBODY else f", without record {check.record}"
+                self.fail(f"{where}{pair}: {problem}")
             if self.has_failed:
                 return
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from perrecord.audit.random_tables import DECLARED, Row, arrow
 from perrecord.audit.replay.answers import cost, is_tight
-from perrecord.audit.replay.checks import Check
+from perrecord.audit.replay.checks import NOBODY, Check
 from perrecord.audit.replay.frozen import FrozenBits
 from perrecord.audit.replay.members import Members
 from perrecord.audit.replay.recomputed import recomputed
@@ -99,14 +99,16 @@ def trace_checks(
     for index in without:
         present = [place for place in every if place != index]
         other = trace([rows[place] for place in present], asked, seed)
-        yield _recomputed(other, members, present, seed)
+        yield _recomputed(other, members, present, seed, index)
         if is_declared:
             yield Check(TRACE, index, fault=_difference(whole, other, members, index))
             yield from _costs(whole, other, members, index)
 
 
-def _recomputed(side: Trace, members: Members, present: Sequence[int], seed: int) -> Check:
-    return recomputed(side.planned, members, present, seed, side.answers, side.drawn)
+def _recomputed(
+    side: Trace, members: Members, present: Sequence[int], seed: int, left_out: int = NOBODY
+) -> Check:
+    return recomputed(side.planned, members, present, seed, side.answers, side.drawn, left_out)
 
 
 def _costs(whole: Trace, other: Trace, members: Members, index: int) -> Iterator[Check]:
