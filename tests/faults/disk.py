@@ -3,9 +3,11 @@
 The promises are those of POSIX and no more: a flushed file keeps its content, a flushed folder
 keeps its names, and nothing else is sure. What was not flushed is lost or kept piece by piece:
 sectors of files in any choice, names of folders in any choice. A name may be kept although the file
-is empty, and a file although its name is lost. Renaming within a folder is one step, as every file
-system that keeps a journal has it. A flush that failed has thrown away what it could not write, and
-no later flush brings it back.
+is empty or all zeros, and a file although its name is lost. Renaming within a folder is one step,
+as every file system that keeps a journal has it. A flush of a file that failed has thrown away what
+it could not write, and no later flush brings it back. Of names a later flush that works does: a
+file system that keeps a journal either still has them to write, or takes nothing more. One without
+a journal (FAT, ext2) may forget them as it forgets contents, and that is not tried here.
 """
 
 import itertools
@@ -39,11 +41,16 @@ class File:
 
 @dataclass(slots=True)
 class Folder:
-    """The names of a folder, those that are safe, and the changes that are not."""
+    """The names in a folder, those that it had for sure, and every change since."""
 
     now: dict[str, int] = field(default_factory=dict)
-    safe: dict[str, int] = field(default_factory=dict)
-    unsafe: list[dict[str, int | None]] = field(default_factory=list)
+    base: dict[str, int] = field(default_factory=dict)
+    since: list[Mapping[str, int | None]] = field(default_factory=list)
+
+    def flushed(self, worked: bool) -> None:
+        """Note that the changes are safe now, or wait for another flush."""
+        if worked:
+            self.base, self.since = dict(self.now), []
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +60,7 @@ class Loss:
     names: float
     contents: float
     sectors: float = 1.0
-    garbage: bool = False
+    instead: str = ""  # of sectors that are lost at the end of a file: "garbage" or "zeros"
 
 
 class Disk:
@@ -69,7 +76,7 @@ class Disk:
                 self._add(name, File(bytearray(path.read_bytes()), path.read_bytes()))
         for node in self.nodes.values():  # what was there in the beginning is safe
             if isinstance(node, Folder):
-                node.safe, node.unsafe = dict(node.now), []
+                node.base, node.since = dict(node.now), []
 
     # -- what happens -----------------------------------------------------------------------
 
@@ -119,12 +126,7 @@ class Disk:
         number = self._find(operation.path)
         if number is None:
             return  # it has been removed meanwhile
-        node = self.nodes[number]
-        if isinstance(node, Folder):
-            if operation.worked:
-                node.safe, node.unsafe = dict(node.now), []
-        else:
-            node.flushed(operation.worked)
+        self.nodes[number].flushed(operation.worked)
 
     def _add(self, path: str, node: File | Folder) -> None:
         number = len(self.nodes)
@@ -141,7 +143,7 @@ class Disk:
             node = self.nodes[folder]
             assert isinstance(node, Folder)
             _apply(node.now, step)
-            node.unsafe.append(step)
+            node.since.append(step)
 
     def _find(self, path: str) -> int | None:
         number: int | None = 0
@@ -167,8 +169,8 @@ class Disk:
         kept: dict[int, bytes | dict[str, int]] = {}
         for number, node in self.nodes.items():
             if isinstance(node, Folder):
-                names = dict(node.safe)
-                for step in node.unsafe:
+                names = dict(node.base)
+                for step in node.since:
                     if chance.random() < loss.names:
                         _apply(names, step)
                 kept[number] = names
@@ -229,8 +231,10 @@ def _left_of(file: File, loss: Loss, chance: random.Random) -> bytes:
         for part in (each,) if each.kind == "truncate" else _sectors(each):
             if chance.random() < shares[state]:
                 _change(left, part)
-            elif loss.garbage and share and part.position >= len(left):
-                _change(left, replace(part, data=chance.randbytes(len(part.data))))
+            elif loss.instead and part.kind == "write" and part.position >= len(left):
+                size = len(part.data)
+                data = chance.randbytes(size) if loss.instead == "garbage" else bytes(size)
+                _change(left, replace(part, data=data))
     return bytes(left)
 
 

@@ -19,6 +19,7 @@ class Round:
     fault: str
     struck: int
     wrong: tuple[str, ...]
+    gave_up: bool = False
 
 
 def calls_of(workshop: Workshop, subject: Subject) -> list[tuple[str, int, str]]:

@@ -14,6 +14,8 @@ from tests.faults.scene import Scene, Workshop
 from tests.faults.victims import Ended, Say, Victim, Work
 
 PATIENCE = 600.0
+REFUSED = "refused"
+OVERSPENT = "more was accepted than the budget allows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +39,21 @@ def crowd(workshop: Workshop, processes: int, each: int, affordable: int, work: 
             victim.go()
         ended = [victim.end(PATIENCE) for victim in victims]
         seconds = time.monotonic() - start
-        accepted = [line for one in ended for line in one.said if line != "end"]
+        tried = [line for one in ended for line in one.said]
+        accepted = [line for line in tried if line != REFUSED]
         wrong = [f"a process gave up: {one.gave_up}" for one in ended if not one.finished]
         wrong += _wrong(scene.alone, accepted)
         there = len(Ledger.open(scene.alone).entries()) - 1
-        expected = min(affordable, processes * each)
+        if len(tried) != processes * each:
+            wrong.append(f"{processes * each} charges were to be tried, {len(tried)} were")
+        expected = min(affordable, len(tried))
         if (len(accepted), there) != (expected, expected):
             wrong.append(f"{expected} were affordable, {len(accepted)} accepted, {there} are there")
-    return Load(processes * each, len(accepted), 0, seconds, tuple(wrong))
+    return Load(len(tried), len(accepted), 0, seconds, tuple(wrong))
 
 
 def charging(each: int) -> Work:
-    """Return work that charges so many times, and says which charges were accepted."""
+    """Return work that charges so many times, and says what came of each."""
 
     def work(scene: Scene, say: Say) -> None:
         ledger = Ledger.open(scene.alone)
@@ -56,19 +61,28 @@ def charging(each: int) -> Work:
             try:
                 charge = ledger.charge(Policy.constant(1), label=f"charge {number} of a crowd")
             except BudgetExceededError:
-                continue
-            say(f"{charge.number} {charge.hash}")
-        say("end")
+                say(REFUSED)
+            else:
+                say(f"{charge.number} {charge.hash}")
 
     return work
 
 
 def careless(each: int) -> Work:
-    """Return the same work of a broken twin, which checks against what it saw at the beginning."""
+    """Return the same work of a broken twin, which counts its own charges and no others.
+
+    Alone at a ledger it does everything right.
+    """
 
     def work(scene: Scene, say: Say) -> None:
-        remembered, original = Policy.constant(0), ledger_module.check_budget
-        ledger_module.check_budget = lambda _, policy, budget: original(remembered, policy, budget)
+        accepted, original = 0, ledger_module.check_budget
+
+        def check(_: Policy, policy: Policy, budget: Policy) -> None:
+            nonlocal accepted
+            original(Policy.constant(accepted), policy, budget)
+            accepted += 1
+
+        ledger_module.check_budget = check
         charging(each)(scene, say)
 
     return work
@@ -133,5 +147,5 @@ def _wrong(path: Path, said: Iterable[str]) -> list[str]:
     if lost := set(said) - there:
         wrong.append(f"{len(lost)} acknowledged entries are lost")
     if not ledger.spent().is_below(ledger.budget):
-        wrong.append("more was accepted than the budget allows")
+        wrong.append(OVERSPENT)
     return wrong

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from tests.faults.victims import CALLS
+from tests.faults.victims import CALLS, VOICE
 
-OPTIONS = ("-y", "-xx", "-s", "10000000", f"-etrace={','.join(CALLS)}")
+OPTIONS = ("-y", "-xx", "-s", "10000000", f"-etrace={','.join((*CALLS, VOICE))}")
 """How strace must run: paths beside descriptors, all text in hexadecimal, nothing cut short."""
 
 _LINE = re.compile(r"(\w+)\((.*)\) += (-?\d+)(?:<([^>]*)>)?.*")
@@ -66,7 +66,7 @@ class _Reading:
                     yield Operation("create", path)
                 if "O_TRUNC" in given:
                     yield Operation("truncate", path)
-            case "write" if descriptors[0][1].startswith(b"pipe:"):
+            case "writev" if descriptors[0][1].startswith(b"pipe:"):
                 yield Operation("say", "", data=texts[0][:result])
             case "write":
                 number, path = descriptors[0]

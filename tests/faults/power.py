@@ -13,15 +13,15 @@ from tests.faults.scene import Scene, Workshop
 from tests.faults.subjects import Subject
 from tests.faults.victims import Ended, traced
 
-CERTAIN = (Loss(0, 0), Loss(1, 1), Loss(1, 0), Loss(0, 1))
-"""Nothing or everything is kept; names without contents; contents without names."""
+CERTAIN = (Loss(0, 0), Loss(1, 1), Loss(1, 0), Loss(1, 0, instead="zeros"), Loss(0, 1))
+"""Nothing or everything is kept; names without contents, or with zeros; contents without names."""
 
 CHANCES = (
     Loss(0.5, 0.5, 0.5),
     Loss(1, 1, 0.5),
-    Loss(1, 0.7, 0.7, garbage=True),
+    Loss(1, 0.7, 0.7, "garbage"),
     Loss(0.5, 1, 1),
-    Loss(0.7, 0.8, 0.9, garbage=True),
+    Loss(0.7, 0.8, 0.9, "garbage"),
 )
 """Anything in between: some names, some files, torn or with garbage where data should be."""
 

@@ -3,6 +3,7 @@
 import multiprocessing
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,15 +44,16 @@ class Runner:
         self.workshop = Workshop(root)
         self.workshop.prepare()
         _WORKSHOP[:] = [self.workshop]
-        self._pool = multiprocessing.get_context("fork").Pool(processes) if processes > 1 else None
+        # An executor notices a worker that was killed; multiprocessing.Pool waits for it for ever.
+        fork = multiprocessing.get_context("fork")
+        self._pool = ProcessPoolExecutor(processes, fork) if processes > 1 else None
 
     def __enter__(self) -> "Runner":
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._pool is not None:
-            self._pool.terminate()
-            self._pool.join()
+            self._pool.shutdown(cancel_futures=True)
 
     def pick(self, quick: int, full: int) -> int:
         """Return the number of the form that is run."""
@@ -61,7 +63,7 @@ class Runner:
         """Run function(workshop, subject, ...) for every task, and say how far it is."""
         calls = [(function, *task) for task in tasks]
         results = []
-        found = map(_call, calls) if self._pool is None else self._pool.imap(_call, calls)
+        found = map(_call, calls) if self._pool is None else self._pool.map(_call, calls)
         for number, each in enumerate(found, 1):
             results.append(each)
             if isinstance(each, Round) and each.wrong:
@@ -70,18 +72,25 @@ class Runner:
                 print(f"{what}: {number} of {len(calls)}", file=sys.stderr, flush=True)
         return results
 
-    def caught(self, function: Callable[..., Round], tasks: Sequence[Task]) -> tuple[int, int]:
-        """Return how many rounds were run on a broken twin and how many of them caught it.
+    def caught(
+        self, function: Callable[..., Round], tasks: Sequence[Task], reason: str
+    ) -> tuple[int, int]:
+        """Return how many rounds were run on a broken twin, and how many caught it for a reason.
 
         The quick form stops at the first.
         """
         if not self.quick:
             rounds = self.map(f"control, {tasks[0][0]}", function, tasks)
-            return len(rounds), sum(bool(each.wrong) for each in rounds)
+            return len(rounds), sum(is_among(reason, each.wrong) for each in rounds)
         for number, task in enumerate(tasks, 1):
-            if _call((function, *task)).wrong:
+            if is_among(reason, _call((function, *task)).wrong):
                 return number, 1
         return len(tasks), 0
+
+
+def is_among(reason: str, wrong: Iterable[str]) -> bool:
+    """Tell whether something is wrong for this reason."""
+    return any(reason in each for each in wrong)
 
 
 def _call(call: tuple[Any, ...]) -> Any:

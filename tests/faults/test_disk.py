@@ -76,6 +76,23 @@ def test_a_flush_that_failed_is_not_mended_by_the_next(tmp_path):
     assert after(tmp_path, *steps, write(b"now"), flush())["a"] == b"now"
 
 
+def test_names_whose_flush_failed_wait_for_the_next(tmp_path):
+    """A file system with a journal still has them, and until then they are lost or kept."""
+    failed = [create(), flush(".", worked=False)]
+    assert after(tmp_path, *failed) == {}
+    assert after(tmp_path, *failed, loss=EVERYTHING) == {"a": b""}
+    assert after(tmp_path, *failed, flush(".")) == {"a": b""}
+
+
+def test_a_file_can_have_its_length_and_nothing_else(tmp_path):
+    """Its size was written down before its data; what was flushed stays."""
+    zeros = Loss(1, 0, instead="zeros")
+    assert after(tmp_path, create(), write(b"x" * 600), loss=zeros) == {"a": bytes(600)}
+    (tmp_path / "a").write_bytes(b"old")
+    assert after(tmp_path, write(b"new more"), loss=zeros) == {"a": b"old"}
+    assert after(tmp_path, write(b"new", position=3), loss=zeros) == {"a": b"old" + bytes(3)}
+
+
 def test_a_write_can_be_torn(tmp_path):
     """Sector by sector, with zeros or garbage in between."""
     content = bytes([1]) * 512 + bytes([2]) * 512 + bytes([3]) * 100

@@ -12,7 +12,6 @@ import select
 import signal
 import subprocess
 import tempfile
-import time
 import traceback
 import warnings
 from collections.abc import Callable
@@ -41,6 +40,9 @@ CALLS = (
     "rmdir",
 )
 """Every call by which a release or a ledger changes what is on the disk."""
+
+VOICE = "writev"
+"""The call by which a process speaks to us, and which nothing else makes."""
 
 PATIENCE = 60.0
 """Seconds after which a process counts as hanging."""
@@ -80,15 +82,18 @@ class Victim:
         self._tracer: subprocess.Popen[bytes] | None = None
 
     def trace(self, log: Path, *options: str) -> "Victim":
-        """Attach strace, and wait until it is there."""
-        command = ["strace", "-q", "-o", str(log), *options, "-p", str(self.process)]
+        """Attach strace, and wait until it says that it has stopped the process."""
+        command = ["strace", "-o", str(log), *options, "-p", str(self.process)]
         self._tracer = subprocess.Popen(command, stderr=subprocess.PIPE)
-        status = Path(f"/proc/{self.process}/status")
-        while "TracerPid:\t0\n" in status.read_text():
-            if self._tracer.poll() is not None:
+        said = b""
+        while f"Process {self.process} attached".encode() not in said:
+            assert self._tracer.stderr is not None
+            line = self._tracer.stderr.readline()
+            if not line:
                 self.kill()
-                raise RuntimeError(f"strace ended: {self._tracer.communicate()[1].decode()}")
-            time.sleep(0.0005)
+                self._tracer.wait()
+                raise RuntimeError(f"strace ended: {said.decode()}")
+            said += line
         return self
 
     def go(self) -> "Victim":
@@ -142,7 +147,8 @@ def _live(work: Work, scene: Scene, start: int, voice: int) -> None:
     """Be the forked process: wait, work, say what happened, and end without cleaning up."""
 
     def tell(**line: Any) -> None:
-        os.write(voice, json.dumps(line).encode() + b"\n")
+        # Not by write: a disk on which no write works any more must not silence the process.
+        os.writev(voice, [json.dumps(line).encode() + b"\n"])
 
     code = 1
     try:
