@@ -19,6 +19,7 @@ from tests.hostile.running import LONGEST, Outcome
 from tests.hostile.workers import Pool, worker_command
 
 CASES = 3_000
+LEAST_REFUSED = 2 / 3  # of all cases: at least 2,000 of a full run
 
 
 def audited(cases: int, seed: int, workers: int = 2) -> list[Outcome]:
@@ -45,6 +46,9 @@ def report(outcomes: Sequence[Outcome], seconds: float, seed: int) -> dict[str, 
     refused = [each for each in outcomes if not each.is_valid]
     figures = {
         "malformed specs and data files, refused": len(refused),
+        "of them malformed for certain, so that to accept one is a fault": sum(
+            each.must_refuse for each in refused
+        ),
         "changed inputs that turned out to be valid, and were released": len(outcomes)
         - len(refused),
         "kinds of fault": len({each.kind for each in outcomes}),
@@ -61,6 +65,13 @@ def report(outcomes: Sequence[Outcome], seconds: float, seed: int) -> dict[str, 
         ),
         "faults": sum(len(each.faults) for each in outcomes),
     }
+    failures = [
+        f"case {each.number} ({each.kind}: {each.what[:80]}): {fault[:500]}"
+        for each in outcomes
+        for fault in each.faults
+    ]
+    if len(refused) < LEAST_REFUSED * len(outcomes):
+        failures.append(f"only {len(refused):,} of {len(outcomes):,} inputs were malformed")
     longest = max((each.longest for each in outcomes), default=0.0)
     written = [[name, f"{number:,}"] for name, number in figures.items()]
     return {
@@ -72,11 +83,7 @@ def report(outcomes: Sequence[Outcome], seconds: float, seed: int) -> dict[str, 
             ["seed", str(seed)],
         ],
         "tables": [_kinds(outcomes)],
-        "failures": [
-            f"case {each.number} ({each.kind}: {each.what[:80]}): {fault[:500]}"
-            for each in outcomes
-            for fault in each.faults
-        ],
+        "failures": failures,
     }
 
 

@@ -1,12 +1,32 @@
-"""Canaries: a random value in every confidential cell, and the search for any of them in bytes."""
+"""Canaries: a random value in every confidential cell, and the search for any of them in bytes.
 
+Text is found by any eight of its letters in a row, in either case. A number is found by its first
+digits, with or without separators: eight of them in what a command says, ten in a file, all in a
+published one, because a total of one record shows its first digits by design. A false alarm would
+take ten random digits that are one of about a hundred numbers, 10^-8 for each long number written.
+"""
+
+import io
+import re
 import struct
+from base64 import b64encode
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from random import Random
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 LETTERS = "bcdfghjklmnpqrstvwxz"  # no word of any message is made of these alone
+WINDOW = 8  # letters in a row
+SAID, WRITTEN, PUBLISHED = 8, 10, 15  # digits that are looked for
+
+_LETTERS = re.compile(rb"(?i)[%s]{%d,}" % (LETTERS.encode(), WINDOW))
+_DIGITS = re.compile(rb"(?<![0-9])[1-9](?:[,._' ]?[0-9]){7,}")
+_SCIENTIFIC = re.compile(rb"[1-9]\.[0-9]+e\+?[0-9]+", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -16,6 +36,7 @@ class Canaries:
     random: Random
     texts: list[str] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
+    phrases: list[bytes] = field(default_factory=list)
 
     def text(self) -> str:
         """Return text of fourteen random letters."""
@@ -24,55 +45,81 @@ class Canaries:
 
     def number(self) -> int:
         """Return a whole number of fifteen random digits."""
-        self.numbers.append(self.random.randrange(10**14, 10**15))
-        return self.numbers[-1]
+        return self.holds(self.random.randrange(10**14, 10**15))
+
+    def holds(self, number: int) -> int:
+        """Note the number that a cell really holds, and return it."""
+        self.numbers.append(number)
+        return number
+
+    def phrase(self, written: str | bytes) -> None:
+        """Note a form of a cell that follows from its number in another way."""
+        self.phrases.append(written.encode() if isinstance(written, str) else written)
 
     def __len__(self) -> int:
         return len(self.texts) + len(self.numbers)
 
-    def forms(self) -> Iterator[tuple[str, bytes]]:
-        """Yield every canary in every form in which it is looked for."""
-        for text in self.texts:
-            for form in _text_forms(text):
-                yield text, form
-        for number in self.numbers:
-            for form in _number_forms(number):
-                yield str(number), form
+
+@dataclass(frozen=True)
+class Forms:
+    """The forms in which canaries are looked for."""
+
+    canaries: Canaries
+
+    @cached_property
+    def windows(self) -> frozenset[bytes]:
+        """Any eight letters in a row of a text."""
+        every = (each.encode() for each in self.canaries.texts)
+        return frozenset(window for each in every for window in _windows(each))
+
+    @cached_property
+    def digits(self) -> dict[int, frozenset[bytes]]:
+        """The first digits of every number."""
+        written = [str(abs(each)).encode() for each in self.canaries.numbers]
+        return {
+            SAID: frozenset(each[:SAID] for each in written),
+            WRITTEN: frozenset(each[:WRITTEN] for each in written),
+            PUBLISHED: frozenset(written),
+        }
+
+    @cached_property
+    def scientific(self) -> frozenset[bytes]:
+        """Every number rounded to six to ten digits, as %g writes it."""
+        return frozenset(
+            f"{abs(each):.{digits}g}".encode()
+            for each in self.canaries.numbers
+            for digits in range(6, 11)
+        )
+
+    @cached_property
+    def bytes(self) -> tuple[bytes, ...]:
+        """Every canary in binary, in hexadecimal digits, in base64, and the phrases."""
+        found = list(self.canaries.phrases)
+        for text in self.canaries.texts:
+            found += [text.encode().hex().encode(), *_base64(text.encode())]
+        for number in self.canaries.numbers:
+            found += _binary(number)
+        return tuple(found)
 
 
-def _text_forms(text: str) -> tuple[bytes, ...]:
-    return (
-        text.encode(),
-        text.upper().encode(),
-        text.encode("utf-16-le"),
-        text.encode("utf-16-be"),
-        text.encode().hex().encode(),
-    )
+def _windows(text: bytes) -> set[bytes]:
+    return {text[n : n + WINDOW] for n in range(len(text) - WINDOW + 1)}
 
 
-def _number_forms(number: int) -> tuple[bytes, ...]:
-    """Return a number as digits and in binary; the cents of money are the same digits."""
-    digits = str(number)
-    money = f"{digits[:-2]}.{digits[-2:]}"
-    written = (
-        digits,
-        f"{number:,}",
-        f"{digits[0]}.{digits[1:]}",  # 1.23456789012345e+14
-        money,
-        f"{int(digits[:-2]):,}.{digits[-2:]}",
-        f"{number:x}",
-    )
-    return (
-        *(each.encode() for each in written),
-        digits.encode("utf-16-le"),
-        digits.encode("utf-16-be"),
-        struct.pack("<q", number),
-        struct.pack(">q", number),
-        struct.pack("<d", number),
-        struct.pack(">d", number),
-        struct.pack("<d", float(money)),
-        struct.pack(">d", float(money)),
-    )
+def _base64(text: bytes) -> Iterator[bytes]:
+    """Yield the signs that text becomes wherever in the bytes it stands."""
+    for before in range(3):
+        inner = text[-before % 3 :]
+        yield b64encode(inner[: len(inner) // 3 * 3])
+
+
+def _binary(number: int) -> Iterator[bytes]:
+    """Yield a number, and the money of so many cents, as eight bytes."""
+    yield f"{abs(number):x}".encode()
+    for order in "<>":
+        yield struct.pack(f"{order}{'q' if number < 2**63 else 'Q'}", number)
+        yield struct.pack(f"{order}d", number)
+        yield struct.pack(f"{order}d", number / 100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,26 +130,70 @@ class Search:
     size: int
 
 
-def search(canaries: Canaries, places: Iterable[tuple[str, bytes]]) -> Search:
-    """Look for every canary in every form in named pieces of bytes."""
-    forms = list(canaries.forms())
+def search(canaries: Canaries, places: Iterable[tuple[str, bytes, int]]) -> Search:
+    """Look for every canary in named pieces of bytes, each with how many digits are too many."""
+    forms = Forms(canaries)
     found, size = [], 0
-    for name, content in places:
+    for name, content, digits in places:
         size += len(content)
-        for canary, form in forms:
-            if form in content:
-                found.append(f"{canary} in {name}")
-                break
+        canary = _first(forms, content, digits)
+        if canary is None and b"\0" in content:
+            canary = _first(forms, content.replace(b"\0", b""), digits)  # UTF-16, of either order
+        if canary is not None:
+            found.append(f"{canary} in {name}")
     return Search(tuple(found), size)
 
 
-def files_below(folder: Path, *, apart_from: Iterable[str] = ()) -> Iterator[tuple[str, bytes]]:
-    """Yield every file below a folder, its name too, apart from those that hold the data."""
+def _first(forms: Forms, content: bytes, digits: int) -> str | None:
+    """Return a canary that stands in bytes, as it stands there."""
+    for match in _LETTERS.finditer(content):
+        run = match[0].lower()
+        if len(set(run)) > 1 and not forms.windows.isdisjoint(_windows(run)):
+            return run.decode()
+    for match in _DIGITS.finditer(content):
+        run = re.sub(rb"[^0-9]", b"", match[0])
+        if _holds(forms.digits[digits], run, digits):
+            return run.decode()
+    for match in _SCIENTIFIC.finditer(content):
+        if match[0].lower() in forms.scientific:
+            return match[0].decode()
+    for each in forms.bytes:
+        if each in content:
+            return each.decode("latin-1")
+    return None
+
+
+def _holds(numbers: frozenset[bytes], run: bytes, digits: int) -> bool:
+    """Return whether a run of digits begins with those of a canary, or with all of one."""
+    if digits != PUBLISHED:
+        return run[:digits] in numbers
+    return any(run[:length] in numbers for length in (PUBLISHED, 20))
+
+
+def files_below(
+    folder: Path, *, apart_from: Iterable[str] = (), published: tuple[str, ...] = ()
+) -> Iterator[tuple[str, bytes, int]]:
+    """Yield every file below a folder, its name too, apart from those that hold the data.
+
+    Parquet is compressed, so its rows are yielded as text too.
+    """
     left_out = set(apart_from)
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if any(name == each or name.startswith(f"{each}/") for each in left_out):
             continue
-        yield f"the name of {name!r}", name.encode("utf-8", "surrogateescape")
+        yield f"the name of {name!r}", name.encode("utf-8", "surrogateescape"), WRITTEN
         if path.is_file() and not path.is_symlink():
-            yield name, path.read_bytes()
+            content = path.read_bytes()
+            digits = PUBLISHED if name.startswith(published) else WRITTEN
+            yield name, content, digits
+            if name.endswith(".parquet"):
+                yield name, _rows(content), digits
+
+
+def _rows(content: bytes) -> bytes:
+    """Return the cells of a Parquet file as text, or nothing if it is none."""
+    with suppress(pa.ArrowException, OSError):
+        columns = pq.read_table(io.BytesIO(content)).to_pydict()
+        return repr(columns).encode("utf-8", "surrogatepass")
+    return b""

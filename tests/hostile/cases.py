@@ -10,14 +10,19 @@ from tests.hostile.canaries import Canaries
 
 SPEC = "release.yaml"
 
+Place = tuple[str | int, ...]
+"""Where in a spec: keys of mappings and places in lists, from the top."""
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
     """One bad input.
 
     `files` are all of its folder; those named in `data` hold confidential cells and are not
-    searched. `source_is_bad` says that the spec is good. `prepare` does what bytes cannot, such as
-    making a folder; `meanwhile` happens between the check and the release.
+    searched. `source_is_bad` says that the spec is good. `must_refuse` says that the input is
+    malformed for certain, so that to accept it is a fault. `places` are the paths of the one value
+    that was changed, before and after; there are none if more was changed. `prepare` does what
+    bytes cannot, such as making a folder; `meanwhile` happens between the check and the release.
     """
 
     kind: str
@@ -27,6 +32,8 @@ class Case:
     data: tuple[str, ...]
     canaries: Canaries
     source_is_bad: bool = False
+    must_refuse: bool = False
+    places: tuple[Place, ...] = ()
     prepare: Callable[[Path], None] | None = field(default=None, compare=False)
     meanwhile: Callable[[Path], None] | None = field(default=None, compare=False)
 
@@ -49,9 +56,8 @@ def spec_case(
     return Case(kind, what, base, files, (source,), canaries, **options)  # type: ignore[arg-type]
 
 
-def good_files(base: str, random: Random) -> dict[str, bytes]:
-    """Return the files of a good spec and its source, whose cells hold other canaries."""
-    canaries = Canaries(random)
+def good_files(base: str, canaries: Canaries) -> dict[str, bytes]:
+    """Return the files of a good spec and its source, whose cells hold new canaries."""
     source = "est.parquet"
     return {
         **bases.public_files(),

@@ -124,6 +124,16 @@ FAULTS: dict[str, Callable[[str], str | bytes]] = {
 }
 """Faults of a CSV file, by name."""
 
+UNREADABLE = frozenset(
+    [
+        *("a row too long", "a row too short", "the first row too short", "the last row too short"),
+        *("a row too long, far down", "a row too short, far down", "text for a number", "no bytes"),
+        *("no UTF-8 in a cell", "no UTF-8 in the header", "UTF-16 without its mark", "no header"),
+        *("no header, and text alone", "a header twice", "blanks", "commas", "NUL bytes", "gzip"),
+    ]
+)
+"""Those that no reader can take for a whole table with the columns that every spec needs."""
+
 
 def faulty(random: Random, turn: int) -> Case:
     """Give a CSV file a fault: every one in turn."""
@@ -132,7 +142,8 @@ def faulty(random: Random, turn: int) -> Case:
     content = FAULTS[name](bases.csv_text(bases.columns(canaries)))
     content = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
     base = random.choice(["simple", "pure", "sql", "everything"])
-    return data_case("bad CSV", name, base, content, canaries, "est.csv")
+    is_certain = name in UNREADABLE
+    return data_case("bad CSV", name, base, content, canaries, "est.csv", must_refuse=is_certain)
 
 
 def flipped(random: Random, turn: int) -> Case:

@@ -179,7 +179,8 @@ def database(random: Random, turn: int) -> Case:
         escaped = relation.replace('"', '\\"').replace("\x1b", "\\e")
         source = f'{{path: "{scheme}://{name}", relation: "{escaped}", snapshot: first}}'
     spec = case.files[SPEC].decode().replace(f"source: {name}", f"source: {source}")
-    return replace(case, files={**case.files, SPEC: spec.encode()})
+    is_certain = "whole" not in what and "flipped" not in what and "confused" not in what
+    return replace(case, files={**case.files, SPEC: spec.encode()}, must_refuse=is_certain)
 
 
 # -- several files, and files that change ------------------------------------------------------
@@ -224,9 +225,9 @@ def globbed(random: Random, turn: int) -> Case:
     pattern = f"data/{what.split()[0].rstrip(',')}"
     spec = bases.spec_text("simple", f"'{pattern}'").encode()
     kept = {**bases.public_files(), **files, SPEC: spec}
-    return Case(
-        "files that do not fit", what, "simple", kept, ("data",), canaries, source_is_bad=True
-    )
+    case = Case("files that do not fit", what, "simple", kept, ("data",), canaries)
+    is_certain = what in ("*.nothing", "*.parquet, one cut", "*.parquet, one empty")
+    return replace(case, source_is_bad=True, must_refuse=is_certain)
 
 
 def _vanish(folder: Path) -> None:
@@ -293,7 +294,7 @@ def meanwhile(random: Random, turn: int) -> Case:
     base = "everything" if "lookup" in what or "keys" in what else "simple"
     content = bases.source_bytes(canaries, "est.parquet")
     case = data_case("a file that changes", what, base, content, canaries)
-    return replace(case, meanwhile=CHANGES[what])
+    return replace(case, meanwhile=CHANGES[what], must_refuse=True)
 
 
 BUILDERS: dict[Builder, float] = {public_file: 10, database: 4, globbed: 2, meanwhile: 2}

@@ -17,7 +17,14 @@ SOURCE = "est.parquet"
 
 
 def data_case(
-    kind: str, what: str, base: str, source: bytes, canaries: Canaries, name: str = SOURCE
+    kind: str,
+    what: str,
+    base: str,
+    source: bytes,
+    canaries: Canaries,
+    name: str = SOURCE,
+    *,
+    must_refuse: bool = False,
 ) -> Case:
     """Return a case whose fault is in the source; the spec is good."""
     files = {
@@ -25,7 +32,9 @@ def data_case(
         name: source,
         SPEC: bases.spec_text(base, name).encode(),
     }
-    return Case(kind, what, base, files, (name,), canaries, source_is_bad=True)
+    return Case(
+        kind, what, base, files, (name,), canaries, source_is_bad=True, must_refuse=must_refuse
+    )
 
 
 def _options(random: Random) -> dict[str, Any]:
@@ -53,8 +62,10 @@ def cut(random: Random, turn: int) -> Case:
     whole, canaries = _whole(random)
     place = random.randrange(len(whole))
     after = random.randrange(place, len(whole))
-    content = whole[:place] if turn % 2 else whole[:place] + whole[after:]
-    return data_case("Parquet cut", f"at {place}", _base(random), content, canaries)
+    is_short = turn % 2 == 1  # without its end it has no footer
+    content = whole[:place] if is_short else whole[:place] + whole[after:]
+    what = f"at {place}"
+    return data_case("Parquet cut", what, _base(random), content, canaries, must_refuse=is_short)
 
 
 def flipped(random: Random, turn: int) -> Case:
@@ -77,6 +88,35 @@ def _texts(canaries: Canaries) -> list[str]:
     return [canaries.text() for _ in range(bases.ROWS)]
 
 
+def _durations(canaries: Canaries) -> pa.Array:
+    """Return durations; printed, one shows minutes, seconds and their fraction."""
+    numbers = _numbers(canaries)
+    for each in numbers:
+        canaries.phrase(f"{timedelta(microseconds=each)}"[-12:])
+    return pa.array(numbers, pa.duration("us"))
+
+
+def _small_floats(canaries: Canaries) -> pa.Array:
+    """Return floats of 32 bits, which hold other numbers than they were given."""
+    column = pa.array([float(each) for each in _numbers(canaries)], pa.float32())
+    for each in column.to_pylist():
+        canaries.holds(int(each))
+        canaries.holds(int(float(f"{each:.8g}")))  # as DuckDB prints it
+    return column
+
+
+def _unsigned(canaries: Canaries) -> pa.Array:
+    return pa.array([canaries.holds(2**64 - each) for each in _numbers(canaries)], pa.uint64())
+
+
+def _decimals(canaries: Canaries, kind: pa.DataType) -> pa.Array:
+    """Return decimals; Parquet holds them as whole numbers of their last place."""
+    numbers = _numbers(canaries)
+    for each in numbers:
+        canaries.phrase((each * 10**kind.scale).to_bytes(14, "big").lstrip(b"\0"))
+    return pa.array([Decimal(each) for each in numbers], kind)
+
+
 _DAY = date(2020, 1, 1)
 TYPES: dict[str, Callable[[Canaries], pa.Array]] = {
     "text": lambda c: pa.array(_texts(c)),
@@ -92,7 +132,7 @@ TYPES: dict[str, Callable[[Canaries], pa.Array]] = {
     "moments": lambda _: pa.array(
         [datetime(2020, 1, 1 + n, tzinfo=UTC) for n in range(bases.ROWS)]
     ),
-    "durations": lambda c: pa.array(_numbers(c), pa.duration("us")),
+    "durations": _durations,
     "floats": lambda c: pa.array([float(each) for each in _numbers(c)]),
     "NaN and infinities": lambda c: pa.array(
         [
@@ -100,17 +140,13 @@ TYPES: dict[str, Callable[[Canaries], pa.Array]] = {
             for n in range(bases.ROWS)
         ]
     ),
-    "small floats": lambda c: pa.array([float(each) for each in _numbers(c)], pa.float32()),
+    "small floats": _small_floats,
     "half floats": lambda _: pa.array([float(n) for n in range(bases.ROWS)], pa.float16()),
     "bytes": lambda _: pa.array(range(bases.ROWS), pa.uint8()),
-    "unsigned": lambda c: pa.array([2**64 - each for each in _numbers(c)], pa.uint64()),
-    "negative": lambda c: pa.array([-each for each in _numbers(c)]),
-    "decimal(38, 18)": lambda c: pa.array(
-        [Decimal(each) for each in _numbers(c)], pa.decimal128(38, 18)
-    ),
-    "decimal(76, 2)": lambda c: pa.array(
-        [Decimal(each) for each in _numbers(c)], pa.decimal256(76, 2)
-    ),
+    "unsigned": _unsigned,
+    "negative": lambda c: pa.array([c.holds(-each) for each in _numbers(c)]),
+    "decimal(38, 18)": lambda c: _decimals(c, pa.decimal128(38, 18)),
+    "decimal(76, 2)": lambda c: _decimals(c, pa.decimal256(76, 2)),
     "lists": lambda c: pa.array([[each] for each in _numbers(c)]),
     "lists of text": lambda c: pa.array([[each] for each in _texts(c)]),
     "structs": lambda c: pa.array([{"a": each} for each in _numbers(c)]),
@@ -235,13 +271,24 @@ SHAPES: dict[str, Callable[[pa.Table], bytes]] = {
 }
 """Files of odd columns, or no Parquet at all."""
 
+UNREADABLE = frozenset(
+    [
+        *("no bytes", "a magic number alone", "two magic numbers", "a footer of 4 GB"),
+        *("a footer of no length", "another magic number", "an encrypted footer", "CSV inside"),
+        *("Arrow inside", "no columns", "a hostile name for a measure", "a measure lost"),
+        *("a long name for a measure", "an id lost", "a dimension lost"),
+    ]
+)
+"""Those that are no Parquet, or lack a column that every spec needs."""
+
 
 def odd(random: Random, turn: int) -> Case:
     """Give a file an odd shape: every one in turn."""
     canaries = Canaries(random)
     name = list(SHAPES)[turn % len(SHAPES)]
     content = SHAPES[name](bases.table(canaries))
-    return data_case("odd Parquet", name, _base(random), content, canaries)
+    is_certain = name in UNREADABLE
+    return data_case("odd Parquet", name, _base(random), content, canaries, must_refuse=is_certain)
 
 
 BUILDERS: dict[Builder, float] = {cut: 8, flipped: 14, retyped: 12, odd: 4}

@@ -23,13 +23,16 @@ from click.testing import CliRunner
 from perrecord.accounting.ledger import Ledger
 from perrecord.cli import app
 from tests.hostile import bases
-from tests.hostile.canaries import files_below, search
+from tests.hostile.canaries import SAID, Canaries, files_below, search
 from tests.hostile.cases import SPEC, Case, good_files
 from tests.hostile.rules import Ran, faults_of
 
 LONGEST = 20.0  # seconds of the processor for one command
 CONFIDENTIAL = ("evaluation", "tuning")
 """Folders that hold exact results by design: made for the curator alone, marked, mode 0700."""
+
+PUBLIC = ("work/out/", "work/again/", "work/est.ledger.releases/")
+"""Folders that hold noisy answers."""
 
 UNREADABLE = ("broken YAML", "no spec at all", "no file")
 """Kinds whose spec may be no YAML, or none of ours: there is a line at most, and no field."""
@@ -42,6 +45,7 @@ class Outcome:
     number: int
     kind: str
     what: str
+    must_refuse: bool = False
     is_valid: bool = False
     was_charged: bool = False
     went_on: bool = False
@@ -127,7 +131,7 @@ def _inside(folder: Path) -> Iterator[Path]:
 def _ledger(base: str) -> bytes:
     """Return the ledger of a good spec, as bytes."""
     with tempfile.TemporaryDirectory() as folder, _inside(Path(folder) / "ledger") as work:
-        bases.write(work, good_files(base, Random(0)))
+        bases.write(work, good_files(base, Canaries(Random(0))))
         made = run("ledger", "create", SPEC)
         if made.code:
             raise RuntimeError(f"the base {base} is no good: {made.err}")
@@ -136,7 +140,7 @@ def _ledger(base: str) -> bytes:
 
 def run_case(case: Case, number: int, root: Path) -> Outcome:
     """Run all of a case in a folder of its own, which is gone afterwards."""
-    outcome = Outcome(number, case.kind, case.what, canaries=len(case.canaries))
+    outcome = Outcome(number, case.kind, case.what, case.must_refuse)
     prepared = _ledger(case.base)
     folder = root / f"case-{number}"
     try:
@@ -149,6 +153,7 @@ def run_case(case: Case, number: int, root: Path) -> Outcome:
         _check_canaries(case, folder, every, outcome)
     finally:
         shutil.rmtree(folder)
+    outcome.canaries = len(case.canaries)
     return outcome
 
 
@@ -184,11 +189,15 @@ def _commands(case: Case, number: int, work: Path, prepared: bytes, outcome: Out
     outcome.longest = max(each.seconds for each in every)
     outcome.messages = [each.err for each in every if each.is_refused]
     if released.is_refused:
-        _check_nothing_published(work, path, before, outcome)
+        _check_nothing_published(case, work, before, outcome)
         if is_prepared and number % 10 == 3 and case.meanwhile is None:
-            _go_on(case, work, outcome)
+            every.append(_go_on(case, work, outcome))
+    elif case.must_refuse:
+        outcome.faults.append("what is malformed was released")
     elif checked.is_refused and case.meanwhile is None:
         outcome.faults.append("the check refused what the release made")
+    if case.must_refuse and not case.source_is_bad and not checked.is_refused:
+        outcome.faults.append("what is malformed was found fine by the check")
     return every
 
 
@@ -196,8 +205,12 @@ def _state(path: Path) -> str:
     return sha256(path.read_bytes()).hexdigest() if path.is_file() else "none"
 
 
-def _check_nothing_published(work: Path, path: Path, before: str, outcome: Outcome) -> None:
-    """Note whatever a refused release left behind, apart from a charge that was due."""
+def _check_nothing_published(case: Case, work: Path, before: str, outcome: Outcome) -> None:
+    """Note whatever a refused release left behind.
+
+    A charge is due only where the source is bad, because it is read after the charge.
+    """
+    path = work / "est.ledger"
     left = [each.name for each in work.iterdir() if each.name == "out" or "partial" in each.name]
     left += [each.name for each in work.rglob("hacked*")]
     if left:
@@ -208,20 +221,23 @@ def _check_nothing_published(work: Path, path: Path, before: str, outcome: Outco
         outcome.was_charged = True
         if kinds != ["Creation", "Charge"]:
             outcome.faults.append(f"a refused release left the ledger with {kinds}")
+        elif not case.source_is_bad:
+            outcome.faults.append("a release whose spec is bad was charged")
 
 
-def _go_on(case: Case, work: Path, outcome: Outcome) -> None:
-    """Note if the good spec and good data cannot be released in the same folder."""
+def _go_on(case: Case, work: Path, outcome: Outcome) -> Ran:
+    """Release the good spec and good data in the same folder; note if that is refused."""
     spec = work / SPEC
     if spec.is_dir():
         spec.rmdir()
     elif os.path.lexists(spec):
         spec.unlink()
-    bases.write(work, good_files(case.base, Random(outcome.number)))
+    bases.write(work, good_files(case.base, case.canaries))
     again = run("release", SPEC, "--out", "again")
     outcome.went_on = True
     if again.is_refused:
         outcome.faults.append(f"the good release afterwards was refused: {again.err}")
+    return again
 
 
 def _check_messages(case: Case, every: list[Ran], outcome: Outcome) -> None:
@@ -229,7 +245,9 @@ def _check_messages(case: Case, every: list[Ran], outcome: Outcome) -> None:
     for ran in every:
         if ran.seconds > LONGEST:
             outcome.faults.append(f"{' '.join(ran.command)}: {ran.seconds:.1f} s")
-        outcome.faults += faults_of(ran, names_field=names_field)
+        is_changed = case.places and "again" not in ran.command
+        places = case.places if is_changed else ()
+        outcome.faults += faults_of(ran, names_field=names_field, places=places)
 
 
 def _check_canaries(case: Case, folder: Path, every: list[Ran], outcome: Outcome) -> None:
@@ -241,13 +259,15 @@ def _check_canaries(case: Case, folder: Path, every: list[Ran], outcome: Outcome
     if left:
         outcome.faults.append(f"the temporary folder holds {left}")
     texts = [
-        (f"{stream} of {' '.join(ran.command)}", text.encode("utf-8", "surrogatepass"))
+        (f"{stream} of {' '.join(ran.command)}", text.encode("utf-8", "surrogatepass"), SAID)
         for ran in every
         for stream, text in (("stdout", ran.out), ("stderr", ran.err))
         if not (stream == "stdout" and ran.command[0] in ("evaluate", "tune"))
     ]
-    data = (f"work/{name}" for name in (*case.data, *CONFIDENTIAL))
-    found = search(case.canaries, [*texts, *files_below(folder, apart_from=data)])
+    sources = (*case.data, "est.parquet") if outcome.went_on else case.data
+    data = (f"work/{name}" for name in (*sources, *CONFIDENTIAL))
+    files = files_below(folder, apart_from=data, published=PUBLIC)
+    found = search(case.canaries, [*texts, *files])
     outcome.searched = found.size
     allowed = "work/out/tables/", "work/est.ledger.releases/"
     finds_keys = outcome.is_valid and b"select" in case.files.get(SPEC, b"")

@@ -6,7 +6,8 @@ from typing import Any
 
 from tests.hostile import bases
 from tests.hostile.cases import SPEC, Builder, Case, spec_case
-from tests.hostile.spec_faults import changed, raw, rendered
+from tests.hostile.nonsense import raw, rendered
+from tests.hostile.spec_faults import changed
 
 Files = dict[str, bytes]
 

@@ -1,101 +1,37 @@
 """Specs with one place changed: every field in turn deleted, doubled, renamed or given nonsense."""
 
-import json
 import re
 from collections.abc import Iterator
 from functools import cache
 from random import Random
 from typing import Any
 
+from perrecord.release.spec import models, questions
 from perrecord.release.spec.models import Spec
 from perrecord.release.spec.problems import written
 from tests.hostile import bases
-from tests.hostile.cases import Builder, Case, spec_case
-
-Path = tuple[str | int, ...]
-
-_OPEN, _CLOSE = "\ue000", "\ue001"
-_RAW = re.compile(f'"{_OPEN}(.*?){_CLOSE}"', re.DOTALL)
-
-
-def raw(text: str) -> str:
-    """Return a value, or a key, that stands in the YAML as it is, not as text in quotes."""
-    return f"{_OPEN}{text}{_CLOSE}"
-
-
-def rendered(value: Any) -> str:
-    """Return values as YAML, one to a line."""
-    text = json.dumps(value, indent=1, ensure_ascii=False)
-    return _RAW.sub(lambda found: json.loads(f'"{found[1]}"'), text)
-
-
-ABSURD = tuple(
-    map(
-        raw,
-        (
-            "1e999",
-            "-1",
-            "0",
-            "nan",
-            ".nan",
-            ".inf",
-            "-.inf",
-            "NaN",
-            "Infinity",
-            "9" * 401,
-            "1e-400",
-        ),
-    )
-) + tuple(
-    map(
-        raw,
-        (
-            *(
-                "1/0",
-                "0/0",
-                "1e1000000000",
-                "-1e1000000000",
-                "1e-1000000000",
-                "0x1F",
-                "0o17",
-                "017",
-            ),
-            *("1_000", "1,000", "١٢", "1e", "--1", "+", "0.1.2", "9" * 1001, "1e300", "1e-300"),
-            *("9223372036854775808", "-9223372036854775809", "18446744073709551616", "1e17"),
-            *("0.1e-11", "1e998", "-1e-998", f"1/{'9' * 900}", f"{'9' * 900}/7", "2026-11-01"),
-        ),
-    )
-)
-
-WRONG: tuple[Any, ...] = (
-    None, True, False, -1, 0, 7, "", "x", " ", "county", "moderate", "emp", [], [[]], [[[]]], {},
-    {"x": 1}, {"": ""}, [None], [1, 2, 3], ["county", "county"], [{}], {"x": {"y": {"z": []}}},
-    {"from": "cells"}, {"by": "kind"}, {"split": "moderate"}, {"keys": "counties"}, "records", "*",
-    {"thresholds": {}}, {"select": {}}, {"domain": "wide"}, [["county"], ["county"]], "few", "any",
-    {"expression": "1"}, {"values": {}}, {"file": "counties.csv"}, {"product": []},
-)  # fmt: skip
-
-HOSTILE = (
-    *("\x1b[2J\x1b[31mred", "\x1b]0;title\x07", "\x9b31m", "a\rb", "a\x08\x08b", "a\nb", "a\tb"),
-    *("\u202eright to left", "\u2066isolate", "\u2028line", "\ufeff", "\u200b", "e\u0301" * 40),
-    *("../../etc/passwd", "/etc/passwd", "~root", "file:///etc/passwd", "http://localhost:9/x"),
-    *("%s%n", "{0.__class__}", "${HOME}", "$(id)", "`id`", "'; DROP TABLE est; --", "<script>"),
-    *("\U0001f600", "ı", "ẞ", "NUL", "con", "a" * 300, "a" * 5_000, "\x1b" * 3_000, "é" * 60_000),
-    *("x" * 200_000, raw('"\\ud800"'), raw('"\\x00"'), raw('"\\e[31m"'), raw('"\\u202E"')),
-    *("duckdb:///none.ddb", "sqlite:///none.db", "postgres://user:secret@localhost:9/x", "x://"),
+from tests.hostile.cases import Builder, Case, Place, spec_case
+from tests.hostile.nonsense import (
+    ABSURD,
+    HOSTILE,
+    NO_NUMBERS,
+    TEN_MEGABYTES,
+    WRONG,
+    raw,
+    read_as,
+    rendered,
 )
 
 _STRIDE = 211  # a prime, so that a few cases see places all over
-TEN_MEGABYTES = "z" * 10_000_000
 
 
 @cache
-def places(base: str) -> tuple[Path, ...]:
+def places(base: str) -> tuple[Place, ...]:
     """Return the path of every value of a base spec."""
     return tuple(_paths(bases.values_of(base), ()))
 
 
-def _paths(value: Any, here: Path) -> Iterator[Path]:
+def _paths(value: Any, here: Place) -> Iterator[Place]:
     if here:
         yield here
     inside: Any = value.items() if isinstance(value, dict) else ()
@@ -103,14 +39,14 @@ def _paths(value: Any, here: Path) -> Iterator[Path]:
         yield from _paths(each, (*here, step))
 
 
-def at(value: Any, path: Path) -> Any:
+def at(value: Any, path: Place) -> Any:
     """Return what stands at a path."""
     for step in path:
         value = value[step]
     return value
 
 
-def changed(value: Any, path: Path, new: Any) -> Any:
+def changed(value: Any, path: Place, new: Any) -> Any:
     """Return the values with another one at a path."""
     if not path:
         return new
@@ -120,7 +56,7 @@ def changed(value: Any, path: Path, new: Any) -> Any:
     return [changed(v, rest, new) if n == first else v for n, v in enumerate(value)]
 
 
-def _reshaped(value: Any, path: Path, reshape: Any) -> Any:
+def _reshaped(value: Any, path: Place, reshape: Any) -> Any:
     """Return the values with the collection around a path reshaped."""
     return changed(value, path[:-1], reshape(at(value, path[:-1]), path[-1]))
 
@@ -162,30 +98,80 @@ def near(name: str, random: Random) -> str:
     return random.choice([each for each in slips if each != name] or ["x"])
 
 
-def chosen(turn: int) -> tuple[str, Path]:
+def chosen(turn: int) -> tuple[str, Place]:
     """Return the place whose turn it is: every one of every base comes once before any twice."""
     every = [(base, path) for base in bases.SPECS for path in places(base)]
     return every[turn * _STRIDE % len(every)]
 
 
-def _case(kind: str, base: str, path: Path, value: Any, random: Random, what: str = "") -> Case:
+AMOUNTS = frozenset(
+    ["rho", "epsilon", "delta", "cap", "largest", "resolution", "confidence", "at_least", "level"]
+)
+NEEDED = frozenset(["title", "source", "budget", "queries"])
+_CLOSED = re.compile(
+    r"|source|budget|outputs|post_processing|(queries|lookups|budget\.selections)\[\d+\]"
+    r"|queries\[\d+\]\.answers\.\w+(\.parts)?|measures\.payann|keys\.found\.select"
+)
+
+
+def is_amount(path: Place) -> bool:
+    """Return whether a finite number must stand at a path, and nothing else may."""
+    names = [step for step in path if isinstance(step, str)]
+    return path[0] != "examples" and (names[-1] in AMOUNTS or names[-2:-1] == ["rho"])
+
+
+@cache
+def _known() -> frozenset[str]:
+    """Return the names of the fields of every entry."""
+    entries = [value for value in vars(models).values() if isinstance(value, type)]
+    entries += [value for value in vars(questions).values() if isinstance(value, type)]
+    fields = [getattr(entry, "model_fields", {}) for entry in entries]
+    return frozenset(
+        name for each in fields for field, info in each.items() for name in (field, info.alias)
+    )
+
+
+def _case(
+    kind: str,
+    base: str,
+    path: Place,
+    value: Any,
+    random: Random,
+    what: str = "",
+    *,
+    must_refuse: bool = False,
+    places: tuple[Place, ...] | None = None,
+) -> Case:
+    """Return a case with one place changed, unless other `places` are given."""
     text = rendered(value).replace("SOURCE", "est.parquet")
-    return spec_case(kind, f"{written(path)} of {base} {what}".rstrip(), base, text, random)
+    return spec_case(
+        kind,
+        f"{written(path)} of {base} {what}".rstrip(),
+        base,
+        text,
+        random,
+        must_refuse=must_refuse,
+        places=(path,) if places is None else places,
+    )
 
 
 def deleted(random: Random, turn: int) -> Case:
     """Leave a value out."""
     base, path = chosen(turn)
     value = _reshaped(bases.values_of(base), path, _without)
-    return _case("a field left out", base, path, value, random)
+    is_certain = len(path) == 1 and path[0] in NEEDED
+    around = (path, path[:-1]) if path[1:] else (path,)  # the field itself is there no more
+    return _case(
+        "a field left out", base, path, value, random, must_refuse=is_certain, places=around
+    )
 
 
 def doubled(random: Random, turn: int) -> Case:
     """Give a value twice."""
     base, path = chosen(turn + 1)
-    return _case(
-        "a field twice", base, path, _reshaped(bases.values_of(base), path, _twice), random
-    )
+    value = _reshaped(bases.values_of(base), path, _twice)
+    is_certain = isinstance(path[-1], str)
+    return _case("a field twice", base, path, value, random, must_refuse=is_certain)
 
 
 def renamed(random: Random, turn: int) -> Case:
@@ -196,7 +182,11 @@ def renamed(random: Random, turn: int) -> Case:
         base, path = chosen(turn + 2)
     name = near(str(path[-1]), random) if random.random() < 0.7 else random.choice(HOSTILE)
     value = _reshaped(bases.values_of(base), path, lambda d, step: _renamed(d, step, name))
-    return _case("a key renamed", base, path, value, random, f"to {name[:20]!r}")
+    is_certain = len(path) == 1 and path[0] in NEEDED
+    what, places = f"to {name[:20]!r}", (path, (*path[:-1], read_as(name)))
+    return _case(
+        "a key renamed", base, path, value, random, what, must_refuse=is_certain, places=places
+    )
 
 
 def retyped(random: Random, turn: int) -> Case:
@@ -204,7 +194,9 @@ def retyped(random: Random, turn: int) -> Case:
     base, path = chosen(turn)
     wrong = random.choice(WRONG)
     value = changed(bases.values_of(base), path, wrong)
-    return _case("another type", base, path, value, random, f"to {wrong!r}")
+    is_certain = is_amount(path) and isinstance(wrong, str | dict)
+    what = f"to {wrong!r}"
+    return _case("another type", base, path, value, random, what, must_refuse=is_certain)
 
 
 def absurd(random: Random, turn: int) -> Case:
@@ -215,7 +207,19 @@ def absurd(random: Random, turn: int) -> Case:
         base, path = chosen(turn + 3)
     number = random.choice(ABSURD)
     value = changed(bases.values_of(base), path, number)
-    return _case("an absurd number", base, path, value, random, f"to {number[1:21]!r}")
+    is_certain = is_amount(path) and number in NO_NUMBERS
+    what = f"to {number[1:21]!r}"
+    around = path[:-1] if "," in number else path  # a comma begins another value beside it
+    return _case(
+        "an absurd number",
+        base,
+        path,
+        value,
+        random,
+        what,
+        must_refuse=is_certain,
+        places=(around,) if around else (),
+    )
 
 
 def hostile(random: Random, turn: int) -> Case:
@@ -259,7 +263,17 @@ def unknown(random: Random, turn: int) -> Case:
     name = random.choice([*names, *HOSTILE])
     new = {**old, name: random.choice(WRONG)}
     value = changed(bases.values_of(base), path, new)
-    return _case("an unknown field", base, path, value, random, f"{name[:20]!r}")
+    is_certain = name not in _known() and _CLOSED.fullmatch(written(path)) is not None
+    return _case(
+        "an unknown field",
+        base,
+        path,
+        value,
+        random,
+        f"{name[:20]!r}",
+        must_refuse=is_certain,
+        places=((*path, read_as(name)),),
+    )
 
 
 def several(random: Random, turn: int) -> Case:
@@ -276,7 +290,7 @@ def several(random: Random, turn: int) -> Case:
         )
         if not isinstance(value, dict | list) or not value:
             break
-    return _case("several at once", base, (), value, random)
+    return _case("several at once", base, (), value, random, places=())
 
 
 BUILDERS: dict[Builder, float] = {

@@ -3,8 +3,9 @@
 from random import Random
 
 from tests.hostile import bases
-from tests.hostile.cases import Builder, Case, spec_case
-from tests.hostile.spec_faults import changed, rendered
+from tests.hostile.cases import Builder, Case, Place, spec_case
+from tests.hostile.nonsense import rendered
+from tests.hostile.spec_faults import changed
 
 _FUNCTIONS = (
     *("read_csv('/etc/passwd')", "read_text('/etc/passwd')", "read_blob('/etc/passwd')"),
@@ -165,15 +166,13 @@ def _condition(random: Random, turn: int) -> str:
 def where(random: Random, turn: int) -> Case:
     """Put a bad condition in place of a good one."""
     text = _condition(random, turn)
-    value = changed(bases.values_of("pure"), ("queries", 0, "where"), text)
-    return _built("a bad condition", "pure", text, value, random)
+    return _built("a bad condition", "pure", ("queries", 0, "where"), text, random)
 
 
 def dimension(random: Random, turn: int) -> Case:
     """Put a bad expression in place of a dimension's."""
     text = _condition(random, turn)
-    value = changed(bases.values_of("simple"), ("dimensions", "state"), text)
-    return _built("a bad expression", "simple", text, value, random)
+    return _built("a bad expression", "simple", ("dimensions", "state"), text, random)
 
 
 def query(random: Random, turn: int) -> Case:
@@ -187,13 +186,16 @@ def query(random: Random, turn: int) -> Case:
         text = good.replace("region = 'South'", _condition(random, turn // 4))
     else:
         text = f"SELECT {_soup(random)} FROM est GROUP BY {random.choice(_WORDS)}"
-    value = changed(bases.values_of("sql"), ("queries", 0, "sql"), text)
-    return _built("bad SQL", "sql", text, value, random)
+    return _built("bad SQL", "sql", ("queries", 0, "sql"), text, random)
 
 
-def _built(kind: str, base: str, text: str, value: object, random: Random) -> Case:
+def _built(kind: str, base: str, place: Place, text: str, random: Random) -> Case:
+    value = changed(bases.values_of(base), place, text)
     spec = rendered(value).replace("SOURCE", "est.parquet")
-    return spec_case(kind, repr(text[:60]), base, spec, random)
+    is_certain = text in _STATEMENTS  # none is a condition or gives the answers that are priced
+    return spec_case(
+        kind, repr(text[:60]), base, spec, random, must_refuse=is_certain, places=(place,)
+    )
 
 
 BUILDERS: dict[Builder, float] = {where: 9, dimension: 7, query: 9}

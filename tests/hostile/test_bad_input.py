@@ -5,26 +5,39 @@ fail: an engine's error that is let through, a message without a field, a case t
 process that dies, a ledger that was changed.
 """
 
+import struct
 import sys
+from base64 import b64encode
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+import duckdb
+import pyarrow as pa
 import pytest
 
 from perrecord.errors import SourceError
+from perrecord.release.spec import load
+from perrecord.release.spec.models import Spec
 from perrecord.tables.engines import database
 from tests.hostile import bases, running
 from tests.hostile.bad_input import audited, report
-from tests.hostile.canaries import Canaries, search
+from tests.hostile.canaries import PUBLISHED, SAID, WRITTEN, Canaries, files_below, search
 from tests.hostile.cases import SPEC, spec_case
-from tests.hostile.parquet_faults import data_case
+from tests.hostile.nonsense import rendered
+from tests.hostile.other_faults import CHANGES
+from tests.hostile.parquet_faults import TYPES, data_case
 from tests.hostile.plan import SHARES, built, planned
 from tests.hostile.rules import Ran, faults_of
-from tests.hostile.running import run_case
+from tests.hostile.running import Outcome, run_case
 from tests.hostile.spec_faults import chosen, places
 from tests.hostile.workers import Pool
 
 QUICK = 150
+HOLD_NOTHING = {
+    *("truth values", "dates", "times", "moments", "half floats", "bytes", "nothing"),
+    "NULL of a number",
+}
 
 
 def test_some_of_all_kinds_are_refused_as_they_should_be():
@@ -32,7 +45,7 @@ def test_some_of_all_kinds_are_refused_as_they_should_be():
     outcomes = audited(QUICK, seed=1, workers=1)
     found = report(outcomes, 0, 1)
     assert found["failures"] == []
-    assert sum(not each.is_valid for each in outcomes) > QUICK * 2 / 3
+    assert sum(each.must_refuse for each in outcomes) > QUICK / 4
     assert {builder for builder, _ in planned(QUICK)} == set(SHARES)
     assert min(each.canaries for each in outcomes) > 50
     assert sum(each.went_on for each in outcomes) > 3
@@ -40,10 +53,10 @@ def test_some_of_all_kinds_are_refused_as_they_should_be():
 
 @pytest.mark.audit
 def test_thousands_of_all_kinds_are_refused_as_they_should_be():
-    """More than 2,000 of them malformed."""
+    """At least 2,000 of them malformed."""
     outcomes = audited(3_000, seed=2)
     assert report(outcomes, 0, 2)["failures"] == []
-    assert sum(not each.is_valid for each in outcomes) > 2_000
+    assert sum(not each.is_valid for each in outcomes) >= 2_000
 
 
 @pytest.mark.parametrize("base", bases.SPECS)
@@ -93,15 +106,61 @@ def test_an_engine_error_that_is_let_through_is_caught(tmp_path, monkeypatch):
     assert any(fault.startswith("the canary") and "stderr" in fault for fault in faults)
 
 
+def _finds(canaries: Canaries, content: bytes, digits: int = WRITTEN) -> bool:
+    """Return whether a canary is found in the middle of bytes."""
+    return search(canaries, [("there", b"before " + content + b" after", digits)]).found != ()
+
+
 def test_a_canary_is_found_in_every_form():
-    """Text, UTF-16, digits with separators, integers and floats in binary."""
+    """Cut, in another case or encoding, with separators, rounded, in binary."""
     canaries = Canaries(Random(3))
     text, number = canaries.text(), canaries.number()
-    assert search(canaries, [("nothing", b"x" * 1000)]).found == ()
-    for _, form in canaries.forms():
-        assert search(canaries, [("there", b"before" + form + b"after")]).found
-    for written in (text, str(number), f"{number:,}", f"{number / 100:.2f}", repr(float(number))):
-        assert search(canaries, [("there", written.encode())]).found
+    for nothing in (b"x" * 1000, b"1" * 1000, text[:7].encode(), str(number)[:9].encode()):
+        assert not _finds(canaries, nothing)
+    for form in (
+        *(text, text[:12], text[-8:], text.title(), text.upper(), text.encode().hex()),
+        *(b64encode(before + text.encode()).decode() for before in (b"", b"a", b"ab")),
+        *(str(number), f"{number:,}", f"{number:_}", f"{-number}", f"{number:x}"),
+        *(f"{number / 100:.2f}", f"{number / 100:.1f}", f"{number / 100:,.2f}"),
+        *(repr(float(number)), f"{number:g}", f"{number:.8g}", f"{float(number):e}"),
+    ):
+        assert _finds(canaries, form.encode()), form
+    for form in (text.encode("utf-16-le"), text.encode("utf-16-be"), str(number).encode("utf-16")):
+        assert _finds(canaries, form)
+    for code in ("<q", ">q", "<d", ">d"):
+        assert _finds(canaries, struct.pack(code, number))
+    assert _finds(canaries, str(number)[:8].encode(), SAID)
+    assert not _finds(canaries, str(number)[:14].encode(), PUBLISHED)
+    assert _finds(canaries, str(number).encode(), PUBLISHED)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_what_a_cell_of_any_type_holds_is_found(kind):
+    """As Arrow and DuckDB print it, if the type can hold a canary."""
+    canaries = Canaries(Random(4))
+    column = TYPES[kind](canaries)
+    if not len(canaries):
+        assert kind in HOLD_NOTHING
+        return
+    cells = [each for each in column.to_pylist() if str(each) not in ("nan", "inf", "-inf")]
+    assert _finds(canaries, repr(cells[-1]).encode()) or _finds(canaries, str(cells[-1]).encode())
+    if kind == "decimal(76, 2)":  # which DuckDB does not read
+        return
+    with duckdb.connect() as connection:
+        connection.register("rows", pa.table({"x": column}))
+        said = connection.execute("SELECT x::VARCHAR FROM rows").fetchall()
+    numbers = [each for (each,) in said if each not in ("nan", "inf", "-inf")]
+    assert _finds(canaries, numbers[-1].encode())
+
+
+def test_the_rows_of_a_compressed_table_are_searched(tmp_path):
+    """The bytes of the file alone would not show them."""
+    canaries = Canaries(Random(6))
+    content = bases.parquet(bases.table(canaries).select(["firm"]), compression="zstd")
+    (tmp_path / "t.parquet").write_bytes(content)
+    assert any(
+        each.endswith(" in t.parquet") for each in search(canaries, files_below(tmp_path)).found
+    )
 
 
 def test_a_canary_in_a_file_left_behind_is_caught(tmp_path, monkeypatch):
@@ -131,6 +190,18 @@ GOOD = "perrecord: release.yaml:3: queries[0].keys: no keys 'x'. Keys are a. Did
         (1, GOOD.replace("release.yaml:3: queries[0].keys: ", ""), "no place"),
         (1, GOOD.replace("queries[0].keys: ", ""), "no field"),
         (1, "perrecord: release.yaml:3: title: wrong.\n", "no remedy"),
+        (1, "perrecord: release.yaml:3: oops: something has gone wrong.\n", "no remedy"),
+        (1, "perrecord: release.yaml:3: oops, error: values are bad.\n", "no field"),
+        (1, "perrecord: release.yaml: x: type error.\n", "no remedy"),
+        (1, "perrecord: the source: name error.\n", "no place"),
+        (1, "perrecord: release.yaml:1: title: bad set.\n", "no remedy"),
+        (1, "perrecord: release.yaml:3: queries[0].keys: only.\n", "no remedy"),
+        (
+            1,
+            GOOD.replace("no keys 'x'.", "wrong.").replace("queries[0]", "queries[1]"),
+            "another field",
+        ),
+        (1, GOOD.replace("no keys 'x'.", "wrong.").replace("[0].keys", "[0].key"), "another field"),
         (1, GOOD.replace("?", ""), "no full stop"),
         (1, GOOD.replace("'x'", f"'{'x' * 5000}'"), "a line of"),
         (1, GOOD.replace("'x'", "'\x1b[31m'"), "control characters"),
@@ -140,8 +211,10 @@ GOOD = "perrecord: release.yaml:3: queries[0].keys: no keys 'x'. Keys are a. Did
 )
 def test_a_bad_message_is_caught(code, message, fault):
     """Each rule by a message that breaks it alone."""
-    assert list(faults_of(Ran(("check",), 1, "", GOOD), names_field=True)) == []
-    found = list(faults_of(Ran(("check",), code, "", message), names_field=True))
+    places = [("queries", 0, "keys")]
+    assert list(faults_of(Ran(("check",), 1, "", GOOD), names_field=True, places=places)) == []
+    ran = Ran(("check",), code, "", message)
+    found = list(faults_of(ran, names_field=True, places=places))
     assert any(fault in each for each in found)
 
 
@@ -151,13 +224,13 @@ def test_what_hangs_and_what_dies_is_caught():
         "import json, os, sys, time\n"
         "for line in sys.stdin:\n"
         "    number = int(line)\n"
-        "    if number == 1: time.sleep(100)\n"
+        "    if number == 1: time.sleep(1000)\n"
         "    if number == 3: os.abort()\n"
         "    print(json.dumps({'number': number, 'kind': 'fine', 'what': ''}), flush=True)\n"
     )
-    found = Pool([sys.executable, "-c", program], 1, patience=1.5).run(range(5))
+    found = Pool([sys.executable, "-c", program], 1, patience=10).run(range(5))
     assert [each.kind for each in found] == ["fine", "lost", "fine", "lost", "fine"]
-    assert found[1].faults == ["no end after 2 s"]
+    assert found[1].faults == ["no end after 10 s"]
     assert found[3].faults == ["the process died with -6"]
 
 
@@ -179,3 +252,55 @@ def test_a_release_that_is_refused_too_late_is_caught(tmp_path, monkeypatch):
     faults = run_case(case, 1, tmp_path).faults
     assert any("left ['out']" in fault for fault in faults)
     assert any("left the ledger with" in fault for fault in faults)
+
+
+def test_a_release_that_is_charged_and_then_refused_is_caught(tmp_path, monkeypatch):
+    """A charge is due where the source is bad, and is a fault where the spec is."""
+    run = running.run
+
+    def charged(*arguments, **options):
+        if arguments[0] == "release":
+            bad = Path(SPEC).read_bytes()
+            Path(SPEC).write_bytes(bases.spec_text("simple").encode())
+            kept = Path("est.parquet").read_bytes()
+            CHANGES["the source's pages are zeroed"](Path())
+            run(*arguments)
+            Path("est.parquet").write_bytes(kept)
+            Path(SPEC).write_bytes(bad)
+        return run(*arguments, **options)
+
+    monkeypatch.setattr(running, "run", charged)
+    case = spec_case("another type", "", "simple", "title: x\n", Random(5))
+    outcome = run_case(case, 1, tmp_path)
+    assert outcome.was_charged
+    assert outcome.faults == ["a release whose spec is bad was charged"]
+
+
+def test_a_malformed_spec_that_is_accepted_is_caught(tmp_path, monkeypatch):
+    """A twin of the reader that drops what it does not know."""
+    value = {**bases.values_of("simple"), "unknown_field": 7}
+    text = rendered(value).replace("SOURCE", "est.parquet")
+    case = spec_case("an unknown field", "", "simple", text, Random(5), must_refuse=True)
+    assert run_case(case, 1, tmp_path).faults == []
+    read = load.read_document
+
+    def lenient(path, name):
+        document = read(path, name)
+        known = {key: each for key, each in document.value.items() if key in Spec.model_fields}
+        return replace(document, value=known)
+
+    monkeypatch.setattr(load, "read_document", lenient)
+    outcome = run_case(case, 1, tmp_path)
+    assert outcome.is_valid
+    assert outcome.faults == [
+        "what is malformed was released",
+        "what is malformed was found fine by the check",
+    ]
+
+
+def test_a_run_with_too_few_malformed_inputs_fails():
+    """Two thirds of them at least."""
+    few = [Outcome(number, "fine", "", is_valid=number % 2 == 0) for number in range(100)]
+    enough = [Outcome(number, "fine", "", is_valid=number % 4 == 0) for number in range(100)]
+    assert report(few, 0, 1)["failures"] == ["only 50 of 100 inputs were malformed"]
+    assert report(enough, 0, 1)["failures"] == []

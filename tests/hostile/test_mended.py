@@ -12,8 +12,9 @@ from perrecord.errors import visible
 from perrecord.release.spec import build, check_without_data, load_spec, open_table, parse_spec
 from perrecord.tables.engines.database import Database
 from tests.hostile import bases
+from tests.hostile.nonsense import raw, rendered
 from tests.hostile.size_faults import SIZES
-from tests.hostile.spec_faults import changed, raw, rendered
+from tests.hostile.spec_faults import changed
 from tests.hostile.text_faults import WHOLE
 
 

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
+import yaml
+
 from tests.hostile import bases
 from tests.hostile.cases import SPEC, Builder, Case, spec_case
 
@@ -170,14 +172,24 @@ def broken(random: Random, turn: int) -> Case:
     name = names[turn % len(names)]
     base = random.choice(list(bases.SPECS))
     text = _CHANGES[name](bases.spec_text(base).encode(), random)
-    return spec_case("broken YAML", f"{base}, {name}", base, text, random)
+    is_certain = name == "another encoding" or not _is_yaml(text)
+    return spec_case("broken YAML", f"{base}, {name}", base, text, random, must_refuse=is_certain)
+
+
+def _is_yaml(text: bytes) -> bool:
+    """Return whether this is UTF-8 and YAML whose tags and aliases are known to all."""
+    try:
+        yaml.safe_load(text.decode())
+    except (ValueError, yaml.YAMLError):
+        return False
+    return True
 
 
 def whole(random: Random, turn: int) -> Case:
     """Put something else altogether in place of the spec."""
     names = list(WHOLE)
     name = names[turn % len(names)]
-    return spec_case("no spec at all", name, "simple", WHOLE[name], random)
+    return spec_case("no spec at all", name, "simple", WHOLE[name], random, must_refuse=True)
 
 
 def _no_file(folder: Path) -> None:
@@ -217,7 +229,9 @@ def no_file(random: Random, turn: int) -> Case:
     """Put no file in place of the spec."""
     name = list(_PLACES)[turn % len(_PLACES)]
     text = bases.spec_text("simple")
-    return spec_case("no file", name, "simple", text, random, prepare=_PLACES[name])
+    return spec_case(
+        "no file", name, "simple", text, random, prepare=_PLACES[name], must_refuse=True
+    )
 
 
 BUILDERS: dict[Builder, float] = {broken: 22, whole: 4, no_file: 2}

@@ -7,14 +7,18 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.hostile.running import Outcome
 
 PATIENCE = 180.0  # seconds for one case, however busy the machine
+ENDING = 10.0  # seconds for a process to end after it has closed its output
 ROOT = Path(__file__).parents[2]
 
 
@@ -50,57 +54,74 @@ class Pool:
         return [found[number] for number in numbers]
 
     def _served(self, take: Callable[[], int | None]) -> Iterator[Outcome]:
-        process = None
-        while (number := take()) is not None:
-            process = process or self._started()
-            answer = _asked(process, number, self.patience)
-            if answer is not None:
-                yield answer
-                continue
-            yield _lost(process, number, self.patience)
-            process = None
-        if process is not None:
-            process.stdin.close()
-            process.wait()
-            process.stdout.close()
+        worker = None
+        try:
+            while (number := take()) is not None:
+                worker = worker or Worker(self.command)
+                try:
+                    yield worker.asked(number, self.patience)
+                except LostError as lost:
+                    worker.end()
+                    worker = None
+                    yield Outcome(number, "lost", "", faults=[str(lost)])
+        finally:
+            if worker is not None:
+                worker.end()
 
-    def _started(self) -> Any:
-        return subprocess.Popen(
-            self.command,
+
+class LostError(Exception):
+    """A worker gave no answer; the text says why."""
+
+
+class Worker:
+    """One process with a temporary folder of its own; both are gone after `end`."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        """Start the process."""
+        self._folder = TemporaryDirectory(prefix="hostile-", ignore_cleanup_errors=True)
+        self._process: Any = subprocess.Popen(
+            command,
             cwd=ROOT,
+            env=os.environ | {"TMPDIR": self._folder.name},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            text=True,
             start_new_session=True,  # so that what it started can be ended with it
         )
+
+    def asked(self, number: int, patience: float) -> Outcome:
+        """Return the outcome of a case; raise `LostError` if the worker dies or takes too long."""
+        with suppress(BrokenPipeError):  # then its output is closed too
+            self._process.stdin.write(f"{number}\n".encode())
+            self._process.stdin.flush()
+        line, stream = b"", self._process.stdout
+        until = time.monotonic() + patience
+        while not line.endswith(b"\n"):
+            ready, _, _ = select.select([stream], [], [], max(0.0, until - time.monotonic()))
+            if not ready:
+                raise LostError(f"no end after {patience:.0f} s")
+            piece = os.read(stream.fileno(), 2**16)
+            if not piece:
+                raise LostError(self._death())
+            line += piece
+        return Outcome(**json.loads(line))
+
+    def _death(self) -> str:
+        try:
+            return f"the process died with {self._process.wait(timeout=ENDING)}"
+        except subprocess.TimeoutExpired:
+            return "the process closed its output"
+
+    def end(self) -> None:
+        """End the process and whatever it started, and remove what they left."""
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._process.stdout.close()
+        self._folder.cleanup()
 
 
 def worker_command(seed: int, count: int) -> list[str]:
     """Return the command that starts a worker."""
     return [sys.executable, "-m", "tests.hostile.worker", str(seed), str(count)]
-
-
-def _asked(process: Any, number: int, patience: float) -> Outcome | None:
-    """Return the outcome of a case, or None if the worker died or took too long."""
-    try:
-        process.stdin.write(f"{number}\n")
-        process.stdin.flush()
-    except BrokenPipeError:
-        return None
-    ready, _, _ = select.select([process.stdout], [], [], patience)
-    line = process.stdout.readline() if ready else ""
-    return Outcome(**json.loads(line)) if line else None
-
-
-def _lost(process: Any, number: int, patience: float) -> Outcome:
-    """End a worker that does not answer, and say which case it was lost on."""
-    try:
-        code = process.wait(timeout=1)
-        fault = f"the process died with {code}"
-    except subprocess.TimeoutExpired:
-        fault = f"no end after {patience:.0f} s"
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    process.stdout.close()
-    process.stdin.close()
-    return Outcome(number, "lost", "", faults=[fault])

@@ -61,7 +61,8 @@ def open_address(address: str, relation: str | None, database: Callable[[], Data
             if not schema and name not in tables:
                 raise _no_table(relation, tables)
             table = sealed(
-                f"the {scheme} database has no table {relation!r}, or it may not be read.",
+                f"the {scheme} database has no table {relation!r}, or it may not be read; check "
+                "the table's name, and that you may read it.",
                 lambda: connection.table(name, database=schema or None),
             )
             return _open_copied(table, database)

@@ -43,7 +43,8 @@ def parse_sql(text: str, what: str, into: type[exp.Expr]) -> exp.Expr:
         raise SQLTextError(f"{what} is nested too deeply; write it in fewer levels.") from None
     except Exception:  # sqlglot fails in other ways on some nonsense, such as VAR_MAP(a)
         whole = Place(tokens[0].start, tokens[-1].end + 1)
-        raise refuse_at(whole, text, what, "this is not understood.") from None
+        message = "this is not understood; use columns, values, comparisons and CASE."
+        raise refuse_at(whole, text, what, message) from None
 
 
 def _unclosed(text: str) -> Place:
@@ -80,7 +81,7 @@ def _explained(problem: dict[str, Any], into: type[exp.Expr]) -> str:
     if expecting := re.fullmatch(r"Expect(?:ing|ed) (.*)", description):
         return f"expected {expecting[1]} after this."
     if description.startswith("Required keyword"):
-        return "something is missing here."
+        return "something is missing here; expected a column, a value or a condition."
     if into is exp.Condition:
         return "this does not belong here; expected one condition or value, such as state = 'NC'."
     return "this does not belong here; expected SELECT ... FROM ... WHERE ... GROUP BY a, b."
