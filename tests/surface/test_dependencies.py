@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.surface.test_source import tree
+
 ROOT = Path(__file__).parent.parent.parent
 LOCKS = ("requirements.lock", "requirements-dev.lock")
 
@@ -63,7 +65,7 @@ def imported(folder):
     """Return the packages that the modules of a folder import from outside, by name."""
     found = set()
     for path in folder.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in tree(path.read_text("utf-8")):
             if isinstance(node, ast.Import):
                 found |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:
