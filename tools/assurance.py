@@ -110,9 +110,12 @@ AUDITS = (
     Audit(
         "long tests",
         "Long tests",
-        "The statistical tests of the samplers and other tests that take too long for every "
-        "change, with millions of draws in place of hundreds of thousands.",
-        ("python", "-m", "pytest", "-n", "auto", "-q", "-rfEs", "-m", "audit"),
+        "The statistical tests of the samplers with ten million draws in place of hundreds of "
+        "thousands, and noise that is 2 % too small, which the audit by samples must see.",
+        (
+            *("python", "-m", "pytest", "-n", "auto", "-q", "-rfEs"),
+            *("-m", "audit", "tests/noise", "tests/audit/sample"),
+        ),
     ),
 )
 
