@@ -218,24 +218,3 @@ def test_a_file_written_through_a_link_is_seen(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "file")
     Path(tmp_path / "link").write_text("changed")
     assert (tmp_path / "file").read_text() == "changed"
-
-
-# -- what the doctor says ----------------------------------------------------------------------
-
-
-def ledger_remark():
-    """Return what the doctor says about the ledger, or None."""
-    return run("doctor", "release.yaml", "--json").json()["spec"].get("ledger")
-
-
-def test_the_doctor_warns_of_a_ledger_that_others_may_open_or_replace(charged):  # noqa: F811
-    """With what to type, and only then."""
-    ledger = charged / "est.ledger"
-    assert ledger_remark() is None
-    ledger.chmod(0o640)
-    assert f"chmod 600 {ledger}" in ledger_remark()
-    ledger.chmod(0o600)
-    charged.chmod(0o777)
-    assert f"chmod o-w {charged}" in ledger_remark()
-    charged.chmod(0o1777)
-    assert ledger_remark() is None
