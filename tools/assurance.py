@@ -55,10 +55,11 @@ AUDITS = (
         "replay",
         "Replay: the change of the answers, exactly",
         "Random tables, queries, schemes, filters and keys, each table with a record and without "
-        "it, noise frozen. The change of every exact answer, divided by its noise, is compared "
-        "with P(r) as rationals: no sampling, no tolerance. Where keys are selected, noise is "
-        "coupled key by key. Some pairs are whole releases, which must agree in everything but "
-        "the numbers.",
+        "it. The change of every exact answer, divided by its noise, is compared with P(r) as "
+        "rationals: no sampling, no tolerance. Where keys are selected, noise is coupled key by "
+        "key. A share is really run, with frozen bits: every released number is recomputed from "
+        "the records, the prices and the bits, and both sides must agree in everything but what "
+        "the record adds. A share of these are whole releases, compared file by file.",
         ("perrecord", "audit", "replay", "--json"),
     ),
     Audit(
