@@ -235,19 +235,26 @@ def _plain(text: str) -> str:
     return re.sub(r"([\\`*_<>|\[\]])", r"\\\1", " ".join(text.split()))
 
 
+def keep(audit: Audit, found: dict[str, Any]) -> None:
+    """Keep what an audit found beside what the others did, and write the page."""
+    kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    kept[audit.name] = found
+    ordered = {each.name: kept[each.name] for each in AUDITS if each.name in kept}
+    KEPT.write_text(json.dumps(ordered, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    TARGET.write_text(page(ordered), encoding="utf-8")
+
+
 def main() -> None:
     """Run the audits; end with 1 if one failed."""
     parser = argparse.ArgumentParser(description="Run the audits, and write their page.")
     parser.add_argument("--only", choices=[each.name for each in AUDITS], help="run one of them")
     only = parser.parse_args().only
-    kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() and only else {}
     failures = []
     for audit in AUDITS:
         if only in (None, audit.name):
-            kept[audit.name] = run(audit)
-            failures += [f"{audit.name}: {each}" for each in kept[audit.name]["failures"]]
-            KEPT.write_text(json.dumps(kept, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-            TARGET.write_text(page(kept), encoding="utf-8")
+            found = run(audit)
+            failures += [f"{audit.name}: {each}" for each in found["failures"]]
+            keep(audit, found)
     print(*failures, f"{len(failures)} failures", sep="\n", file=sys.stderr)
     sys.exit(1 if failures else 0)
 
