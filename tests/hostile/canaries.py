@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from random import Random
 
@@ -92,7 +93,7 @@ class Forms:
         )
 
     @cached_property
-    def bytes(self) -> tuple[bytes, ...]:
+    def coded(self) -> tuple[bytes, ...]:
         """Every canary in binary, in hexadecimal digits, in base64, and the phrases."""
         found = list(self.canaries.phrases)
         for text in self.canaries.texts:
@@ -100,6 +101,11 @@ class Forms:
         for number in self.canaries.numbers:
             found += _binary(number)
         return tuple(found)
+
+    @cached_property
+    def ascii(self) -> tuple[bytes, ...]:
+        """Those of them that can stand in plain text."""
+        return tuple(each for each in self.coded if each.isascii())
 
 
 def _windows(text: bytes) -> set[bytes]:
@@ -133,14 +139,19 @@ class Search:
 def search(canaries: Canaries, places: Iterable[tuple[str, bytes, int]]) -> Search:
     """Look for every canary in named pieces of bytes, each with how many digits are too many."""
     forms = Forms(canaries)
-    found, size = [], 0
+    found, size, clean = [], 0, set()
     for name, content, digits in places:
         size += len(content)
+        seen = (sha256(content).digest(), digits)  # a release is kept twice
+        if seen in clean:
+            continue
         canary = _first(forms, content, digits)
         if canary is None and b"\0" in content:
             canary = _first(forms, content.replace(b"\0", b""), digits)  # UTF-16, of either order
         if canary is not None:
             found.append(f"{canary} in {name}")
+        else:
+            clean.add(seen)
     return Search(tuple(found), size)
 
 
@@ -157,7 +168,7 @@ def _first(forms: Forms, content: bytes, digits: int) -> str | None:
     for match in _SCIENTIFIC.finditer(content):
         if match[0].lower() in forms.scientific:
             return match[0].decode()
-    for each in forms.bytes:
+    for each in forms.ascii if content.isascii() else forms.coded:
         if each in content:
             return each.decode("latin-1")
     return None

@@ -179,7 +179,9 @@ def database(random: Random, turn: int) -> Case:
         escaped = relation.replace('"', '\\"').replace("\x1b", "\\e")
         source = f'{{path: "{scheme}://{name}", relation: "{escaped}", snapshot: first}}'
     spec = case.files[SPEC].decode().replace(f"source: {name}", f"source: {source}")
-    is_certain = "whole" not in what and "flipped" not in what and "confused" not in what
+    # SQLite reads the last page of a file that was cut within it, with zeros in place of the rest
+    is_open = ("whole", "flipped", "confused", "SQLite, cut")
+    is_certain = not any(each in what for each in is_open)
     return replace(case, files={**case.files, SPEC: spec.encode()}, must_refuse=is_certain)
 
 

@@ -101,7 +101,8 @@ def _small_floats(canaries: Canaries) -> pa.Array:
     column = pa.array([float(each) for each in _numbers(canaries)], pa.float32())
     for each in column.to_pylist():
         canaries.holds(int(each))
-        canaries.holds(int(float(f"{each:.8g}")))  # as DuckDB prints it
+        for digits in (7, 8):  # as DuckDB prints it
+            canaries.holds(int(float(f"{each:.{digits}g}")))
     return column
 
 

@@ -33,7 +33,8 @@ _REMEDY = re.compile(
     r"|\bexpected\b|\bdid you mean '|\bsuch as \S|\bneeds? \w+|\bmust \w+ \w+|\bat most [\d,]+"
     # what there is to choose from
     r"|\. [A-Z]\w*(?: \w+)* are \S|\. (?:They have|It has) \S"
-    r"|\bonly with \w+|\bis relative to \w+|\bcan only be \w+ \w+|\bthis one is \S|\bbelongs? into \w+"
+    r"|\bonly with \w+|\bis relative to \w+|\bcan only be \w+ \w+|\bthis one is \S"
+    r"|\bbelongs? into \w+"
     r"|'[^']+' is missing (?:before this|after a key)|, as in \S",
     re.IGNORECASE,
 )
@@ -68,7 +69,7 @@ ELSEWHERE: dict[str, re.Pattern[str]] = {
         r"\.sql: the (candidates have too many digits; |(rho|epsilon) of ')"
     ),
     "keys that do not fit the grouping are shown, not the grouping": re.compile(
-        r"\.keys(\.\w+|\['[^']*'\])?: [^:]*(, the query groups by |but the query groups by no column)"
+        r"\.keys(\.\w+|\['[^']*'\])?: [^:]*(, the|but the) query groups by "
     ),
     "of two with one name the second is shown, and names the first": re.compile(
         r" is named '[^']*' already; "

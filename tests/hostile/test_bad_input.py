@@ -33,7 +33,7 @@ from tests.hostile.running import Outcome, run_case
 from tests.hostile.spec_faults import chosen, places
 from tests.hostile.workers import Pool
 
-QUICK = 150
+QUICK = 75
 HOLD_NOTHING = {
     *("truth values", "dates", "times", "moments", "half floats", "bytes", "nothing"),
     "NULL of a number",
@@ -45,10 +45,10 @@ def test_some_of_all_kinds_are_refused_as_they_should_be():
     outcomes = audited(QUICK, seed=1, workers=1)
     found = report(outcomes, 0, 1)
     assert found["failures"] == []
-    assert sum(each.must_refuse for each in outcomes) > QUICK / 4
+    assert sum(each.must_refuse for each in outcomes) > QUICK / 6
     assert {builder for builder, _ in planned(QUICK)} == set(SHARES)
     assert min(each.canaries for each in outcomes) > 50
-    assert sum(each.went_on for each in outcomes) > 3
+    assert sum(each.went_on for each in outcomes) > 2
 
 
 @pytest.mark.audit
