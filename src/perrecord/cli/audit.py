@@ -89,9 +89,10 @@ def sample(
     from perrecord.audit.sample.lone_keys import PIECES
     from perrecord.audit.sample.report import sample_audit
 
-    cases = [case for case in every_case() if only is None or only in case.name]
+    every = list(every_case())
+    cases = [case for case in every if only is None or only in case.name]
     if not cases:
-        names = dict.fromkeys(case.name for case in every_case())
+        names = dict.fromkeys(case.name for case in every)
         raise InputError(f"no mechanism is called {only!r}; there are {listing(names)}.")
     with progress(quiet=quiet, parts=len(cases) + len(PIECES)) as step:
 
