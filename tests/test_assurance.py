@@ -11,11 +11,16 @@ TOOL = runpy.run_path(str(ROOT / "tools" / "assurance.py"))
 KEPT = json.loads((ROOT / "docs" / "assurance.json").read_text(encoding="utf-8"))
 
 
-def test_every_audit_was_run_and_found_nothing_wrong():
-    """With figures of its own. If this fails: make audit."""
-    assert list(KEPT) == [audit.name for audit in TOOL["AUDITS"]]
+def test_what_was_run_found_nothing_wrong():
+    """With figures of its own, in the order of the page. If this fails: make audit."""
+    assert list(KEPT) == [audit.name for audit in TOOL["AUDITS"] if audit.name in KEPT]
     assert [found["failures"] for found in KEPT.values()] == [[]] * len(KEPT)
     assert all(found["figures"] for found in KEPT.values())
+
+
+def test_an_audit_that_was_not_run_is_named():
+    """Nobody should take a missing section for a clean one."""
+    assert TOOL["page"]({}).count("not run in full yet") == len(TOOL["AUDITS"])
 
 
 def test_the_page_is_what_was_kept():
