@@ -204,6 +204,18 @@ def test_noise_that_is_two_per_cent_too_small_is_caught_by_the_full_audit(monkey
     assert least(case, 4_000_000).is_violated
 
 
+def test_few_runs_show_nothing_and_say_so():
+    """A bound of 0 is no evidence, and nothing is divided by it."""
+    found = least(first("number of records", "1/20"), 1000)
+    empty = type(found)(found.case, found.policy, 0.0, 1000)
+    figures = figures_of([empty], [])
+    assert figures.failures == ()
+    assert figures.tables[0].rows[0][-2:] == ("0.0%", "too few runs")
+    assert ("least share of the policy shown where it is exact, losses from 0 to 0.1", "0.0%") in (
+        figures.figures
+    )
+
+
 def test_a_weak_attack_is_no_evidence():
     """Where millions of runs show little of an exact loss, the audit says that it has no teeth."""
     found = least(first("number of records", 1), 20_000)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 from perrecord.audit.figures import Figures, FiguresTable, number
 from perrecord.audit.sample.audit import CONFIDENCE, Sampled, sampled
@@ -34,7 +35,10 @@ def figures_of(found: Sequence[Sampled], lone: Sequence[LoneKey]) -> Figures:
         ("sizes of records, over all mechanisms", f"{number(min(sizes))} to {number(max(sizes))}"),
         ("confidence, for all bounds together", f"{CONFIDENCE:.1%}"),
         ("bounds above the policy", number(sum(each.is_violated for each in found))),
-        ("least share of the policy shown where accounting is exact", _least_share(exact)),
+        *(
+            (f"least share of the policy shown where it is exact, {what}", _least_share(some))
+            for what, some in _by_loss(exact)
+        ),
         ("rates of lone keys above delta", number(sum(each.is_violated for each in lone))),
     )
     tables = (
@@ -72,6 +76,16 @@ def _needed(policy: Fraction) -> float:
     return next((share for most, share in _LEAST_SHARES if policy < most), _LEAST_SHARE_BEYOND)
 
 
+def _by_loss(exact: Sequence[Sampled]) -> Iterable[tuple[str, list[Sampled]]]:
+    """Yield the cases by their policy, in the ranges that have a least share of their own."""
+    limits = [Fraction(0), *(most for most, _ in _LEAST_SHARES), None]
+    for low, high in pairwise(limits):
+        some = [e for e in exact if e.policy >= (low or 0) and (high is None or e.policy < high)]
+        shown = f"losses from {float(low or 0):g}" + (f" to {float(high):g}" if high else "")
+        if some:
+            yield shown, some
+
+
 def _least_share(exact: Sequence[Sampled]) -> str:
     return f"{min((each.share for each in exact), default=0.0):.1%}"
 
@@ -84,8 +98,13 @@ def _row(each: Sampled) -> tuple[str, ...]:
         _loss(each),
         f"{each.least:.4f}",
         f"{each.share:.1%}",
-        f"{1 / each.share - 1:.1%}" if case.is_exact else "the policy is an upper bound",
+        _excess(each) if case.is_exact else "the policy is an upper bound",
     )
+
+
+def _excess(each: Sampled) -> str:
+    """Return by how much a loss must exceed its policy to be shown by as many runs."""
+    return f"{1 / each.share - 1:.1%}" if each.share else "too few runs"
 
 
 def _loss(each: Sampled) -> str:
