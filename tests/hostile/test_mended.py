@@ -35,6 +35,13 @@ def sized(name: str) -> str:
     return rendered(SIZES[name]()[0])
 
 
+@pytest.mark.parametrize("escape", [r"\UFFFFFFFF", r"\U00110000"])
+def test_an_escape_beyond_unicode_is_refused_at_its_line(escape):
+    """Python's chr() would not take it."""
+    with pytest.raises(SpecError, match=r":2: an escape stands for no character; expected"):
+        parse_spec(f'table: est\ntitle: "a {escape}"\n')
+
+
 @pytest.mark.parametrize("name", ["combinations of 10^12 values", "combinations of 2^200 values"])
 def test_combinations_are_counted_before_they_are_made(name):
     """They would exhaust the memory, as a product would."""

@@ -185,8 +185,8 @@ def _dimension(
     kind = kind_of(expression, fields)
     if kind is Kind.MEASURE:
         raise SchemaError(
-            f"the dimension {name!r} is a measure as it stands; measures can be filtered and "
-            "grouped by under their own name."
+            f"the dimension {name!r} is a measure as it stands; leave it out, because measures can "
+            "be filtered and grouped by under their own name."
         )
     return Dimension(name, kind, expression)
 

@@ -42,7 +42,7 @@ _CLAUSES: dict[str, _Clause] = {
     "kind": _Clause("SELECT AS", "name the columns one by one.", (TokenType.SELECT,)),
     "distinct": _Clause(
         "DISTINCT",
-        "every key appears once already; COUNT(DISTINCT firm) counts different values.",
+        "leave it out: every key appears once; COUNT(DISTINCT firm) counts different values.",
         (TokenType.DISTINCT,),
     ),
     "into": _Clause("INTO", "the result is returned; save it from there.", (TokenType.INTO,)),

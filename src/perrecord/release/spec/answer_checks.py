@@ -37,7 +37,10 @@ def check_answer(answer: AnswerEntry, path: Path, spec: Spec) -> Iterator[Found]
         if amount is not None and answer.parts is not None:
             yield (*path, currency), "the parts carry their own amounts; leave it out here."
         elif amount is not None and len(amount) == 2 and form != "average":
-            yield (*path, currency), "two amounts are for an average, its total and its count."
+            yield (
+                (*path, currency),
+                "two amounts are for an average, its total and its count; give one.",
+            )
     if form in ("count", "count_distinct"):
         yield from _check_counted(answer, form, path, spec)
         return

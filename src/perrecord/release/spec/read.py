@@ -84,11 +84,24 @@ def parse_document(text: str, name: str) -> Document:
     except yaml.MarkedYAMLError as error:
         line, message = _explained(error)
         raise SpecError(f"{name}:{line}: {message}") from None
+    except SpecError:
+        raise
+    except (OverflowError, ValueError):  # what Python says of an escape beyond Unicode
+        raise _beyond_unicode(text, name) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise SpecError(
             f"{name}:{line}: the character {error.character:#x} is not allowed in YAML; remove it."
         ) from None
+
+
+def _beyond_unicode(text: str, name: str) -> SpecError:
+    found = re.search(r"\\U(?!0010|000)[0-9a-fA-F]{8}", text)
+    line = 1 if found is None else text.count("\n", 0, found.start()) + 1
+    return SpecError(
+        f"{name}:{line}: an escape stands for no character; expected at most \\U0010FFFF. Correct "
+        "it, or write the character itself."
+    )
 
 
 def _decoded(raw: bytes, name: str) -> str:
@@ -264,9 +277,10 @@ def _explained(error: yaml.MarkedYAMLError) -> tuple[int, str]:
             "the quote that is opened here is never closed; close it.",
         )
         if "end of stream" not in problem:
-            message = f"the quoted text that begins here has {problem.removeprefix('found ')}."
+            found = problem.removeprefix("found ")
+            message = f"the quoted text that begins here has {found}; expected plain characters."
         return mark.line + 1, message
     for pattern, message in _EXPLAINED:
         if match := re.search(pattern, problem):
             return (mark.line + 1 if mark else 1), match.expand(message)
-    return (mark.line + 1 if mark else 1), f"this is no YAML: {problem}."
+    return (mark.line + 1 if mark else 1), f"this is no YAML: {problem}; correct it."

@@ -129,7 +129,7 @@ def compared_kind(left: Expression, right: Expression, fields: Fields) -> Kind |
     if Kind.MEASURE in kinds:
         _check_measures(left, right, fields)
         return Kind.MEASURE
-    return _shared(kinds, (left, right), "cannot be compared")
+    return _shared(kinds, (left, right), "cannot be compared; write both sides of one kind")
 
 
 def _check_measures(left: Expression, right: Expression, fields: Fields) -> None:
