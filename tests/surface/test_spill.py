@@ -59,9 +59,12 @@ def place(tmp_path, source):
 
 
 def begun(place, *arguments):
-    """Start a command whose temporary files go to the folder for them."""
+    """Start a command whose temporary files go to the folder for them, and that minds SIGHUP.
+
+    Under nohup, which the tests may run under, it would rightly go on.
+    """
     environment = {"TMPDIR": str(place / "temporary")}
-    code = "import os; os.umask(0)"
+    code = "import os, signal; os.umask(0); signal.signal(signal.SIGHUP, signal.SIG_DFL)"
     return started(*arguments, cwd=place, code=code, env=environment)
 
 
