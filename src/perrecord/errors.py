@@ -132,10 +132,19 @@ def listing(names: Iterable[object], limit: int = 8) -> str:
     'emp, payann'
     >>> listing(range(100), limit=3)
     '0, 1, 2 and 97 more'
+
+    Blanks around a name are shown by quotes, or nobody would see them:
+
+    >>> listing(["emp", " pay", ""])
+    "emp, ' pay', ''"
     """
-    every = [visible(str(name)) for name in names]
+    every = [visible(_seen(str(name))) for name in names]
     shown = ", ".join(every[:limit])
     return f"{shown} and {len(every) - limit} more" if len(every) > limit else shown
+
+
+def _seen(name: str) -> str:
+    return name if name and name == name.strip() else f"'{name}'"
 
 
 def shortened(message: str, most: int = 1000) -> str:
