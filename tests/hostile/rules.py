@@ -48,7 +48,8 @@ WITHOUT_FIELD: dict[str, re.Pattern[str]] = {
     ),
     "what is no YAML has lines and no fields": re.compile(
         r": (a ':' |a ',' |a tab|text cannot begin|this is no YAML|this does not continue|the quote"
-        r"|the character 0x|\* and & begin|a word that begins|a key is no text|the quoted text)"
+        r"|the character 0x|\* and & begin|a (word|line) that begins|a key is no text"
+        r"|the quoted text)"
     ),
     "a spec that is no mapping has no fields": re.compile(r": expected a mapping that begins "),
     "the ledger of a spec stands at its top": re.compile(r": the spec names no ledger; "),
@@ -57,7 +58,7 @@ WITHOUT_FIELD: dict[str, re.Pattern[str]] = {
 
 ELSEWHERE: dict[str, re.Pattern[str]] = {
     "a name that is defined no more is missed where it is used": re.compile(
-        r": (?:[^:]*: )?(no|the \w+ has no|there is no) [\w ]+ '"
+        r": (?:[^:]*: )?(no|the \w+(?: '[^']*')? has no|there is no) [\w ]+ '"
     ),
     "what an answer of SQL lacks, or has twice, is shown in the SQL": re.compile(
         r"\.sql: the SQL, line \d+, column \d+: the answer '[^']*' has "
@@ -69,7 +70,7 @@ ELSEWHERE: dict[str, re.Pattern[str]] = {
         r"\.sql: the (candidates have too many digits; |(rho|epsilon) of ')"
     ),
     "keys that do not fit the grouping are shown, not the grouping": re.compile(
-        r"\.keys(\.\w+|\['[^']*'\])?: [^:]*(, the|but the) query groups by "
+        r"\.keys(\.\w+|\['[^']*'\])?: [^:]*((, the|but the) query groups by |Give keys over )"
     ),
     "of two with one name the second is shown, and names the first": re.compile(
         r" is named '[^']*' already; "

@@ -37,6 +37,12 @@ PUBLIC = ("work/out/", "work/again/", "work/est.ledger.releases/")
 UNREADABLE = ("broken YAML", "no spec at all", "no file")
 """Kinds whose spec may be no YAML, or none of ours: there is a line at most, and no field."""
 
+NAMES_OF_COLUMNS = {"no header, and text alone": "work/new.yaml"}
+"""Where a canary is a column's name: init cannot tell a first line of text from a line of names.
+
+docs/known-limits.md says so. Nothing else may show it.
+"""
+
 
 @dataclass(slots=True)
 class Outcome:
@@ -279,5 +285,6 @@ def _check_canaries(case: Case, folder: Path, every: list[Ran], outcome: Outcome
     finds_keys = outcome.is_valid and b"select" in case.files.get(SPEC, b"")
     for each in found.found:
         where = each.partition(" in ")[2]
-        if not (finds_keys and where.startswith(allowed) and "/tables/" in where):
+        is_key = finds_keys and where.startswith(allowed) and "/tables/" in where
+        if not is_key and where != NAMES_OF_COLUMNS.get(case.what):
             outcome.faults.append(f"the canary {each}")

@@ -5,7 +5,7 @@ Everything here is confidential. It leaves only through the mechanisms.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 
 from perrecord.queries.aggregates import Aggregate, Bucket, Different, Rows
 from perrecord.queries.plan import Plan, source_set
-from perrecord.queries.scan import SET, GroupColumn, Scan, scan_sql
+from perrecord.queries.positions import Coded, Places
+from perrecord.queries.scan import SET, GroupColumn, GroupSet, Scan, scan_sql
 from perrecord.tables.dialects import DUCKDB
 from perrecord.tables.domains import Domain
 from perrecord.tables.engines import Engine
@@ -27,7 +28,7 @@ from perrecord.tables.table import Table
 Integers = npt.NDArray[Any]
 """int64, or Python ints in an object array where 64 bits are not enough."""
 
-_INDEX = "_perrecord_index"
+_MOST_KEPT = 1 << 24  # cells; beyond, each grouping streams them from the engine again
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,15 @@ def scanned(plan: Plan, table: Table) -> "Iterator[list[Cells]]":
 
 
 @dataclass(frozen=True, slots=True)
+class _Chunk:
+    """Some of the finest cells: the columns that they are grouped by, and their aggregates."""
+
+    columns: dict[str, Coded]
+    numbers: dict[Aggregate, Integers]
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class Cells:
     """The finest cells of one scan."""
 
@@ -72,47 +82,39 @@ class Cells:
     scan: Scan
     name: str
     schema: Schema
+    _kept: dict[GroupSet, list[_Chunk]] = field(default_factory=dict)
 
     def numbers(
         self, columns: Sequence[str], aggregates: Sequence[Aggregate], keys: Keys | None
     ) -> dict[Aggregate, Integers]:
-        """Return each aggregate in the order of the keys; 0 where no record is."""
-        size = 1 if keys is None else len(keys)
-        found: dict[Aggregate, Integers] = {
-            each: np.zeros(size, dtype=np.int64) for each in aggregates
-        }
-        values = ", ".join(f"cells.{self.scan.aggregate_name(each)}" for each in aggregates)
-        cells = self._rolled_up(columns, aggregates)
+        """Return each aggregate in the order of the keys; 0 where no record is.
+
+        Cells that are finer than the keys are added up on the way.
+        """
+        tallies = {each: Tally(1 if keys is None else len(keys)) for each in aggregates}
         if not aggregates:
-            return found
-        if keys is None:
-            for batch in self.engine.local(f"SELECT {values} FROM {cells}"):
-                # Spark has no row for the total of an empty table among other grouping sets.
-                for position, aggregate in enumerate(aggregates if batch.num_rows else ()):
-                    found[aggregate] = integers(batch.column(position))
-            return found
-        for batch in self._joined(f"keys.{_INDEX}, {values}", cells, columns, keys):
-            index = batch.column(0).to_numpy()
-            for position, aggregate in enumerate(aggregates, start=1):
-                _place(found, aggregate, index, integers(batch.column(position)))
-        return found
+            return {}
+        is_exact = any(isinstance(each, Different) for each in aggregates)
+        places = Places.of(() if keys is None else keys.factors)
+        for chunk in self._chunks(source_set(self.scan, columns, is_exact=is_exact)):
+            positions = places.positions(chunk.columns, chunk.size)
+            is_known = positions >= 0
+            for aggregate, tally in tallies.items():
+                tally.add(positions[is_known], chunk.numbers[aggregate][is_known])
+        return {aggregate: tally.numbers for aggregate, tally in tallies.items()}
 
     def buckets(self, columns: Sequence[str], bucket: Bucket, keys: Keys | None) -> Counts:
         """Return how many records of each cell lie between which candidates."""
         shown = self.scan.column_name(bucket)
         value = self.scan.aggregate_name(Rows())
         cells = self._rolled_up([*columns, bucket], [Rows()])
-        chosen = f"cells.{shown}, cells.{value}"
-        condition = f" WHERE cells.{shown} IS NOT NULL"
-        if keys is None:
-            batches = self.engine.local(
-                f"SELECT CAST(0 AS BIGINT), {chosen} FROM {cells}{condition}"
-            )
-        else:
-            batches = self._joined(f"keys.{_INDEX}, {chosen}", cells, columns, keys, condition)
-        parts = [[integers(column) for column in batch.columns] for batch in batches]
-        merged = [np.concatenate([part[i] for part in parts] or [_NONE]) for i in range(3)]
-        return Counts(merged[0], merged[1], merged[2])
+        found = self._placed(
+            () if keys is None else keys.factors,
+            columns,
+            [shown, value],
+            f"{cells} WHERE cells.{shown} IS NOT NULL",
+        )
+        return Counts(found[0], found[1], found[2])
 
     def occupied(self, columns: Sequence[str], aggregate: Aggregate) -> tuple[pa.Table, Integers]:
         """Return every key that the data holds, sorted, with its aggregate."""
@@ -131,43 +133,53 @@ class Cells:
         self, domain: Domain, columns: Sequence[str], aggregate: Aggregate
     ) -> tuple[npt.NDArray[np.int64], Integers]:
         """Return the positions in a domain that the data holds, sorted, each with its aggregate."""
-        tables = [f"{self.name}_factor{index}" for index in range(len(domain.factors))]
+        factors = [table for keys in domain.factors for table in keys.factors]
+        value = self.scan.aggregate_name(aggregate)
         cells = self._rolled_up(columns, [aggregate])
-        position = " + ".join(
-            f"{name}.{_INDEX} * {DUCKDB.literal(stride)}"
-            for name, stride in zip(tables, domain.strides, strict=True)
-        )
-        joins = "".join(
-            f" JOIN {name} ON {_same(name, factor.columns)}"
-            for name, factor in zip(tables, domain.factors, strict=True)
-        )
-        try:
-            for name, factor in zip(tables, domain.factors, strict=True):
-                self.engine.add_local(name, _indexed(factor))
-            value = self.scan.aggregate_name(aggregate)
-            batches = list(
-                self.engine.local(f"SELECT {position}, cells.{value} FROM {cells}{joins}")
-            )
-        finally:
-            for name in tables:
-                self.engine.drop(name)
-        places = np.concatenate([integers(batch.column(0)) for batch in batches] or [_NONE])
-        values = np.concatenate([integers(batch.column(1)) for batch in batches] or [_NONE])
-        order = np.argsort(places)
-        return places[order], values[order]
+        positions, values = self._placed(factors, columns, [value], cells)
+        order = np.argsort(positions)
+        return positions[order], values[order]
 
-    def _joined(
-        self, shown: str, cells: str, columns: Sequence[str], keys: Keys, condition: str = ""
-    ) -> Iterator[pa.RecordBatch]:
-        name = f"{self.name}_keys"
-        self.engine.add_local(name, _indexed(keys))
-        try:
-            yield from self.engine.local(
-                f"SELECT {shown} FROM {cells} JOIN {name} AS keys ON {_same('keys', columns)}"
-                f"{condition}"
+    def _placed(
+        self, factors: Sequence[pa.Table], columns: Sequence[str], values: list[str], cells: str
+    ) -> list[Integers]:
+        """Return the position of every row whose key there is, and its values."""
+        places = Places.of(factors)
+        shown = [f"cells.{each}" for each in (*map(DUCKDB.identifier, columns), *values)]
+        parts = []
+        for batch in self.engine.local(f"SELECT {', '.join(shown)} FROM {cells}"):
+            keyed = dict(zip(columns, map(Coded.of, batch.columns[: len(columns)]), strict=True))
+            positions = places.positions(keyed, batch.num_rows)
+            found = [positions, *map(integers, batch.columns[len(columns) :])]
+            parts.append([each[positions >= 0] for each in found])
+        return [np.concatenate(each) for each in zip(*parts, strict=True)]
+
+    def _chunks(self, source: GroupSet) -> Iterator[_Chunk]:
+        """Yield the cells of a grouping set; they are kept for the next time unless they are many.
+
+        What is kept takes four bytes for each column and eight for each aggregate.
+        """
+        if source in self._kept:
+            yield from self._kept[source]
+            return
+        names = [each for each in self.scan.columns if isinstance(each, str) and each in source]
+        values = [self.scan.aggregate_name(each) for each in self.scan.aggregates]
+        shown = ", ".join([*map(DUCKDB.identifier, names), *values])
+        where = f"{SET} = {self.scan.set_number(source)}"
+        kept: list[_Chunk] | None = []
+        for batch in self.engine.local(f"SELECT {shown} FROM {self.name} WHERE {where}"):
+            numbers = map(integers, batch.columns[len(names) :])
+            chunk = _Chunk(
+                dict(zip(names, map(Coded.of, batch.columns[: len(names)]), strict=True)),
+                dict(zip(self.scan.aggregates, numbers, strict=True)),
+                batch.num_rows,
             )
-        finally:
-            self.engine.drop(name)
+            if kept is not None:
+                is_small = sum(each.size for each in kept) + chunk.size <= _MOST_KEPT
+                kept = [*kept, chunk] if is_small else None
+            yield chunk
+        if kept is not None:
+            self._kept[source] = kept
 
     def _rolled_up(self, columns: Sequence[GroupColumn], aggregates: Sequence[Aggregate]) -> str:
         """Return the cells over these columns as a subquery, added up from finer ones."""
@@ -186,6 +198,35 @@ class Cells:
 
 _NONE: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)
 _FITS = 2**63 - 1
+_HALF = 32
+
+
+@dataclass(slots=True, init=False)
+class Tally:
+    """Sums by position, exactly: int64 for as long as no sum can leave it, then Python ints."""
+
+    numbers: Integers
+    _reach: int
+
+    def __init__(self, size: int) -> None:
+        self.numbers = np.zeros(size, dtype=np.int64)
+        self._reach = 0
+
+    def add(self, positions: npt.NDArray[np.int64], values: Integers) -> None:
+        """Add each value to the sum at its position."""
+        self._reach += _size(values)
+        if self._reach > _FITS and self.numbers.dtype != np.object_:
+            self.numbers = self.numbers.astype(np.object_)
+        np.add.at(self.numbers, positions, values)
+
+
+def _size(values: Integers) -> int:
+    """Return the sum of absolute values, exactly: by halves, whose sums fit."""
+    sizes = np.abs(values)
+    if sizes.dtype == np.object_:
+        return int(sizes.sum())
+    high, low = sizes >> _HALF, sizes & ((1 << _HALF) - 1)
+    return (int(high.sum()) << _HALF) + int(low.sum())
 
 
 def integers(column: pa.Array | pa.ChunkedArray) -> Integers:
@@ -197,23 +238,3 @@ def integers(column: pa.Array | pa.ChunkedArray) -> Integers:
     if low is None or (low >= -_FITS and high <= _FITS):
         return np.asarray(column.cast(pa.int64()))
     return np.array([int(each) for each in column.to_pylist()], dtype=np.object_)
-
-
-def _place(
-    found: dict[Aggregate, Integers],
-    aggregate: Aggregate,
-    index: npt.NDArray[np.int64],
-    values: Integers,
-) -> None:
-    if values.dtype != found[aggregate].dtype:
-        found[aggregate] = found[aggregate].astype(np.object_)
-    found[aggregate][index] = values
-
-
-def _indexed(keys: Keys) -> pa.Table:
-    return keys.table.append_column(_INDEX, pa.array(np.arange(len(keys), dtype=np.int64)))
-
-
-def _same(alias: str, columns: Sequence[str]) -> str:
-    names = [DUCKDB.identifier(column) for column in columns]
-    return " AND ".join(DUCKDB.is_same(f"cells.{name}", f"{alias}.{name}") for name in names)

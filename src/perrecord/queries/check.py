@@ -1,5 +1,6 @@
 """A query against the public description of its table, before any row is read."""
 
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, assert_never
 
@@ -77,11 +78,11 @@ def _check_grouping(grouping: Grouping, query: Query, schema: Schema) -> None:
     match grouping.cells:
         case None:
             pass
-        case Keys(table=table):
-            _check_key_types(table, kinds)
+        case Keys(factors=factors):
+            _check_key_types(factors, kinds)
         case SelectCells(domain=domain, answer=name):
-            for factor in domain.factors:
-                _check_key_types(factor.table, kinds)
+            for keys in domain.factors:
+                _check_key_types(keys.factors, kinds)
             _check_kept(name, query)
         case SelectKeys(split=split):
             if query.currency is not Currency.RHO:
@@ -123,15 +124,15 @@ def _check_kept(name: str, query: Query) -> None:
         )
 
 
-def _check_key_types(table: pa.Table, kinds: dict[str, Kind]) -> None:
-    for column in table.schema:
-        if not column.type.equals(_ARROW[kinds[column.name]]) and table[column.name].null_count < (
-            table.num_rows
-        ):
-            raise QueryError(
-                f"the keys of {column.name!r} are {column.type}, the table's column holds "
-                f"{kinds[column.name].value}; write the keys in the same kind."
-            )
+def _check_key_types(tables: Iterable[pa.Table], kinds: dict[str, Kind]) -> None:
+    for table in tables:
+        for column in table.schema:
+            is_filled = table[column.name].null_count < table.num_rows
+            if is_filled and not column.type.equals(_ARROW[kinds[column.name]]):
+                raise QueryError(
+                    f"the keys of {column.name!r} are {column.type}, the table's column holds "
+                    f"{kinds[column.name].value}; write the keys in the same kind."
+                )
 
 
 def _check_answer(answer: Answer, query: Query, schema: Schema) -> None:

@@ -4,7 +4,7 @@ Queries over one source and filter share one scan. It groups by the largest sets
 for; coarser sets are rolled up from their exact integers, never scanned again.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlglot import parse_one
@@ -162,7 +162,24 @@ def _scan(condition: Expression | None, groupings: list[PlannedGrouping], schema
     aggregates = dict.fromkeys(each for found in groupings for each in found.aggregates)
     if any(each.buckets for each in groupings):
         aggregates.setdefault(Rows())
-    return Scan(condition, columns_used, sets, tuple(aggregates))
+    return Scan(condition, columns_used, sets, tuple(aggregates), _derived(sets, schema))
+
+
+def _derived(sets: tuple[GroupSet, ...], schema: Schema) -> tuple[tuple[str, Expression], ...]:
+    """Return the columns that others fix in every set that has them, as functions of those."""
+
+    def fixed(column: str, without: Collection[str]) -> Expression | None:
+        common = frozenset.intersection(*(found for found in sets if column in found))
+        left = [each for each in common if isinstance(each, str) and each not in without]
+        return schema.fixed_by(left).get(column)
+
+    derived: dict[str, Expression] = {}
+    for column in _ordered(each for found in sets for each in _sorted(found)):
+        if isinstance(column, str):
+            without = [*derived, column]
+            tried = {each: found for each in without if (found := fixed(each, without))}
+            derived = tried if len(tried) == len(without) else derived
+    return tuple(derived.items())
 
 
 def source_set(scan: Scan, columns: Iterable[GroupColumn], *, is_exact: bool = False) -> GroupSet:

@@ -38,12 +38,23 @@ SET = "_perrecord_set"
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """Which aggregates, over which records, in which grouping sets."""
+    """Which aggregates, over which records, in which grouping sets.
+
+    Derived columns are functions of others that every set with them has. They take no part in the
+    grouping and are computed for its cells: a sector for each industry, not for each record.
+    """
 
     filter: Expression | None
     columns: tuple[GroupColumn, ...]
     sets: tuple[GroupSet, ...]
     aggregates: tuple[Aggregate, ...]
+    derived: tuple[tuple[str, Expression], ...] = ()
+
+    @property
+    def grouped(self) -> tuple[GroupColumn, ...]:
+        """The columns that the engine groups by."""
+        derived = {name for name, _ in self.derived}
+        return tuple(each for each in self.columns if each not in derived)
 
     def column_name(self, column: GroupColumn) -> str:
         """Return the name of a grouping column in the scan's result."""
@@ -59,8 +70,8 @@ class Scan:
     def set_number(self, found: GroupSet) -> int:
         """Return the number by which rows of a grouping set are known."""
         return sum(
-            1 << (len(self.columns) - 1 - index)
-            for index, column in enumerate(self.columns)
+            1 << (len(self.grouped) - 1 - index)
+            for index, column in enumerate(self.grouped)
             if column not in found
         )
 
@@ -103,22 +114,34 @@ def scan_sql(
         f"SELECT {inner or '1 AS _perrecord_one'} FROM ({source}) AS records"
         f"{''.join(parts.joins)}{condition}"
     )
-    columns = [name(scan.column_name(column)) for column in scan.columns]
+    columns = [name(scan.column_name(column)) for column in scan.grouped]
     number, grouping = _grouping(scan, columns, dialect)
     selected = ", ".join([*columns, f"{number} AS {SET}", *chosen])
-    return ScanText(f"SELECT {selected} FROM ({records}) AS valued{grouping}", parts.tables)
+    cells = f"SELECT {selected} FROM ({records}) AS valued{grouping}"
+    if scan.derived:
+        fragments = {each: f"cells.{name(each)}" for each in schema.fields}
+        added = ", ".join(
+            f"{to_sql(expression, schema.fields, fragments, dialect)} AS {name(column)}"
+            for column, expression in scan.derived
+        )
+        cells = f"SELECT cells.*, {added} FROM ({cells}) AS cells"
+    return ScanText(cells, parts.tables)
 
 
 def _grouping(scan: Scan, columns: list[str], dialect: Dialect) -> tuple[str, str]:
-    """Return the number of a row's grouping set, and the GROUP BY."""
-    if len(scan.sets) == 1:
+    """Return the number of a row's grouping set, and the GROUP BY.
+
+    Sets that differ in derived columns alone are one.
+    """
+    different = {scan.set_number(found): found for found in scan.sets}
+    if len(different) == 1:
         number = f"CAST({scan.set_number(scan.sets[0])} AS BIGINT)"
         return number, f" GROUP BY {', '.join(columns)}" if columns else ""
     sets = ", ".join(
         "("
-        + ", ".join(c for c, each in zip(columns, scan.columns, strict=True) if each in found)
+        + ", ".join(c for c, each in zip(columns, scan.grouped, strict=True) if each in found)
         + ")"
-        for found in scan.sets
+        for found in different.values()
     )
     every = ", ".join(columns)
     function = f"GROUPING({every})" if dialect.name == "duckdb" else "grouping_id()"

@@ -6,6 +6,7 @@ table. Every key appears in the answer, empty or not, in the order of the set, w
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import pyarrow.parquet as pq
 from perrecord.errors import InputError, listing, suggestion
 
 _SIDE = "side"
+_MOST_KEYS = 250_000_000
 _TYPES = {
     "text": (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
     "integer": (pa.types.is_integer,),
@@ -39,17 +41,18 @@ class Keys:
     [('NM', 'farm'), ('NM', 'ranch'), ('TX', 'farm'), ('TX', 'ranch')]
     """
 
-    table: pa.Table
+    factors: tuple[pa.Table, ...]
+    """Tables of different columns; the keys are every combination of a row of each."""
 
     def __init__(self, columns: Any) -> None:
         """Take the rows of a table as keys: an Arrow table, a data frame, or lists by name."""
-        object.__setattr__(self, "table", _checked(columns))
+        object.__setattr__(self, "factors", (_checked(columns),))
 
     @classmethod
-    def trusted(cls, table: pa.Table) -> "Keys":
-        """Return the rows of a table that is known to be sorted, each once, in our types."""
+    def trusted(cls, *factors: pa.Table) -> "Keys":
+        """Return every combination of rows of tables that are known to be as `_checked` gives."""
         keys = cls.__new__(cls)
-        object.__setattr__(keys, "table", table)
+        object.__setattr__(keys, "factors", factors)
         return keys
 
     @classmethod
@@ -82,12 +85,22 @@ class Keys:
         return cls.from_columns(table)
 
     @property
+    def table(self) -> pa.Table:
+        """Every key as a row, sorted; a product is written out anew each time."""
+        return self.factors[0] if len(self.factors) == 1 else _written_out(self.factors)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The names and types of the key columns, in order."""
+        return pa.schema([field for factor in self.factors for field in factor.schema])
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The names of the key columns, in order."""
-        return tuple(self.table.column_names)
+        return tuple(name for factor in self.factors for name in factor.column_names)
 
     def __len__(self) -> int:
-        return int(self.table.num_rows)
+        return prod(factor.num_rows for factor in self.factors)
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Return every key as a tuple."""
@@ -99,7 +112,7 @@ class Keys:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Keys):
             return NotImplemented
-        return bool(self.table.equals(other.table))
+        return self.columns == other.columns and bool(self.table.equals(other.table))
 
     def __hash__(self) -> int:
         return hash((self.columns, len(self)))
@@ -112,12 +125,13 @@ class Keys:
                 f"both key sets name {listing(shared)}; a product takes sets of different columns. "
                 "For the union write +."
             )
-        left = np.repeat(np.arange(len(self)), len(other))
-        right = np.tile(np.arange(len(other)), len(self))
-        mine, theirs = self.table.take(pa.array(left)), other.table.take(pa.array(right))
-        return Keys.trusted(  # sorted and distinct, because both are
-            pa.table([*mine.columns, *theirs.columns], names=[*self.columns, *other.columns])
-        )
+        size = len(self) * len(other)
+        if size > _MOST_KEYS:
+            raise InputError(
+                f"the product has {size:,} keys; expected at most {_MOST_KEYS:,}. Leave out a "
+                "column, or declare a Domain and keep its large cells."
+            )
+        return Keys.trusted(*self.factors, *other.factors)  # sorted, because both are
 
     def __add__(self, other: "Keys") -> "Keys":
         """Return the keys of either set."""
@@ -136,14 +150,22 @@ class Keys:
     def filter(self, column: str, values: Iterable[Any]) -> "Keys":
         """Return the keys whose column holds one of the values."""
         name = _known(column, self.columns)
-        wanted = pa.array(list(values), self.table.schema.field(name).type)
-        return Keys.trusted(self.table.filter(pc.is_in(self.table[name], value_set=wanted)))
+        wanted = pa.array(list(values), self.schema.field(name).type)
+        return Keys.trusted(
+            *(
+                each.filter(pc.is_in(each[name], value_set=wanted))
+                if name in each.column_names
+                else each
+                for each in self.factors
+            )
+        )
 
     def project(self, columns: Sequence[str]) -> "Keys":
         """Return the keys over fewer columns, or the same in another order."""
-        return Keys.from_columns(
-            self.table.select([_known(name, self.columns) for name in columns])
-        )
+        names = [_known(name, self.columns) for name in columns]
+        needed = [each for each in self.factors if not set(names).isdisjoint(each.column_names)]
+        rows = _written_out(needed if len(self) else self.factors)
+        return Keys.from_columns(rows.select(names))
 
     def with_prefix(self, name: str, of: str, length: int) -> "Keys":
         """Return the keys with one more column, the beginning of another: a hierarchy of codes.
@@ -151,13 +173,14 @@ class Keys:
         >>> Keys.from_dict({"county": ["48001", "35001"]}).with_prefix("state", "county", 2).rows()
         [('35001', '35'), ('48001', '48')]
         """
-        source = self.table[_known(of, self.columns)]
+        table = self.table
+        source = table[_known(of, self.columns)]
         if not pa.types.is_string(source.type):
             raise InputError(f"the column {of!r} is no text; a prefix is taken of text.")
         if name in self.columns:
             raise InputError(f"there is a column {name!r} already; give the prefix another name.")
         prefix = pc.utf8_slice_codeunits(source, 0, length)
-        return Keys.trusted(self.table.append_column(name, prefix))
+        return Keys.trusted(table.append_column(name, prefix))
 
     def with_parent(self, name: str, of: str, parents: Mapping[Any, Any]) -> "Keys":
         """Return the keys with one more column, looked up by another in a public mapping.
@@ -168,7 +191,8 @@ class Keys:
         >>> counties.with_parent("state", "county", {"Taos": "NM", "Travis": "TX"}).rows()
         [('Taos', 'NM'), ('Travis', 'TX')]
         """
-        source = self.table[_known(of, self.columns)].combine_chunks()
+        table = self.table
+        source = table[_known(of, self.columns)].combine_chunks()
         if name in self.columns:
             raise InputError(f"there is a column {name!r} already; give the parent another name.")
         if not isinstance(parents, Mapping):
@@ -185,7 +209,7 @@ class Keys:
                 "those keys out with filter."
             )
         looked_up = _column([parents[value] for value in values], name)
-        return Keys.trusted(self.table.append_column(name, looked_up.take(coded.indices)))
+        return Keys.trusted(table.append_column(name, looked_up.take(coded.indices)))
 
     def _alike(self, other: "Keys", sign: str) -> pa.Table:
         if sorted(other.columns) != sorted(self.columns):
@@ -195,15 +219,28 @@ class Keys:
             )
         table = other.table.select(list(self.columns))
         for name in self.columns:
-            if table.schema.field(name).type != self.table.schema.field(name).type:
+            mine, theirs = self.schema.field(name).type, table.schema.field(name).type
+            if mine != theirs:
                 raise InputError(
-                    f"the column {name!r} is {self.table.schema.field(name).type} in one key set "
-                    f"and {table.schema.field(name).type} in the other; make them the same."
+                    f"the column {name!r} is {mine} in one key set and {theirs} in the other; make "
+                    "them the same."
                 )
         return table
 
     def __repr__(self) -> str:
         return f"Keys({len(self):,} of {listing(self.columns)})"
+
+
+def _written_out(factors: Sequence[pa.Table]) -> pa.Table:
+    """Return every combination of rows, those of the last table changing fastest."""
+    size, repeats = prod(each.num_rows for each in factors), 1
+    columns: dict[str, pa.ChunkedArray] = {}
+    for factor in factors:
+        repeats *= factor.num_rows
+        rows = np.repeat(np.arange(factor.num_rows), size // repeats if repeats else 0)
+        chosen = pa.array(np.tile(rows, size // len(rows) if len(rows) else 0))
+        columns.update(zip(factor.column_names, factor.take(chosen).columns, strict=True))
+    return pa.table(columns)
 
 
 def _checked(columns: Any) -> pa.Table:

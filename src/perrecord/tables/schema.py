@@ -97,11 +97,12 @@ class Schema:
         known = {each.name: each.expression for each in self.dimensions}
         found: dict[str, Expression] = {name: Column(name) for name in columns}
         plain = {name for name in found if known.get(name) == Column(name)}
-        beginnings = {
-            expression.operand: Substring(Column(name), 1, expression.length)
-            for name, expression in known.items()
-            if name in found and isinstance(expression, Substring) and expression.start == 1
-        }
+        beginnings: dict[Expression, Substring] = {}
+        for name, expression in known.items():
+            if name in found and isinstance(expression, Substring) and expression.start == 1:
+                shorter = beginnings.get(expression.operand)
+                if shorter is None or shorter.length < expression.length:
+                    beginnings[expression.operand] = Substring(Column(name), 1, expression.length)
         for name, expression in known.items():
             if name in found:
                 continue

@@ -263,6 +263,10 @@ _EXPLAINED = (
         r"expected alphabetic or numeric character",
         "* and & begin an alias or anchor, which are not read; put text in quotes.",
     ),
+    (
+        r"incompatible YAML document|YAML directive|end of directive|version number",
+        "a line that begins with % is no part of a spec; remove it, or put text in quotes.",
+    ),
 )
 
 

@@ -1,0 +1,118 @@
+"""Where cells stand among public keys: positions of many rows at once, without a join.
+
+A key set is a product of small tables, and a position is the sum of row * stride over them. So
+three million keys of a thousand counties and industries each take two small lookups, and the keys
+themselves are never written out.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from operator import mul
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Positions = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """A column of cells: its different values, and which of them each row has."""
+
+    values: pa.Array
+    codes: npt.NDArray[np.int32]
+
+    @classmethod
+    def of(cls, column: pa.Array) -> "Coded":
+        """Return a column coded; NULL is a value like others."""
+        found = column.dictionary_encode(null_encoding="encode")
+        return cls(found.dictionary, np.asarray(found.indices))
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The positions of rows in the product of key tables."""
+
+    factors: tuple["_Factor", ...]
+    strides: tuple[int, ...]
+
+    @classmethod
+    def of(cls, tables: Sequence[pa.Table]) -> "Places":
+        """Return the places in the product of sorted tables, the last changing fastest."""
+        sizes = [each.num_rows for each in reversed(tables)]
+        strides = list(accumulate(sizes, mul, initial=1))[:-1]
+        return cls(tuple(map(_Factor.of, tables)), tuple(reversed(strides)))
+
+    def positions(self, columns: Mapping[str, Coded], size: int) -> Positions:
+        """Return the position of each of so many rows; -1 where there is no such key."""
+        found = np.zeros(size, dtype=np.int64)
+        is_there = np.ones(size, dtype=np.bool_)
+        for factor, stride in zip(self.factors, self.strides, strict=True):
+            rows = factor.rows(columns)
+            is_there &= rows >= 0
+            found += rows * stride
+        found[~is_there] = -1
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Factor:
+    """One table of keys, looked up column by column.
+
+    After each column the rows' values so far have a rank among those of the keys, so that no number
+    exceeds the square of the number of keys, however many columns there are.
+    """
+
+    names: tuple[str, ...]
+    values: tuple[pa.Array, ...]
+    ranks: tuple[Positions, ...]
+    order: Positions | None
+
+    @classmethod
+    def of(cls, table: pa.Table) -> "_Factor":
+        columns = [column.combine_chunks() for column in table.columns]
+        if len(columns) == 1:  # sorted, each once: the place among the values is the row
+            return cls(tuple(table.column_names), (columns[0],), (), None)
+        coded = [Coded.of(column) for column in columns]
+        rank, ranks = coded[0].codes.astype(np.int64), []
+        for each in coded[1:]:
+            mixed = rank * len(each.values) + each.codes
+            known, rank = np.unique(mixed, return_inverse=True)
+            ranks.append(known)
+        order = np.empty(table.num_rows, dtype=np.int64)
+        order[rank] = np.arange(table.num_rows)
+        values = tuple(each.values for each in coded)
+        return cls(tuple(table.column_names), values, tuple(ranks), order)
+
+    def rows(self, columns: Mapping[str, Coded]) -> Positions:
+        """Return the row of the table that each row of the columns is; -1 where it is none."""
+        first, *others = (
+            _indices(columns[name], values)
+            for name, values in zip(self.names, self.values, strict=True)
+        )
+        if self.order is None:
+            return first
+        rank, is_there = first, first >= 0
+        for known, values, found in zip(self.ranks, self.values[1:], others, strict=True):
+            mixed = rank * len(values) + found
+            is_there &= found >= 0
+            rank = np.searchsorted(known, mixed)
+            rank[rank == len(known)] = 0
+            is_there &= _at(known, rank) == mixed
+        return np.where(is_there, _at(self.order, rank), -1)
+
+
+def _at(numbers: Positions, rows: Positions) -> Positions:
+    """Return numbers at rows; -1 where there are no numbers at all."""
+    return numbers[rows] if len(numbers) else np.full(len(rows), -1, dtype=np.int64)
+
+
+def _indices(column: Coded, values: pa.Array) -> Positions:
+    """Return the place of each row's value among the key values; -1 where it is not there."""
+    if values.type != column.values.type:
+        values = values.cast(column.values.type)  # keys that are all NULL have no type of their own
+    found = pc.index_in(column.values, value_set=values).fill_null(-1)
+    return np.asarray(found, dtype=np.int64)[column.codes]
