@@ -1,15 +1,10 @@
 """A local Spark session, and a standalone cluster of one master and two workers on this machine."""
 
-import os
-import re
-import subprocess
-import time
 import warnings
-from pathlib import Path
 
 import pytest
 
-WAIT = 90
+from tests.engines.cluster import SILENT, Cluster
 
 
 @pytest.fixture(scope="module")
@@ -35,60 +30,12 @@ def spark():
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory):
-    """The address of a standalone cluster: a master and two workers of one core each."""
-    import pyspark
-
-    home = Path(pyspark.__file__).parent
-    folder = tmp_path_factory.mktemp("cluster")
-    environment = os.environ | {
-        "SPARK_HOME": str(home),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_DAEMON_MEMORY": "256m",
-    }
-    started = []
-
-    def start(name: str, *arguments: str) -> Path:
-        log = folder / f"{name}.log"
-        with log.open("wb") as output:
-            started.append(
-                subprocess.Popen(
-                    [home / "bin" / "spark-class", f"org.apache.spark.deploy.{name}", *arguments],
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    cwd=folder,
-                    env=environment,
-                )
-            )
-        return log
-
-    try:
-        log = start("master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
-        address = wait_for(log, r"Starting Spark master at (spark://127\.0\.0\.1:\d+)", 1, started)[
-            0
-        ]
-        for number in (1, 2):
-            work = folder / f"work{number}"
-            start(
-                "worker.Worker",
-                *("--host", "127.0.0.1", "--port", "0", "--webui-port", "0"),
-                *("--cores", "1", "--memory", "600M", "--work-dir", str(work), address),
-            )
-        wait_for(log, r"Registering worker (127\.0\.0\.1:\d+)", 2, started)
-        yield address, folder
-    finally:
-        for process in reversed(started):
-            process.kill()
-            process.wait()
+    """A standalone cluster: a master and two workers, which no test kills."""
+    with Cluster(tmp_path_factory.mktemp("cluster")) as started:
+        yield started
 
 
-def wait_for(log: Path, pattern: str, count: int, started: list) -> list[str]:
-    """Return what the pattern finds in the log once it is there often enough."""
-    until = time.monotonic() + WAIT
-    while time.monotonic() < until:
-        found = re.findall(pattern, log.read_text(errors="replace"))
-        if len(found) >= count:
-            return found
-        if any(process.poll() is not None for process in started):
-            break
-        time.sleep(0.1)
-    raise RuntimeError(f"the Spark cluster did not start; its log ends: {log.read_text()[-2000:]}")
+@pytest.fixture(scope="session")
+def connect_address(cluster):
+    """The address of a Spark Connect server on that cluster, whose log is off."""
+    return cluster.start_connect("connect", cluster.address, **SILENT)

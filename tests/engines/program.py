@@ -1,4 +1,4 @@
-"""Run as a process of its own: connects to a Spark master, asks an engine, prints JSON.
+"""Run as a process of its own: connects to Spark, asks an engine, prints JSON.
 
 Only one Spark context fits into a process, and what a process writes to its file descriptors is
 best seen from outside.
@@ -8,37 +8,34 @@ import json
 import sys
 import traceback
 import warnings
+from contextlib import suppress
 
 import pyarrow as pa
 
+from perrecord.errors import SourceError
+from perrecord.tables.sources import open_source
+from tests.engines.sessions import session_at
 
-def main(master: str, data: str) -> None:
-    """Print what the engine answers about the Parquet file."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from pyspark.sql import SparkSession
 
-        session = (
-            SparkSession.builder.master(master)
-            .config("spark.ui.enabled", "false")
-            .config("spark.ui.showConsoleProgress", "false")
-            .config("spark.driver.host", "127.0.0.1")
-            .config("spark.driver.bindAddress", "127.0.0.1")
-            .config("spark.driver.memory", "512m")
-            .config("spark.executor.memory", "512m")
-            .config("spark.executor.cores", "1")
-            .config("spark.executor.syncLogLevel.enabled", "true")
-            .config("spark.sql.shuffle.partitions", "4")
-            .getOrCreate()
-        )
+def main(address: str, data: str) -> None:
+    """Print what the engine answers about the Parquet file, or how it refuses it."""
+    session = session_at(address)
     warnings.simplefilter("error")
-    from perrecord.errors import SourceError
-    from perrecord.tables.sources import open_source
+    frame = session.read.parquet(data)
+    try:
+        shown = asked(frame)
+    except SourceError as error:
+        shown = {"refused": str(error)}
+        with suppress(Exception):
+            frame.selectExpr("CAST(note AS INT)").collect()
+    session.stop()
+    print(json.dumps(shown))
 
+
+def asked(frame) -> dict:
+    """Return what the engine answers."""
     shown = {}
-    with open_source(session.read.parquet(data)) as engine:
-        executors = session.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1
-        shown["executors"] = executors
+    with open_source(frame) as engine:
         engine.add("names", pa.table({"key": ["a", "b"], "label": ["first", "second"]}))
         total = engine.dialect.total("value")
         grouped = f"SELECT key, {total} AS total, count(*) AS n FROM {engine.relation} GROUP BY key"
@@ -67,8 +64,7 @@ def main(master: str, data: str) -> None:
             except SourceError as error:
                 shown[label] = [str(error), repr(error), traceback.format_exc()]
                 shown[label].append(repr((error.__cause__, error.__context__)))
-    session.stop()
-    print(json.dumps(shown))
+    return shown
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from perrecord.errors import InputError, SourceError
 from perrecord.tables.dialects import SPARK
 from perrecord.tables.sources import open_source
+from tests.engines.cluster import Processes
 
 pytestmark = pytest.mark.spark
 
@@ -42,21 +44,29 @@ def expected():
     return [[key, str(3 * (value_of[key] or 0)), 3] for key in order]
 
 
-def test_a_cluster_of_two_workers_gives_exact_integers_and_quotes_no_record(cluster, records):
-    """Sums past 64 bits, confusable keys, a join, a stream and two failures, on a real cluster."""
-    address, folder = cluster
-    source = str(Path(__file__).parents[2] / "src")
+def run_program(address, records):
+    """Return what the program shows of a session at this address, and all that it wrote."""
     run = subprocess.run(
-        [sys.executable, Path(__file__).parent / "program.py", address, records],
+        [sys.executable, "-m", "tests.engines.program", address, records],
         capture_output=True,
         text=True,
         timeout=300,
         check=False,
-        env=os.environ | {"PYTHONPATH": source, "SPARK_LOCAL_IP": "127.0.0.1"},
+        cwd=Path(__file__).parents[2],
+        env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"},
     )
     assert run.returncode == 0, run.stderr[-3000:]
-    shown = json.loads(run.stdout.splitlines()[-1])
-    assert shown["executors"] == 2
+    return json.loads(run.stdout.splitlines()[-1]), run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("kind", ["classic", "connect"])
+def test_a_cluster_of_two_workers_gives_exact_integers_and_quotes_no_record(
+    cluster, records, kind, request
+):
+    """Sums past 64 bits, confusable keys, a join, a stream and two failures, on a real cluster."""
+    classic = kind == "classic"
+    address = cluster.address if classic else request.getfixturevalue("connect_address")
+    shown, written = run_program(address, records)
     assert shown["cells"] == expected()
     assert shown["joined"] == [["first", str(3 * 2**62)], ["second", "0"]]
     assert shown["streamed"][0] > 5
@@ -64,10 +74,18 @@ def test_a_cluster_of_two_workers_gives_exact_integers_and_quotes_no_record(clus
     for door in ("batches", "keep"):
         assert "withheld" in shown[door][0]
         assert shown[door][3] == "(None, None)"
-    assert SECRET not in run.stdout + run.stderr
-    logs = [path for path in folder.rglob("*") if path.name in ("stdout", "stderr")]
-    assert len(logs) == 4
-    assert not [path for path in logs if SECRET in path.read_text(errors="replace")]
+    assert SECRET not in written
+    assert len(cluster.executor_logs()) >= 4
+    assert not [each for each in cluster.every_log() if SECRET in each]
+
+
+def test_a_connect_server_that_would_log_records_is_refused(records, tmp_path):
+    """It does log the record, as nothing stops it; our message says how to start it."""
+    with Processes(tmp_path) as started:
+        address = started.start_connect("careless", "local[1]")
+        shown, _ = run_program(address, records)
+        assert "--conf spark.log.level=OFF" in shown["refused"]
+        assert SECRET in started.log("careless")
 
 
 def test_a_local_session_gives_exact_integers(spark, records):
@@ -151,10 +169,27 @@ def test_a_session_with_other_settings_is_refused(spark, setting, value, wanted)
         spark.conf.set(setting, wanted)
 
 
-def test_a_cluster_whose_executors_would_log_records_is_refused(spark, monkeypatch):
-    """Executors log to files of their own, and hear of the level only if told at the start."""
-    monkeypatch.setattr(spark.sparkContext, "master", "spark://127.0.0.1:1")
-    with pytest.raises(SourceError, match=r'\.config\("spark\.executor\.syncLogLevel\.enabled"'):
+@pytest.mark.parametrize(
+    ("settings", "wanted"),
+    [
+        ({"spark.master": "spark://127.0.0.1:1"}, ("spark.executor.syncLogLevel.enabled", "true")),
+        (
+            {"spark.master": "local-cluster[2,1,512]"},
+            ("spark.executor.syncLogLevel.enabled", "true"),
+        ),
+        (
+            {"spark.master": "local", "spark.eventLog.enabled": "true"},
+            ("spark.eventLog.enabled", "false"),
+        ),
+    ],
+)
+def test_a_session_that_would_log_records_is_refused(spark, monkeypatch, settings, wanted):
+    """Executors and the event log write files of their own, decided when Spark is started."""
+    from pyspark import SparkConf
+
+    given = SparkConf(loadDefaults=False).setAll(settings.items())
+    monkeypatch.setattr(spark.sparkContext, "getConf", lambda: given)
+    with pytest.raises(SourceError, match=re.escape('.config("{}", "{}")'.format(*wanted))):
         open_source(spark.range(1))
 
 

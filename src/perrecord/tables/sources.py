@@ -9,6 +9,7 @@ from perrecord.tables.columns import checked_names
 from perrecord.tables.databases import SOURCE, is_address, open_address, open_ibis
 from perrecord.tables.dialects import DUCKDB
 from perrecord.tables.engines import Engine
+from perrecord.tables.engines.boundary import READ_FAILED, sealed
 from perrecord.tables.engines.database import Database, closed_on_failure
 from perrecord.tables.engines.duckdb import DuckDBEngine
 from perrecord.tables.engines.spark import SparkEngine
@@ -51,7 +52,7 @@ def open_source(
     if package == "ibis" and hasattr(source, "get_backend"):
         return open_ibis(source, database)
     if package == "pyspark" and hasattr(source, "sparkSession"):
-        checked_names(source.columns, "the Spark DataFrame")
+        checked_names(sealed(READ_FAILED, lambda: source.columns), "the Spark DataFrame")
         with closed_on_failure(database()) as opened:
             opened.lock(())
             return SparkEngine(source, opened)

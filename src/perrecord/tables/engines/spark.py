@@ -1,9 +1,9 @@
 """The Spark engine: the source is a Spark DataFrame, and its aggregates come to a local DuckDB."""
 
-import logging
 import uuid
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -11,28 +11,33 @@ import pyarrow as pa
 
 from perrecord.errors import InputError, SourceError
 from perrecord.tables.dialects import SPARK, Dialect
-from perrecord.tables.engines import RESERVED
+from perrecord.tables.engines import RESERVED, spark_classic, spark_connect
 from perrecord.tables.engines.boundary import READ_FAILED, sealed, stream
 from perrecord.tables.engines.database import Database
+from perrecord.tables.engines.spark_logs import silence_python
 
 _SETTINGS = {"spark.sql.ansi.enabled": "true", "spark.sql.parser.escapedStringLiterals": "false"}
 """What our SQL relies on: no silent overflow, and backslashes that escape in text."""
 
-_SYNC = "spark.executor.syncLogLevel.enabled"
-
 
 class SparkEngine:
-    """A Spark DataFrame of a classic session; Spark's logs are switched off, as they quote data.
+    """A Spark DataFrame, of a classic session or of Spark Connect.
 
     Side tables are temporary views of the session, dropped with the engine. What is kept travels
-    partition by partition, so that this process never holds a result twice.
+    batch by batch, so that this process never holds a result twice. Spark's logs are off, or the
+    source is refused, because an error there may quote a record.
     """
 
     dialect: Dialect = SPARK
     is_text = False
 
     def __init__(self, frame: Any, database: Database) -> None:
-        self._session = _checked_session(frame)
+        is_connect = ".connect." in type(frame).__module__
+        self._door = spark_connect if is_connect else spark_classic
+        self._session = frame.sparkSession
+        sealed(READ_FAILED, lambda: _check_settings(self._session))
+        sealed(READ_FAILED, lambda: self._door.silence(self._session))
+        silence_python()
         self._database = database
         self._added: set[str] = set()
         self._source = f"{RESERVED}_{uuid.uuid4().hex}"
@@ -41,7 +46,6 @@ class SparkEngine:
         for field in schema:
             SPARK.identifier(field.name)  # refuses what Spark would rewrite
         self.columns = {field.name: field.type for field in schema}
-        _silence(self._session)
         sealed(READ_FAILED, lambda: frame.createOrReplaceTempView(self._source))
 
     def add(self, name: str, table: pa.Table) -> None:
@@ -72,7 +76,7 @@ class SparkEngine:
         """Forget an added or kept table."""
         if name in self._added:
             self._added.discard(name)
-            sealed(READ_FAILED, lambda: self._session.catalog.dropTempView(name))
+            self._drop_view(name)
         self._database.drop(name)
 
     def keep(self, name: str, sql: str) -> None:
@@ -96,7 +100,8 @@ class SparkEngine:
     def close(self) -> None:
         """Drop our temporary views and the local DuckDB; the session stays."""
         for name in (self._source, *self._added):
-            sealed(READ_FAILED, lambda name=name: self._session.catalog.dropTempView(name))  # type: ignore[misc]
+            with suppress(SourceError):  # a session that is gone has no views either
+                self._drop_view(name)
         self._added.clear()
         self._database.close()
 
@@ -111,21 +116,13 @@ class SparkEngine:
     ) -> None:
         self.close()
 
-    def _reader(self, sql: str) -> pa.RecordBatchReader:
-        """Return the result as a stream: one partition at a time is on its way or in memory.
+    def _drop_view(self, name: str) -> None:
+        sealed(READ_FAILED, lambda: self._session.catalog.dropTempView(name))
 
-        DataFrame.toArrow would gather all of it first, and toLocalIterator would make it rows of
-        Python objects. Spark's own conversion to Arrow batches, read one by one, is neither.
-        """
+    def _reader(self, sql: str) -> pa.RecordBatchReader:
         result = self._session.sql(sql)
         schema = _schema(result)
-        partitions = result._jdf.toArrowBatchRdd().toLocalIterator()
-
-        def read() -> Iterator[pa.RecordBatch]:
-            while partitions.hasNext():
-                yield pa.ipc.read_record_batch(pa.py_buffer(partitions.next()), schema)
-
-        return pa.RecordBatchReader.from_batches(schema, read())
+        return pa.RecordBatchReader.from_batches(schema, self._door.batches(result, schema))
 
 
 def _step(action: Callable[[], Any]) -> Any:
@@ -139,39 +136,11 @@ def _schema(frame: Any) -> pa.Schema:
     return to_arrow_schema(frame.schema, timezone="UTC", prefers_large_types=large == "true")
 
 
-def _checked_session(frame: Any) -> Any:
-    if ".connect." in type(frame).__module__:
-        raise SourceError(
-            "the DataFrame belongs to a Spark Connect session; expected a classic one, made with "
-            'SparkSession.builder.master("spark://...") or "local[*]".'
-        )
-    session = frame.sparkSession
+def _check_settings(session: Any) -> None:
     for setting, wanted in _SETTINGS.items():
-        found = sealed(READ_FAILED, lambda setting=setting: session.conf.get(setting))  # type: ignore[misc]
+        found = session.conf.get(setting)
         if found != wanted:
             raise SourceError(
                 f"the Spark session has {setting} = {found}; expected {wanted}. Switch it with "
                 f'spark.conf.set("{setting}", "{wanted}") before you build the DataFrame.'
             )
-    return session
-
-
-def _silence(session: Any) -> None:
-    """Switch off the logs of Spark and of its Python side: an error there may quote a record.
-
-    Executors on a cluster log to files of their own, and hear of the level only when the session
-    was started so.
-    """
-    from pyspark.logger import PySparkLogger  # noqa: PLC0415 -- Spark is optional
-
-    sealed(READ_FAILED, lambda: session.sparkContext.setLogLevel("OFF"))
-    context = session.sparkContext
-    if not context.master.startswith("local") and context.getConf().get(_SYNC, "false") != "true":
-        raise SourceError(
-            f"the Spark executors would write records into their logs when a query fails; start "
-            f'the session with .config("{_SYNC}", "true").'
-        )
-    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
-        PySparkLogger.getLogger(name).disabled = True
-    for name in ("py4j", "py4j.java_gateway", "py4j.clientserver"):
-        logging.getLogger(name).disabled = True

@@ -1,0 +1,178 @@
+"""A standalone Spark cluster on this machine, of real processes that may be killed."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+WAIT = 90
+
+SESSION = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "700m",
+    "spark.executor.memory": "512m",
+    "spark.executor.cores": "1",
+    "spark.cores.max": "2",
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    "spark.executor.syncLogLevel.enabled": "true",
+    "spark.sql.shuffle.partitions": "4",
+}
+"""A driver that takes one core of each worker."""
+
+SILENT = {
+    "spark.log.level": "OFF",
+    "spark.executor.extraJavaOptions": "-Dlog4j2.configurationFile=none -Dlog4j2.level=OFF",
+}
+"""What a Spark Connect server is started with, so that no record gets into a log."""
+
+_DEPLOY = "org.apache.spark.deploy"
+_PLACE = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
+
+
+class Processes:
+    """Programs of Spark, started in one folder and killed together at the end."""
+
+    def __init__(self, folder: Path) -> None:
+        import pyspark
+
+        self.folder = folder
+        self._home = Path(pyspark.__file__).parent
+        self._started: list[subprocess.Popen] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in reversed(self._started):
+            process.kill()
+            process.wait()
+
+    def start(self, name: str, program: str, *arguments: str) -> subprocess.Popen:
+        """Start a program of Spark that logs to a file of this name."""
+        given = {"SPARK_HOME": str(self._home), "SPARK_LOCAL_IP": "127.0.0.1"}
+        if program == "spark-class":
+            given["SPARK_DAEMON_MEMORY"] = "256m"
+        with (self.folder / f"{name}.log").open("wb") as output:
+            process = subprocess.Popen(
+                [self._home / "bin" / program, *arguments],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=self.folder,
+                env=os.environ | given,
+            )
+        self._started.append(process)
+        return process
+
+    def start_connect(self, name: str, master: str, **settings: str) -> str:
+        """Start a Spark Connect server, and return its address."""
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        given = {
+            **SESSION,
+            "spark.connect.grpc.binding.address": "127.0.0.1",
+            "spark.connect.grpc.binding.port": str(port),
+            **settings,
+        }
+        process = self.start(
+            name,
+            "spark-submit",
+            *("--class", "org.apache.spark.sql.connect.service.SparkConnectServer"),
+            *("--master", master),
+            *(word for key, value in given.items() for word in ("--conf", f"{key}={value}")),
+            "spark-internal",
+        )
+
+        def is_up() -> bool:
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                return True
+            return False
+
+        self.wait_for(name, process, is_up)
+        return f"sc://127.0.0.1:{port}"
+
+    def wait_for(self, name: str, process: subprocess.Popen, is_done: Callable[[], bool]) -> None:
+        """Wait until a process has come so far, and say what it logged if it does not."""
+        until = time.monotonic() + WAIT
+        while not is_done():
+            if time.monotonic() > until or process.poll() is not None:
+                raise RuntimeError(f"{name} did not start; its log ends: {self.log(name)[-2000:]}")
+            time.sleep(0.1)
+
+    def log(self, name: str) -> str:
+        """Return what a program has logged so far."""
+        return (self.folder / f"{name}.log").read_text(errors="replace")
+
+    def every_log(self) -> list[str]:
+        """Return all that the programs and the executors of workers have logged."""
+        paths = [*self.folder.glob("*.log"), *self.executor_logs()]
+        return [path.read_text(errors="replace") for path in paths]
+
+    def executor_logs(self) -> list[Path]:
+        """Return the files that executors have written to."""
+        return [each for each in self.folder.glob("work*/*/*/std*") if each.is_file()]
+
+
+class Cluster(Processes):
+    """A master and two workers on loopback, with room for two drivers."""
+
+    def __enter__(self) -> Self:
+        self._workers: list[subprocess.Popen] = []
+        self._killed = 0
+        try:
+            process = self.start("master", "spark-class", f"{_DEPLOY}.master.Master", *_PLACE)
+            found = re.compile(r"Starting Spark master at (spark://127\.0\.0\.1:\d+)")
+            self.wait_for("master", process, lambda: bool(found.search(self.log("master"))))
+            self.address = found.findall(self.log("master"))[0]
+            self.start_worker()
+            self.start_worker()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def start_worker(self) -> None:
+        """Add a worker and wait until the master knows it."""
+        number = len(self._workers) + 1
+        name = f"worker{number}"
+        process = self.start(
+            name,
+            "spark-class",
+            f"{_DEPLOY}.worker.Worker",
+            *_PLACE,
+            *("--cores", "2", "--memory", "1200M"),
+            *("--work-dir", str(self.folder / f"work{number}"), self.address),
+        )
+        self._workers.append(process)
+        self.wait_for(name, process, lambda: "Successfully registered" in self.log(name))
+
+    def kill_worker(self) -> None:
+        """Kill the oldest worker that is left, together with its executors, at once."""
+        worker = self._workers[self._killed]
+        executors = _executors_of(worker.pid)
+        if not executors:
+            raise RuntimeError("the worker that is to be killed has no executor")
+        for process in (worker.pid, *executors):
+            os.kill(process, signal.SIGKILL)
+        worker.wait()
+        self._killed += 1
+
+
+def _executors_of(worker: int) -> list[int]:
+    """Return the executors that a worker has started: its children."""
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            parent = int(status.read_text().rpartition(")")[2].split()[1])
+            if parent == worker and b"ExecutorBackend" in (status.parent / "cmdline").read_bytes():
+                found.append(int(status.parent.name))
+    return found
