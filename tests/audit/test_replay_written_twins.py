@@ -88,12 +88,12 @@ def test_parquet_metadata_with_exact_numbers_is_caught(monkeypatch, seen):
 
 def test_rows_that_are_not_what_was_run_are_caught(monkeypatch):
     """Between a run and its files nothing is lost or added."""
-    honest = publish.release_files
+    honest = publish.released_table
 
-    def other(workload, planned, answers, *given):
-        return honest(workload, planned, [_cut(each) for each in answers], *given)
+    def other(workload, grouping, answers):
+        return honest(workload, grouping, _cut(answers))
 
-    monkeypatch.setattr(publish, "release_files", other)
+    monkeypatch.setattr(publish, "released_table", other)
     assert caught("it is not what the run gave, written", first=RELEASED)
 
 
@@ -126,9 +126,9 @@ def test_a_document_that_hangs_on_the_data_is_caught(monkeypatch):
     """Beside the tables every file of a release is the same, byte for byte."""
     honest = publish.release_files
 
-    def telling(workload, planned, answers, public, charge):
-        said = str([each.table.to_pydict() for each in answers]).encode()
-        return honest(workload, planned, answers, {**public, "methodology.md": said}, charge)
+    def telling(workload, tables, public, charge):
+        said = b"".join(each for table in tables for each in table.files.values())
+        return honest(workload, tables, {**public, "methodology.md": said}, charge)
 
     monkeypatch.setattr(publish, "release_files", telling)
     assert caught("methodology.md: it is not the same", first=RELEASED)
@@ -136,22 +136,22 @@ def test_a_document_that_hangs_on_the_data_is_caught(monkeypatch):
 
 def test_progress_that_hangs_on_the_data_is_caught(monkeypatch):
     """What a release says on the way is seen by whoever watches."""
-    honest = publish.run
+    honest = publish.run_each
 
-    def telling(planned, table, _bits):
-        answers = honest(planned, table, _bits=_bits)
-        monkeypatch.setattr(publish._Release, "_seal", sealing(answers))
-        return answers
+    def telling(planned, table, make, _bits):
+        tables = honest(planned, table, make, _bits=_bits)
+        monkeypatch.setattr(publish._Release, "_seal", sealing(tables))
+        return tables
 
-    def sealing(answers):
+    def sealing(tables):
         def seal(self, charge):
-            self.progress(str([each.table.to_pydict() for each in answers]))
+            self.progress(str([table.files for table in tables]))
             return original(self, charge)
 
         return seal
 
     original = publish._Release._seal
-    monkeypatch.setattr(publish, "run", telling)
+    monkeypatch.setattr(publish, "run_each", telling)
     assert caught("it said something else on the way", first=RELEASED)
 
 

@@ -19,7 +19,7 @@ def quoting(*_, **__):
 @pytest.mark.parametrize(
     ("command", "target"),
     [
-        (("release", "release.yaml", "--out", "out"), "perrecord.release.publish.run"),
+        (("release", "release.yaml", "--out", "out"), "perrecord.release.publish.run_each"),
         (("doctor", "release.yaml", "--confidential"), "perrecord.evaluate.doctor.examine"),
         (("check", "release.yaml"), "perrecord.release.spec.build"),
         (("init", "est.parquet", "--out", "new.yaml"), "perrecord.release.spec.template"),
@@ -48,7 +48,7 @@ def test_a_panic_is_withheld_too(charged, monkeypatch):
     def panic(*_, **__):
         raise PanicException(SECRET)
 
-    monkeypatch.setattr("perrecord.release.publish.run", panic)
+    monkeypatch.setattr("perrecord.release.publish.run_each", panic)
     shown = run("release", "release.yaml", "--out", "out", PERRECORD_DEBUG="1")
     assert (shown.code, SECRET in shown.err) == (3, False)
 

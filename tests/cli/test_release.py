@@ -88,8 +88,8 @@ def on_terminal(*arguments, cwd, **environment):
     ours, theirs = pty.openpty()
     slow = (
         "import time, perrecord.release.publish as publish\n"
-        "run = publish.run\n"
-        "publish.run = lambda *given, **options: (time.sleep(0.4), run(*given, **options))[1]"
+        "run = publish.run_each\n"
+        "publish.run_each = lambda *given, **options: (time.sleep(0.4), run(*given, **options))[1]"
     )
     process = started(
         *arguments,
@@ -141,7 +141,7 @@ def test_errors_are_coloured_on_a_terminal_unless_told_not_to(charged):
     assert (code, bool(COLOUR.search(shown))) == (1, False)
 
 
-@pytest.mark.parametrize("step", ["run", "release_files"])
+@pytest.mark.parametrize("step", ["run_each", "release_files"])
 def test_ctrl_c_ends_with_130_and_the_next_run_finishes(charged, step):
     """Interrupted between charge and seal: nothing is out, and one charge pays for the release."""
     slow = (

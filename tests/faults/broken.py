@@ -6,6 +6,7 @@ Each patches the library in the forked process that does the work, and nowhere e
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from perrecord.accounting import storage
 from perrecord.accounting.entries import Seal
 from perrecord.preview import meanings_in
 from perrecord.release import publish, staging
-from perrecord.release.contents import public_files, release_files
+from perrecord.release.contents import public_files, release_files, released_table
 from tests.faults.scene import Scene
 from tests.faults.subjects import LEDGER, RELEASE, Subject
 from tests.faults.victims import Say
@@ -21,9 +22,10 @@ from tests.faults.victims import Say
 
 def _publish_first(way: Any, table: Any, workload: Any, planned: Any, bits: Any) -> Any:
     """Compute and publish, and charge when all has gone well."""
-    answers = publish.run(planned, table, _bits=bits)
+    make = partial(released_table, workload)
+    tables = publish.run_each(planned, table, make, _bits=bits)
     public = public_files(workload, planned)
-    staging.write_files(way.staged, release_files(workload, planned, answers, public, "0" * 64))
+    staging.write_files(way.staged, release_files(workload, tables, public, "0" * 64))
     staging.publish(way.staged, staging.digests(way.staged), way.target)
     meanings = meanings_in(workload.schema, workload.policy)
     charge = way.ledger.charge(

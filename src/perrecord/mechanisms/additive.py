@@ -62,7 +62,7 @@ class NoisePlan:
         needed = sorted({c for d in dimensions for c in columns_of(self.fixed[d])})
         if not needed:
             law = self.law(self.spreads.at({}))
-            return (law,), np.zeros(keys.num_rows, dtype=np.intp)
+            return (law,), np.broadcast_to(np.intp(0), keys.num_rows)
         rows, which = _different(keys.select(needed))
         found: dict[Fraction, int] = {}
         numbers = np.empty(len(rows), dtype=np.intp)
@@ -90,11 +90,13 @@ def estimate(
 ) -> Estimate:
     """Return the exact integers of the cells with their noise added."""
     laws, which = noise.laws(keys)
-    drawn: Integers = np.zeros(len(exact), dtype=np.int64)
+    if len(laws) == 1:
+        drawn = draw(laws[0], len(exact), bits)
+        return Estimate(name, added(exact, drawn), noise.step, laws, which)
+    drawn = np.zeros(len(exact), dtype=np.int64)
     for index, law in enumerate(laws):
-        cells = np.flatnonzero(which == index) if len(laws) > 1 else slice(None)
-        count = len(exact) if isinstance(cells, slice) else len(cells)
-        each = draw(law, count, bits)
+        cells = np.flatnonzero(which == index)
+        each = draw(law, len(cells), bits)
         if each.dtype != drawn.dtype:
             drawn = drawn.astype(np.object_)
         drawn[cells] = each

@@ -32,36 +32,38 @@ class Answers:
             table = table.append_column(column.name, column.values())
         return table
 
-    def with_errors(self, confidence: Exact = "0.95") -> pa.Table:
+    def with_errors(self, confidence: Exact | None = "0.95") -> pa.Table:
         """Return the table with each answer's standard error and confidence interval beside it.
 
-        A quantile has neither.
+        A quantile has neither. Without a confidence there are no intervals.
         """
         table = self.keys
         for column in self.columns:
             table = table.append_column(column.name, column.values())
-            if not isinstance(column, Chosen):
+            if isinstance(column, Chosen):
+                continue
+            table = table.append_column(f"{column.name}_se", column.error_column())
+            if confidence is not None:
                 low, high = column.interval(confidence)
-                table = table.append_column(f"{column.name}_se", pa.array(column.standard_errors()))
                 table = table.append_column(f"{column.name}_low", low)
                 table = table.append_column(f"{column.name}_high", high)
         return table
 
-    def to_pandas(self, confidence: Exact = "0.95") -> Any:
+    def to_pandas(self, confidence: Exact | None = "0.95") -> Any:
         """Return the table with its errors as a pandas DataFrame."""
         return self.with_errors(confidence).to_pandas()
 
-    def to_polars(self, confidence: Exact = "0.95") -> Any:
+    def to_polars(self, confidence: Exact | None = "0.95") -> Any:
         """Return the table with its errors as a Polars DataFrame."""
         import polars  # noqa: PLC0415 - not everybody has it
 
         return polars.from_arrow(self.with_errors(confidence))
 
-    def write_parquet(self, path: str | Path, confidence: Exact = "0.95") -> None:
+    def write_parquet(self, path: str | Path, confidence: Exact | None = "0.95") -> None:
         """Write the table with its errors as Parquet."""
         write_parquet(self.with_errors(confidence), path)
 
-    def write_csv(self, path: str | Path, confidence: Exact = "0.95") -> None:
+    def write_csv(self, path: str | Path, confidence: Exact | None = "0.95") -> None:
         """Write the table with its errors as CSV that is safe to open in a spreadsheet.
 
         Text that begins as a formula would, or with an apostrophe, has one more in front of it.

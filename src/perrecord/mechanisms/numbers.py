@@ -10,6 +10,7 @@ import pyarrow as pa
 from perrecord.queries.cells import Integers
 
 _FITS = 2**62
+_STRETCH = 1 << 17
 
 
 def added(first: Integers, second: Integers) -> Integers:
@@ -58,6 +59,17 @@ def to_arrow(numbers: Integers, step: Fraction) -> pa.Array:
 def common_step(numbers: tuple[Fraction, ...]) -> Fraction:
     """Return the largest 1/n that all the numbers are multiples of."""
     return Fraction(1, lcm(*(each.denominator for each in numbers)))
+
+
+def repeated(value: float, count: int) -> pa.ChunkedArray:
+    """Return a column of one number, whose chunks are one stretch of memory.
+
+    >>> repeated(1.5, 3).to_pylist()
+    [1.5, 1.5, 1.5]
+    """
+    stretch = pa.array(np.full(min(count, _STRETCH), value))
+    times, rest = divmod(count, _STRETCH)
+    return pa.chunked_array([*[stretch] * times, stretch.slice(0, rest)], pa.float64())
 
 
 def _decimals(numbers: Integers, places: int) -> pa.Array:

@@ -13,7 +13,13 @@ import pyarrow as pa
 from perrecord.errors import ProbabilityError
 from perrecord.exact import Exact, rational
 from perrecord.laws import Law
-from perrecord.mechanisms.numbers import added, common_step, to_arrow, whole_numbers
+from perrecord.mechanisms.numbers import (
+    added,
+    common_step,
+    repeated,
+    to_arrow,
+    whole_numbers,
+)
 from perrecord.queries.cells import Integers
 
 Floats = npt.NDArray[np.float64]
@@ -35,8 +41,16 @@ class Estimate:
 
     def standard_errors(self) -> Floats:
         """Return the standard deviation of each cell's noise, in units."""
-        each = np.array([float(self.step) * deviation(law) for law in self.laws])
-        return np.asarray(each[self.which])
+        return np.asarray(self._deviations()[self.which])
+
+    def error_column(self) -> pa.ChunkedArray:
+        """Return the standard errors as a column, which takes no memory where they are all one."""
+        if len(self.laws) == 1:
+            return repeated(float(self._deviations()[0]), len(self.numbers))
+        return pa.chunked_array([pa.array(self.standard_errors())])
+
+    def _deviations(self) -> Floats:
+        return np.array([float(self.step) * deviation(law) for law in self.laws])
 
     def interval(self, confidence: Exact = "0.95") -> tuple[pa.Array, pa.Array]:
         """Return lower and upper ends: the true number lies between with this probability.
@@ -68,6 +82,10 @@ class Ratio:
             self.total.standard_errors(), self._offset() * self.count.standard_errors()
         )
         return np.asarray(spread / self._denominator())
+
+    def error_column(self) -> pa.ChunkedArray:
+        """Return the standard errors as a column."""
+        return pa.chunked_array([pa.array(self.standard_errors())])
 
     def interval(self, confidence: Exact = "0.95") -> tuple[pa.Array, pa.Array]:
         """Return approximate ends, by the delta method; unreliable where the count is small."""

@@ -1,13 +1,15 @@
 """A plan, run: scan, read the exact integers, add noise. Nothing else leaves."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TypeVar
 
 import pyarrow as pa
 
 from perrecord.mechanisms.additive import NoisePlan, estimate, noise_plan
 from perrecord.mechanisms.answers import Answers
+from perrecord.mechanisms.parallel import in_threads
 from perrecord.mechanisms.quantiles import quantile
 from perrecord.mechanisms.released import Ratio, Released
 from perrecord.mechanisms.selection import Selected, check_sparse, selected_cells, selected_keys
@@ -31,6 +33,8 @@ from perrecord.tables.keys import Keys
 from perrecord.tables.schema import Schema
 from perrecord.tables.table import Table
 
+Made = TypeVar("Made")
+
 
 def answer(
     table: Table, queries: Query | Sequence[Query], *, _bits: BitSource | None = None
@@ -44,12 +48,36 @@ def answer(
 
 def run(planned: Plan, table: Table, *, _bits: BitSource | None = None) -> list[Answers]:
     """Return the answers of a plan."""
+    return run_each(planned, table, lambda _, found: found, _bits=_bits)
+
+
+def run_each(
+    planned: Plan,
+    table: Table,
+    make: Callable[[PlannedGrouping, Answers], Made],
+    *,
+    _bits: BitSource | None = None,
+) -> list[Made]:
+    """Return what is made of the answers of each grouping, in the order of the plan.
+
+    Groupings are computed in several threads, and each one's answers are let go once something
+    was made of them. Given bits are drawn from in the order of the plan, in this thread.
+    """
     check_plan(planned)
     with scanned(planned, table) as cells:
-        return [
-            _Run(planned, grouping, _bits).answers(cells[grouping.scan])
-            for grouping in planned.groupings
-        ]
+
+        def made(grouping: PlannedGrouping) -> Made:
+            found = _Run(planned, grouping, _bits).answers(cells[grouping.scan])
+            return make(grouping, found)
+
+        if _bits is not None:
+            return [made(grouping) for grouping in planned.groupings]
+        return in_threads(made, planned.groupings, _declared_keys)
+
+
+def _declared_keys(grouping: PlannedGrouping) -> int:
+    cells = grouping.grouping.cells
+    return len(cells) if isinstance(cells, Keys) else 0
 
 
 def check_plan(planned: Plan) -> None:

@@ -3,9 +3,10 @@
 Everything here is confidential. It leaves only through the mechanisms.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any
 from uuid import uuid4
 
@@ -71,6 +72,7 @@ class _Chunk:
 
     columns: dict[str, Coded]
     numbers: dict[Aggregate, Integers]
+    reaches: dict[Aggregate, int]
     size: int
 
 
@@ -82,7 +84,8 @@ class Cells:
     scan: Scan
     name: str
     schema: Schema
-    _kept: dict[GroupSet, list[_Chunk]] = field(default_factory=dict)
+    _kept: dict[GroupSet, list[_Chunk] | None] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
 
     def numbers(
         self, columns: Sequence[str], aggregates: Sequence[Aggregate], keys: Keys | None
@@ -99,8 +102,10 @@ class Cells:
         for chunk in self._chunks(source_set(self.scan, columns, is_exact=is_exact)):
             positions = places.positions(chunk.columns, chunk.size)
             is_known = positions >= 0
+            places_known = positions[is_known]
             for aggregate, tally in tallies.items():
-                tally.add(positions[is_known], chunk.numbers[aggregate][is_known])
+                values = chunk.numbers[aggregate][is_known]
+                tally.add(places_known, values, chunk.reaches[aggregate])
         return {aggregate: tally.numbers for aggregate, tally in tallies.items()}
 
     def buckets(self, columns: Sequence[str], bucket: Bucket, keys: Keys | None) -> Counts:
@@ -154,32 +159,36 @@ class Cells:
             parts.append([each[positions >= 0] for each in found])
         return [np.concatenate(each) for each in zip(*parts, strict=True)]
 
-    def _chunks(self, source: GroupSet) -> Iterator[_Chunk]:
-        """Yield the cells of a grouping set; they are kept for the next time unless they are many.
+    def _chunks(self, source: GroupSet) -> Iterable[_Chunk]:
+        """Return the cells of a grouping set; they are kept for the next time unless they are many.
 
         What is kept takes four bytes for each column and eight for each aggregate.
         """
-        if source in self._kept:
-            yield from self._kept[source]
-            return
+        with self._lock:
+            if source not in self._kept:
+                batch = next(iter(self.engine.local(f"SELECT count(*) {self._from(source)}")))
+                is_small = batch.column(0)[0].as_py() <= _MOST_KEPT
+                self._kept[source] = list(self._read(source)) if is_small else None
+        kept = self._kept[source]
+        return self._read(source) if kept is None else kept
+
+    def _read(self, source: GroupSet) -> Iterator[_Chunk]:
         names = [each for each in self.scan.columns if isinstance(each, str) and each in source]
         values = [self.scan.aggregate_name(each) for each in self.scan.aggregates]
         shown = ", ".join([*map(DUCKDB.identifier, names), *values])
-        where = f"{SET} = {self.scan.set_number(source)}"
-        kept: list[_Chunk] | None = []
-        for batch in self.engine.local(f"SELECT {shown} FROM {self.name} WHERE {where}"):
-            numbers = map(integers, batch.columns[len(names) :])
-            chunk = _Chunk(
-                dict(zip(names, map(Coded.of, batch.columns[: len(names)]), strict=True)),
-                dict(zip(self.scan.aggregates, numbers, strict=True)),
+        for batch in self.engine.local(f"SELECT {shown} {self._from(source)}"):
+            keyed = map(Coded.of, batch.columns[: len(names)])
+            found = map(integers, batch.columns[len(names) :])
+            numbers = dict(zip(self.scan.aggregates, found, strict=True))
+            yield _Chunk(
+                dict(zip(names, keyed, strict=True)),
+                numbers,
+                {each: reach(values) for each, values in numbers.items()},
                 batch.num_rows,
             )
-            if kept is not None:
-                is_small = sum(each.size for each in kept) + chunk.size <= _MOST_KEPT
-                kept = [*kept, chunk] if is_small else None
-            yield chunk
-        if kept is not None:
-            self._kept[source] = kept
+
+    def _from(self, source: GroupSet) -> str:
+        return f"FROM {self.name} WHERE {SET} = {self.scan.set_number(source)}"
 
     def _rolled_up(self, columns: Sequence[GroupColumn], aggregates: Sequence[Aggregate]) -> str:
         """Return the cells over these columns as a subquery, added up from finer ones."""
@@ -187,7 +196,7 @@ class Cells:
         source = source_set(self.scan, columns, is_exact=is_exact)
         names = [DUCKDB.identifier(self.scan.column_name(column)) for column in columns]
         values = [self.scan.aggregate_name(each) for each in aggregates]
-        where = f"FROM {self.name} WHERE {SET} = {self.scan.set_number(source)}"
+        where = self._from(source)
         fixed = self.schema.fixed_by(each for each in columns if isinstance(each, str))
         if source - frozenset(columns) <= fixed.keys():
             return f"(SELECT {', '.join([*names, *values]) or '1'} {where}) AS cells"
@@ -212,15 +221,15 @@ class Tally:
         self.numbers = np.zeros(size, dtype=np.int64)
         self._reach = 0
 
-    def add(self, positions: npt.NDArray[np.int64], values: Integers) -> None:
-        """Add each value to the sum at its position."""
-        self._reach += _size(values)
+    def add(self, positions: npt.NDArray[np.int64], values: Integers, most: int) -> None:
+        """Add each value at its position; the absolute values sum to `most` at the most."""
+        self._reach += most
         if self._reach > _FITS and self.numbers.dtype != np.object_:
             self.numbers = self.numbers.astype(np.object_)
         np.add.at(self.numbers, positions, values)
 
 
-def _size(values: Integers) -> int:
+def reach(values: Integers) -> int:
     """Return the sum of absolute values, exactly: by halves, whose sums fit."""
     sizes = np.abs(values)
     if sizes.dtype == np.object_:

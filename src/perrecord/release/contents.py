@@ -32,11 +32,12 @@ _LONGEST_NAME = 150
 
 @dataclass(frozen=True, slots=True)
 class ReleasedTable:
-    """One grouping of one query: its file's name, its title, its rows."""
+    """One grouping of one query: its name, its title, its columns, its files."""
 
     name: str
     title: str
-    rows: pa.Table
+    schema: pa.Schema
+    files: Mapping[str, bytes]
 
 
 def public_files(workload: Workload, planned: Plan) -> dict[str, bytes]:
@@ -58,26 +59,29 @@ def public_files(workload: Workload, planned: Plan) -> dict[str, bytes]:
     }
 
 
+def released_table(
+    workload: Workload, grouping: PlannedGrouping, answers: Answers
+) -> ReleasedTable:
+    """Return the answers of one grouping as files."""
+    name, rows = table_name(workload, grouping), processed(answers, workload)
+    files = {f"tables/{name}.parquet": _bytes(write_parquet, rows)}
+    if workload.outputs.csv:
+        files[f"tables/{name}.csv"] = _bytes(write_csv, rows)
+    return ReleasedTable(name, workload.queries[grouping.query].title, rows.schema, files)
+
+
 def release_files(
     workload: Workload,
-    planned: Plan,
-    answers: Sequence[Answers],
+    tables: Sequence[ReleasedTable],
     public: Mapping[str, bytes],
     charge_hash: str,
 ) -> dict[str, bytes]:
     """Return every file of a release; the manifest, which lists the others, is the last."""
-    tables = [
-        ReleasedTable(table_name(workload, each), title, processed(found, workload))
-        for each, found in zip(planned.groupings, answers, strict=True)
-        for title in [workload.queries[each.query].title]
-    ]
     files = dict(public)
     for table in tables:
-        files[f"tables/{table.name}.parquet"] = _bytes(write_parquet, table.rows)
-        if workload.outputs.csv:
-            files[f"tables/{table.name}.csv"] = _bytes(write_csv, table.rows)
-    rows = [(table.name, table.title, table.rows) for table in tables]
-    files["datapackage.json"] = _json(data_package(workload, rows))
+        files.update(table.files)
+    described = [(table.name, table.title, table.schema) for table in tables]
+    files["datapackage.json"] = _json(data_package(workload, described))
     files[MANIFEST] = _json(_manifest(workload, files, charge_hash))
     return files
 
@@ -133,7 +137,8 @@ def _typed_in(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def processed(answers: Answers, workload: Workload) -> pa.Table:
     """Return the rows with their errors and, beside them, what post-processing adds."""
-    rows = answers.with_errors(workload.outputs.confidence)
+    outputs = workload.outputs
+    rows = answers.with_errors(outputs.confidence if outputs.intervals else None)
     for column in answers.columns:
         if workload.post_processing.floor_at_zero and not isinstance(column, Chosen):
             values = rows[column.name]

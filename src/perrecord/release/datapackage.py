@@ -18,8 +18,10 @@ _ENDINGS = {
 }
 
 
-def data_package(workload: Workload, tables: Sequence[tuple[str, str, pa.Table]]) -> dict[str, Any]:
-    """Return the description of a release's tables: (name, title, rows)."""
+def data_package(
+    workload: Workload, tables: Sequence[tuple[str, str, pa.Schema]]
+) -> dict[str, Any]:
+    """Return the description of a release's tables: (name, title, columns)."""
     formats = ["parquet", "csv"] if workload.outputs.csv else ["parquet"]
     return {
         "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
@@ -35,11 +37,11 @@ def data_package(workload: Workload, tables: Sequence[tuple[str, str, pa.Table]]
                 "mediatype": "text/csv" if kind == "csv" else "application/vnd.apache.parquet",
                 **({"description": APOSTROPHE} if kind == "csv" else {}),
                 "schema": {
-                    "fields": [_field(field, workload) for field in rows.schema],
+                    "fields": [_field(field, workload) for field in schema],
                     "missingValues": [""],
                 },
             }
-            for name, title, rows in tables
+            for name, title, schema in tables
             for kind in formats
         ],
     }

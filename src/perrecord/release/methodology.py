@@ -220,13 +220,9 @@ def _foot(workload: Workload) -> Iterator[str]:
         "large, that answer is too large on average."
     )
     yield ""
-    yield (
-        f"Confidence intervals hold with {text(workload.outputs.confidence * 100)} % probability "
-        "for what is estimated in the sense above: for counts and totals by the exact law of the "
-        "noise, for averages approximately, by the delta method. For the answer that cells are "
-        "chosen by they do not hold given that a cell was published."
-    )
-    yield ""
+    if workload.outputs.intervals:
+        yield _intervals(workload)
+        yield ""
     yield (
         "All releases charged to the same ledger stay below this budget, for every possible record:"
     )
@@ -255,3 +251,12 @@ def _code(words: str) -> str:
 
 def _cell(words: str) -> str:
     return _inline(words)
+
+
+def _intervals(workload: Workload) -> str:
+    return (
+        f"Confidence intervals hold with {text(workload.outputs.confidence * 100)} % probability "
+        "for what is estimated in the sense above: for counts and totals by the exact law of the "
+        "noise, for averages approximately, by the delta method. For the answer that cells are "
+        "chosen by they do not hold given that a cell was published."
+    )

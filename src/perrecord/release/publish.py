@@ -14,18 +14,19 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from perrecord.accounting.entries import Charge, Seal
 from perrecord.accounting.ledger import Ledger
 from perrecord.errors import InputError, LedgerError, ReleaseError, SpecError
-from perrecord.mechanisms.run import check_plan, run
+from perrecord.mechanisms.run import check_plan, run_each
 from perrecord.noise.bits import BitSource
 from perrecord.preview import meanings_in
 from perrecord.queries.plan import Plan, plan
 from perrecord.release import staging
-from perrecord.release.contents import MANIFEST, public_files, release_files
+from perrecord.release.contents import MANIFEST, public_files, release_files, released_table
 from perrecord.release.identity import identity_of
 from perrecord.release.spec import LoadedSpec, Workload, build, load_spec, open_table
 from perrecord.tables.table import Table
@@ -117,7 +118,8 @@ class _Release:
             # they are what the new charge pays for: fresh noise would be a second release.
             return self._publish(charge, self._seal(charge), "recovered")
         self.progress("reading the data and adding noise")
-        answers = run(planned, table, _bits=bits)
+        make = partial(released_table, workload)
+        tables = run_each(planned, table, make, _bits=bits)
         if identity_of(self.loaded, self.ledger.secret, self.snapshot) != self.identity:
             raise ReleaseError(
                 "the source, or a file of keys or lookups, changed while it was read; nothing was "
@@ -125,7 +127,7 @@ class _Release:
                 "stays charged."
             )
         self.progress("writing")
-        files = release_files(workload, planned, answers, public, charge.hash)
+        files = release_files(workload, tables, public, charge.hash)
         staging.write_files(self.staged, files)
         self.progress("sealing")
         return self._publish(charge, self._seal(charge), "made")

@@ -20,6 +20,7 @@ from perrecord.errors import InputError, listing, suggestion
 
 _SIDE = "side"
 _MOST_KEYS = 250_000_000
+_STRETCH = 1 << 17
 _TYPES = {
     "text": (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
     "integer": (pa.types.is_integer,),
@@ -232,14 +233,21 @@ class Keys:
 
 
 def _written_out(factors: Sequence[pa.Table]) -> pa.Table:
-    """Return every combination of rows, those of the last table changing fastest."""
-    size, repeats = prod(each.num_rows for each in factors), 1
+    """Return every combination of rows, those of the last table changing fastest.
+
+    A factor's rows come again and again; the same stretch of memory then serves many times.
+    """
+    size, outer = prod(each.num_rows for each in factors), 1
     columns: dict[str, pa.ChunkedArray] = {}
     for factor in factors:
-        repeats *= factor.num_rows
-        rows = np.repeat(np.arange(factor.num_rows), size // repeats if repeats else 0)
-        chosen = pa.array(np.tile(rows, size // len(rows) if len(rows) else 0))
-        columns.update(zip(factor.column_names, factor.take(chosen).columns, strict=True))
+        times = size // (outer * factor.num_rows) if size else 0
+        rows = factor.take(pa.array(np.repeat(np.arange(factor.num_rows, dtype=np.int32), times)))
+        together = max(1, min(outer, _STRETCH // max(rows.num_rows, 1)))
+        stretch = pa.concat_tables([rows] * together).combine_chunks()
+        stretches = [stretch] * (outer // together) + [rows] * (outer % together)
+        whole = pa.concat_tables(stretches) if size else rows
+        columns.update(zip(factor.column_names, whole.columns, strict=True))
+        outer *= factor.num_rows
     return pa.table(columns)
 
 

@@ -91,8 +91,8 @@ TWINS = (
     Twin(
         "a standard error is that of the first cell",
         "mechanisms/released.py",
-        "return np.asarray(each[self.which])",
-        "return np.asarray(each[self.which * 0])",
+        "return np.asarray(self._deviations()[self.which])",
+        "return np.asarray(self._deviations()[self.which * 0])",
         ("mechanisms/test_additive.py::test_a_dimension_derived_from_the_key_fixes_the_part",),
     ),
     Twin(

@@ -46,10 +46,10 @@ TWINS = (
         '        self.progress("charging the ledger")\n',
         '        self.progress("charging the ledger")\n'
         "        if not is_forgotten:\n"
-        "            run(planned, table, _bits=bits)\n",
+        "            run_each(planned, table, partial(released_table, workload), _bits=bits)\n",
         (
             "release/test_release.py"
-            "::test_before_the_seal_a_retry_draws_fresh_noise_under_the_same_charge[run]",
+            "::test_before_the_seal_a_retry_draws_fresh_noise_under_the_same_charge[run_each]",
         ),
     ),
     Twin(
@@ -126,8 +126,8 @@ TWINS = (
     Twin(
         "the manifest says where the spec was",
         "release/publish.py",
-        "release_files(workload, planned, answers, public, charge.hash)",
-        'release_files(workload, planned, answers, public, f"{charge.hash} {self.loaded.path}")',
+        "release_files(workload, tables, public, charge.hash)",
+        'release_files(workload, tables, public, f"{charge.hash} {self.loaded.path}")',
         ("release/test_release.py::test_no_file_of_a_release_says_where_it_was_made",),
     ),
     Twin(

@@ -223,6 +223,8 @@ class Outputs(Entry):
     """Write every table as CSV too."""
     confidence: Share = Fraction(19, 20)
     """The probability with which the intervals hold the exact answers."""
+    intervals: Truth = True
+    """Write the ends of every answer's interval; its standard error is always there."""
 
 
 def _example(value: Any) -> Any:
