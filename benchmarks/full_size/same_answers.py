@@ -1,0 +1,52 @@
+"""Whether all contenders computed the same numbers: exact answers compared, cell by cell."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+
+from full_size.contenders import CONTENDERS, Perrecord, Plain
+from full_size.workload import ANSWERS, key_columns, table_name
+
+
+class DifferentAnswersError(Exception):
+    """Two contenders do not have the same keys or the same numbers."""
+
+
+def compare(folder: Path, scratch: Path) -> int:
+    """Return how many cells were compared; perrecord's amounts are so large that noise is 0.
+
+    Raises:
+        DifferentAnswersError: a contender has other keys or other numbers than perrecord.
+    """
+    ours = scratch / "exact"
+    run = Perrecord(is_exact=True).run(folder, ours)
+    tables = ours / "published" / "tables"
+    for plain in (each for each in CONTENDERS if isinstance(each, Plain)):
+        out = scratch / plain.how / plain.library
+        out.parent.mkdir(exist_ok=True)
+        plain.run(folder, out)
+        condition = "WHERE establishments > 0" if plain.how.startswith("occupied") else ""
+        for level in run.rows_written:
+            name = f"{table_name(level)}.parquet"
+            columns = [*key_columns(level), *ANSWERS]
+            if not is_same(tables / name, out / name, columns, condition):
+                raise DifferentAnswersError(
+                    f"{plain.name} and perrecord differ in {table_name(level)}"
+                )
+        print(f"the same answers: {plain.name}", file=sys.stderr)
+    return sum(run.rows_written.values())
+
+
+def is_same(one: Path, other: Path, columns: Sequence[str], condition: str = "") -> bool:
+    """Return whether two Parquet files hold the same rows, of the first those that are meant."""
+    names = ", ".join(columns)
+    first = f"(SELECT {names} FROM '{one}' {condition})"  # noqa: S608
+    second = f"(SELECT {names} FROM '{other}')"  # noqa: S608
+    with duckdb.connect() as connection:
+        differing = connection.sql(
+            f"SELECT count(*) FROM (({first} EXCEPT ALL {second}) "  # noqa: S608
+            f"UNION ALL ({second} EXCEPT ALL {first}))"
+        ).fetchone()
+    return differing == (0,)
