@@ -11,6 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
+from perrecord.tables.engines.spark_logs import SILENT
+
 WAIT = 90
 
 SESSION = {
@@ -23,16 +25,23 @@ SESSION = {
     "spark.executor.cores": "1",
     "spark.cores.max": "2",
     "spark.scheduler.minRegisteredResourcesRatio": "1.0",
-    "spark.executor.syncLogLevel.enabled": "true",
+    "spark.executor.extraJavaOptions": " ".join(SILENT),
     "spark.sql.shuffle.partitions": "4",
 }
 """A driver that takes one core of each worker."""
 
-SILENT = {
-    "spark.log.level": "OFF",
-    "spark.executor.extraJavaOptions": "-Dlog4j2.configurationFile=none -Dlog4j2.level=OFF",
-}
-"""What a Spark Connect server is started with, so that no record gets into a log."""
+TALKATIVE = """\
+rootLogger.level = info
+rootLogger.appenderRef.stdout.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %p %c{1}: %m%n%ex
+logger.spark.name = org.apache.spark
+logger.spark.level = info
+"""
+"""What a cluster's log4j2.properties may say: names of loggers, each with its level."""
 
 _DEPLOY = "org.apache.spark.deploy"
 _PLACE = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
@@ -47,6 +56,10 @@ class Processes:
         self.folder = folder
         self._home = Path(pyspark.__file__).parent
         self._started: list[subprocess.Popen] = []
+        settings = folder / "conf"
+        settings.mkdir()
+        (settings / "log4j2.properties").write_text(TALKATIVE)
+        self.environment = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_CONF_DIR": str(settings)}
 
     def __enter__(self) -> Self:
         return self
@@ -58,7 +71,7 @@ class Processes:
 
     def start(self, name: str, program: str, *arguments: str) -> subprocess.Popen:
         """Start a program of Spark that logs to a file of this name."""
-        given = {"SPARK_HOME": str(self._home), "SPARK_LOCAL_IP": "127.0.0.1"}
+        given = {"SPARK_HOME": str(self._home), **self.environment}
         if program == "spark-class":
             given["SPARK_DAEMON_MEMORY"] = "256m"
         with (self.folder / f"{name}.log").open("wb") as output:

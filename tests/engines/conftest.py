@@ -4,7 +4,8 @@ import warnings
 
 import pytest
 
-from tests.engines.cluster import SILENT, Cluster
+from perrecord.tables.engines.spark_logs import SILENT
+from tests.engines.cluster import Cluster
 
 
 @pytest.fixture(scope="module")
@@ -38,4 +39,5 @@ def cluster(tmp_path_factory):
 @pytest.fixture(scope="session")
 def connect_address(cluster):
     """The address of a Spark Connect server on that cluster, whose log is off."""
-    return cluster.start_connect("connect", cluster.address, **SILENT)
+    options = {"spark.driver.extraJavaOptions": " ".join(SILENT)}
+    return cluster.start_connect("connect", cluster.address, **options)

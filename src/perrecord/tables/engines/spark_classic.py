@@ -9,37 +9,27 @@ from uuid import uuid4
 import pyarrow as pa
 
 from perrecord.errors import SourceError
-from perrecord.tables.engines.spark_logs import EVENTS, check_events, is_local
+from perrecord.tables.engines.spark_logs import check_files, is_local
 
 Answer = TypeVar("Answer")
 
 PATIENCE = "spark.perrecord.patience"
 """The setting that says for how many seconds we wait for executors once there are none."""
 
-_SYNC = "spark.executor.syncLogLevel.enabled"
 _PATIENCE_SECONDS = "600"
 _LOOK = 1.0  # seconds
 
 
 def silence(session: Any) -> None:
-    """Switch off Spark's logs; refuse a session that would write records into others.
-
-    Executors on a cluster log to files of their own, and hear of the level only when the session
-    was started so.
-    """
-
-    def way(setting: str, value: str) -> str:
-        return f'start the session with .config("{setting}", "{value}")'
-
+    """Switch off every log of Spark's here; refuse a session that would write records elsewhere."""
     context = session.sparkContext
     given = context.getConf()
-    check_events(given.get(EVENTS, "false"), way)
-    if not is_local(given.get("spark.master")) and given.get(_SYNC, "false") != "true":
-        raise SourceError(
-            "the Spark executors would write records into their logs when a query fails; "
-            f"{way(_SYNC, 'true')}."
-        )
-    context.setLogLevel("OFF")
+    check_files(
+        lambda setting: given.get(setting) or "",
+        lambda setting, value: f'start the session with .config("{setting}", "{value}")',
+    )
+    log4j = context._jvm.org.apache.logging.log4j
+    log4j.core.config.Configurator.setAllLevels("", log4j.Level.OFF)
 
 
 def batches(result: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -7,44 +7,38 @@ from typing import Any
 import pyarrow as pa
 
 from perrecord.errors import SourceError
-from perrecord.tables.engines.spark_logs import EVENTS, check_events, is_local
+from perrecord.tables.engines.spark_logs import SILENT, check_files, is_silent
 
 _REJECTS = "spark.sql.legacy.setCommandRejectsSparkCoreConfs"
 _LEVEL = "spark.log.level"
-_OPTIONS = "spark.executor.extraJavaOptions"
-_SILENT = ("-Dlog4j2.configurationFile=none", "-Dlog4j2.level=OFF")
-"""No file of settings is found, so that Log4j takes its level from here, and Spark leaves it so."""
+_SERVER = "spark.driver.extraJavaOptions"
 
 
 def silence(session: Any) -> None:
-    """Refuse a server that would write records into its logs; a client cannot switch them off.
-
-    Executors do not hear of the server's level: it is set before there are any, and
-    spark.executor.syncLogLevel.enabled tells them of later changes alone.
-    """
+    """Refuse a server that would write records into its logs; a client cannot switch them off."""
 
     def way(setting: str, value: str) -> str:
-        return f"start the Spark Connect server with --conf {setting}={value}"
+        return f'start the Spark Connect server with --conf "{setting}={value}"'
 
     def read(setting: str) -> str:
-        return session.conf.get(setting, None) or ""  # "" where it was never set
+        return session.conf.get(setting, None) or ""
 
     if session.conf.get(_REJECTS) != "true":  # then what we read may be the client's own words
         raise SourceError(
             f"the Spark session has {_REJECTS} = false, so that its settings need not be the "
             f'server\'s; switch it with spark.conf.set("{_REJECTS}", "true").'
         )
-    if read(_LEVEL) != "OFF":
+    if not is_silent(read(_SERVER)):
         raise SourceError(
             "the Spark Connect server would write records into its log when a query fails; "
-            f"{way(_LEVEL, 'OFF')}."
+            f"{way(_SERVER, ' '.join(SILENT))}."
         )
-    check_events(read(EVENTS), way)
-    if not is_local(read("spark.master")) and not set(_SILENT) <= set(read(_OPTIONS).split()):
+    if read(_LEVEL) not in ("", "OFF"):
         raise SourceError(
-            "the Spark executors would write records into their logs when a query fails; "
-            f"""{way(_OPTIONS, f'"{" ".join(_SILENT)}"')}."""
+            f"the Spark Connect server has {_LEVEL} = {read(_LEVEL)}, and would write records into "
+            f"its log when a query fails; {way(_LEVEL, 'OFF')}."
         )
+    check_files(read, way)
 
 
 def batches(result: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
