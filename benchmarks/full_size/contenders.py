@@ -14,6 +14,7 @@ from full_size.measuring import Cost, measured
 from full_size.workload import COMMAND, LEVELS, create_ledger, spec_text, table_name
 
 HERE = Path(__file__).resolve().parent
+FINEST = max(LEVELS)
 COARSE = (0, 2, 3)
 """The levels that the slow contenders are measured at."""
 

@@ -45,7 +45,7 @@ def is_same(one: Path, other: Path, columns: Sequence[str], condition: str = "")
     first = f"(SELECT {names} FROM '{one}' {condition})"  # noqa: S608
     second = f"(SELECT {names} FROM '{other}')"  # noqa: S608
     with duckdb.connect() as connection:
-        differing = connection.sql(
+        differing = connection.execute(
             f"SELECT count(*) FROM (({first} EXCEPT ALL {second}) "  # noqa: S608
             f"UNION ALL ({second} EXCEPT ALL {first}))"
         ).fetchone()

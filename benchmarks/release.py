@@ -1,0 +1,128 @@
+"""Time the release of every county and industry beside its alternatives, in one run.
+
+    python benchmarks/release.py [--rows 8000000] [--turns 3] [--only PART ...] [--quick] [--write]
+
+The workload is in `full_size/workload.py`: 6.7 million cells, 27 million noisy numbers. Each
+contender has a process of its own, and they take turns. OpenDP and Tumult Analytics are installed
+into environments of their own under `.venv/peers`, measured on a part, and extrapolated with the
+arithmetic shown; Tumult Analytics needs Java. With `--write` the tables are kept in
+`benchmarks/release.md`. A goal that is missed ends the program with an error, after all is written.
+Linux.
+"""
+
+import argparse
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from full_size import curve, report, same_answers, slow_peers, spilling, starting
+from full_size.contenders import COARSE, CONTENDERS, take_turns
+from full_size.workload import ANSWERS, all_cells, prepare
+from goals import Goal, end_with, goals_table
+from machine import load, machine, versions
+
+RESULTS = Path(__file__).resolve().parent / "release.md"
+PARTS = ("opendp", "tumult", "curve", "spilling", "starting")
+PEERS = {"opendp": slow_peers.OPENDP, "tumult": slow_peers.TUMULT}
+SMALL_ROWS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How much is measured."""
+
+    rows: int
+    turns: int
+    curve: tuple[int, ...]
+    spilling_rows: int
+    spilling_limit: str
+    peer_levels: tuple[int, ...]
+
+
+def sizes(rows: int, turns: int, *, is_quick: bool) -> Sizes:
+    """Return the sizes of a full run, or of a quick one, which shows only that all of it works."""
+    if is_quick:
+        return Sizes(rows, 1, (rows // 10, rows // 2, rows), rows, "200MB", (0, 2))
+    return Sizes(rows, turns, (100_000, 1_000_000, rows, 4 * rows), 4 * rows, "1GB", COARSE)
+
+
+def measure(size: Sizes, parts: set[str], scratch: Path) -> tuple[list[str], list[Goal]]:
+    """Measure all parts; return their Markdown and their goals."""
+    folder = prepare(scratch / "data", size.rows)
+    compared = same_answers.compare(folder, scratch)
+    turns = take_turns(CONTENDERS, folder, scratch, size.turns)
+    lines = report.contenders_part(turns, compared)
+    goals = report.contenders_goals(turns)
+    per_row, more = None, []
+    if "curve" in parts:
+        found = curve.measure(size.curve, {size.rows: folder}, scratch, size.turns)
+        per_row = found.line[1]
+        more += report.curve_part(found)
+        goals.append(report.curve_goal(found))
+    if parts & PEERS.keys():
+        few = prepare(scratch / "fewer", size.rows // 8)
+        for name in filter(parts.__contains__, PEERS):
+            peer = PEERS[name]
+            estimated = slow_peers.estimate(
+                peer, {size.rows: folder, size.rows // 8: few}, size.peer_levels
+            )
+            if isinstance(estimated, str):
+                lines += [f"## {peer.name}", "", f"Not measured. {estimated}", ""]
+            else:
+                lines += report.peer_part(estimated, turns, per_row)
+            goals.append(report.peer_goal(estimated, peer.name, turns))
+    lines += more
+    if "spilling" in parts:
+        many = prepare(scratch / "many", size.spilling_rows)
+        spilled = spilling.measure(many, size.spilling_rows, scratch, size.spilling_limit)
+        lines += report.spilling_part(spilled)
+        goals.append(report.spilling_goal(spilled))
+    if "starting" in parts:
+        small = prepare(scratch / "small", SMALL_ROWS)
+        started = starting.measure(small, scratch)
+        lines += report.starting_part(started)
+        goals += report.starting_goals(started)
+    head = [
+        "# The full-size release, measured side by side",
+        "",
+        f"{size.rows:,} establishments by county and industry of 0, 2, 3, 4, 5 and 6 digits: "
+        f"{all_cells(folder):,} cells, {len(ANSWERS) * all_cells(folder):,} noisy numbers with "
+        "their standard errors, from Parquet to Parquet (zstd). Made by "
+        "`python benchmarks/release.py --write`.",
+        "",
+        f"{machine()}; {versions('duckdb', 'polars', 'pyarrow', 'numpy')}.",
+        "",
+    ]
+    return head + lines, goals
+
+
+def main() -> None:
+    """Measure, print, keep the tables if asked to, and say which goals are missed."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rows", type=int, help="8 million if not given; 100,000 if quick")
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--only", nargs="*", choices=PARTS, help="beside the contenders: all")
+    parser.add_argument("--quick", action="store_true", help="small, to see that all of it works")
+    parser.add_argument("--write", action="store_true", help="keep the tables in release.md")
+    given = parser.parse_args()
+    if given.quick and given.write:
+        parser.error("a quick run measures nothing worth keeping; leave out --quick or --write")
+    rows = given.rows or (SMALL_ROWS if given.quick else 8_000_000)
+    parts = set(PARTS if given.only is None else given.only)
+    load_before = load()
+    with tempfile.TemporaryDirectory() as scratch:
+        size = sizes(rows, given.turns, is_quick=given.quick)
+        lines, goals = measure(size, parts, Path(scratch))
+    lines += ["## Goals", "", *goals_table(goals), ""]
+    lines.append(f"Load of the machine before the run: {load_before}.")
+    text = "\n".join(lines) + "\n"
+    print(text, end="")
+    if given.write:
+        RESULTS.write_text(text, encoding="utf-8")
+    sys.stdout.flush()
+    end_with(goals)
+
+
+if __name__ == "__main__":
+    main()
