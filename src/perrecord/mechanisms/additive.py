@@ -92,7 +92,7 @@ def estimate(
     laws, which = noise.laws(keys)
     if len(laws) == 1:
         drawn = draw(laws[0], len(exact), bits)
-        return Estimate(name, added(exact, drawn), noise.step, laws, which)
+        return Estimate(name, added(exact, drawn, into=drawn), noise.step, laws, which)
     drawn = np.zeros(len(exact), dtype=np.int64)
     for index, law in enumerate(laws):
         cells = np.flatnonzero(which == index)

@@ -13,10 +13,10 @@ _FITS = 2**62
 _STRETCH = 1 << 17
 
 
-def added(first: Integers, second: Integers) -> Integers:
-    """Return the sum, in Python ints where 64 bits might not hold it."""
+def added(first: Integers, second: Integers, *, into: Integers | None = None) -> Integers:
+    """Return the sum, in Python ints where 64 bits might not hold it, else in `into` if given."""
     if first.dtype == second.dtype == np.int64 and _is_small(first) and _is_small(second):
-        return np.asarray(first + second)
+        return np.asarray(np.add(first, second, out=into))
     return np.asarray(first.astype(np.object_) + second.astype(np.object_))
 
 

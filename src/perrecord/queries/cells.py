@@ -13,15 +13,15 @@ from uuid import uuid4
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from perrecord.queries.aggregates import Aggregate, Bucket, Different, Rows
 from perrecord.queries.plan import Plan, source_set
 from perrecord.queries.positions import Coded, Places
-from perrecord.queries.scan import SET, GroupColumn, GroupSet, Scan, scan_sql
+from perrecord.queries.scan import SET, GroupColumn, GroupSet, Scan, cells_sql, scan_sql
 from perrecord.tables.dialects import DUCKDB
 from perrecord.tables.domains import Domain
 from perrecord.tables.engines import Engine
+from perrecord.tables.expressions import Column, Substring
 from perrecord.tables.keys import Keys
 from perrecord.tables.schema import Schema
 from perrecord.tables.table import Table
@@ -59,7 +59,7 @@ def scanned(plan: Plan, table: Table) -> "Iterator[list[Cells]]":
             kept = f"{prefix}_cells{index}"
             engine.keep(kept, text.sql)
             names.append(kept)
-            found.append(Cells(engine, scan, kept, plan.schema))
+            found.append(Cells(engine, scan, cells_sql(scan, plan.schema, kept), plan.schema))
         yield found
     finally:
         for name in names:
@@ -82,7 +82,7 @@ class Cells:
 
     engine: Engine
     scan: Scan
-    name: str
+    relation: str
     schema: Schema
     _kept: dict[GroupSet, list[_Chunk] | None] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
@@ -102,10 +102,10 @@ class Cells:
         for chunk in self._chunks(source_set(self.scan, columns, is_exact=is_exact)):
             positions = places.positions(chunk.columns, chunk.size)
             is_known = positions >= 0
-            places_known = positions[is_known]
+            known = slice(None) if is_known.all() else is_known
             for aggregate, tally in tallies.items():
-                values = chunk.numbers[aggregate][is_known]
-                tally.add(places_known, values, chunk.reaches[aggregate])
+                values = chunk.numbers[aggregate][known]
+                tally.add(positions[known], values, chunk.reaches[aggregate])
         return {aggregate: tally.numbers for aggregate, tally in tallies.items()}
 
     def buckets(self, columns: Sequence[str], bucket: Bucket, keys: Keys | None) -> Counts:
@@ -173,22 +173,28 @@ class Cells:
         return self._read(source) if kept is None else kept
 
     def _read(self, source: GroupSet) -> Iterator[_Chunk]:
-        names = [each for each in self.scan.columns if isinstance(each, str) and each in source]
+        every = [each for each in self.scan.columns if isinstance(each, str) and each in source]
+        # A sector is the beginning of an industry: taken of the few different ones.
+        beginnings = {
+            name: (expression.operand.name, expression.length)
+            for name, expression in self.scan.derived
+            if isinstance(expression, Substring) and expression.start == 1
+            if isinstance(expression.operand, Column) and name in every
+        }
+        names = [each for each in every if each not in beginnings]
         values = [self.scan.aggregate_name(each) for each in self.scan.aggregates]
         shown = ", ".join([*map(DUCKDB.identifier, names), *values])
         for batch in self.engine.local(f"SELECT {shown} {self._from(source)}"):
-            keyed = map(Coded.of, batch.columns[: len(names)])
+            columns = dict(zip(names, map(Coded.of, batch.columns[: len(names)]), strict=True))
+            for name, (whole, length) in beginnings.items():
+                columns[name] = columns[whole].beginning(length)
             found = map(integers, batch.columns[len(names) :])
             numbers = dict(zip(self.scan.aggregates, found, strict=True))
-            yield _Chunk(
-                dict(zip(names, keyed, strict=True)),
-                numbers,
-                {each: reach(values) for each, values in numbers.items()},
-                batch.num_rows,
-            )
+            reaches = {each: reach(values) for each, values in numbers.items()}
+            yield _Chunk(columns, numbers, reaches, batch.num_rows)
 
     def _from(self, source: GroupSet) -> str:
-        return f"FROM {self.name} WHERE {SET} = {self.scan.set_number(source)}"
+        return f"FROM {self.relation} AS cells WHERE {SET} = {self.scan.set_number(source)}"
 
     def _rolled_up(self, columns: Sequence[GroupColumn], aggregates: Sequence[Aggregate]) -> str:
         """Return the cells over these columns as a subquery, added up from finer ones."""
@@ -208,6 +214,7 @@ class Cells:
 _NONE: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)
 _FITS = 2**63 - 1
 _HALF = 32
+_WIDE = pa.decimal128(38, 0)  # two halves of 64 bits, the lower one first
 
 
 @dataclass(slots=True, init=False)
@@ -242,8 +249,13 @@ def integers(column: pa.Array | pa.ChunkedArray) -> Integers:
     """Return a column of whole numbers, exactly: int64, or Python ints where it takes more."""
     if pa.types.is_integer(column.type):
         return np.asarray(column.cast(pa.int64()))
-    ends = pc.min_max(column)
-    low, high = ends["min"].as_py(), ends["max"].as_py()
-    if low is None or (low >= -_FITS and high <= _FITS):
-        return np.asarray(column.cast(pa.int64()))
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if not len(column):
+        return _NONE
+    if column.type == _WIDE and not column.null_count:
+        halves = np.frombuffer(column.buffers()[1], dtype=np.int64).reshape(-1, 2)
+        low, high = halves[column.offset : column.offset + len(column)].T
+        if (high == low >> 63).all() and low.min() >= -_FITS:
+            return np.ascontiguousarray(low)
     return np.array([int(each) for each in column.to_pylist()], dtype=np.object_)

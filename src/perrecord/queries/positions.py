@@ -31,6 +31,10 @@ class Coded:
         found = column.dictionary_encode(null_encoding="encode")
         return cls(found.dictionary, np.asarray(found.indices))
 
+    def beginning(self, length: int) -> "Coded":
+        """Return the column of the first so many characters; values may then come twice."""
+        return Coded(pc.utf8_slice_codeunits(self.values, 0, length), self.codes)
+
 
 @dataclass(frozen=True, slots=True)
 class Places:

@@ -23,7 +23,7 @@ from perrecord.queries.values import (
     scheme_tree,
     total_value,
 )
-from perrecord.tables.dialects import Dialect
+from perrecord.tables.dialects import DUCKDB, Dialect
 from perrecord.tables.expressions import Expression, columns_of, to_sql
 from perrecord.tables.records import records_sql
 from perrecord.tables.schema import Schema
@@ -117,15 +117,18 @@ def scan_sql(
     columns = [name(scan.column_name(column)) for column in scan.grouped]
     number, grouping = _grouping(scan, columns, dialect)
     selected = ", ".join([*columns, f"{number} AS {SET}", *chosen])
-    cells = f"SELECT {selected} FROM ({records}) AS valued{grouping}"
-    if scan.derived:
-        fragments = {each: f"cells.{name(each)}" for each in schema.fields}
-        added = ", ".join(
-            f"{to_sql(expression, schema.fields, fragments, dialect)} AS {name(column)}"
-            for column, expression in scan.derived
-        )
-        cells = f"SELECT cells.*, {added} FROM ({cells}) AS cells"
-    return ScanText(cells, parts.tables)
+    return ScanText(f"SELECT {selected} FROM ({records}) AS valued{grouping}", parts.tables)
+
+
+def cells_sql(scan: Scan, schema: Schema, kept: str) -> str:
+    """Return a scan's result, kept in the local DuckDB, with its derived columns: for FROM."""
+    name = DUCKDB.identifier
+    fragments = {each: f"kept.{name(each)}" for each in schema.fields}
+    derived = "".join(
+        f", {to_sql(expression, schema.fields, fragments, DUCKDB)} AS {name(column)}"
+        for column, expression in scan.derived
+    )
+    return f"(SELECT kept.*{derived} FROM {name(kept)} AS kept)"
 
 
 def _grouping(scan: Scan, columns: list[str], dialect: Dialect) -> tuple[str, str]:
