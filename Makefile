@@ -11,7 +11,7 @@ help:
 	@echo "make test    every test (installs Java, Chromium and strace where it can)"
 	@echo "make check   format check, lint, types, import contracts"
 	@echo "make audit   everything that tries to prove it wrong, into docs/assurance.md (half an hour)"
-	@echo "make bench   every benchmark, side by side with its alternatives (minutes)"
+	@echo "make bench   every benchmark beside its alternatives, into benchmarks/RESULTS.md (half an hour)"
 	@echo "make format  rewrite the files as make check wants them"
 	@echo "make lock    resolve the dependencies anew into the lock files"
 	@echo "make vulnerabilities   hold the lock files against known vulnerabilities (network)"
@@ -54,11 +54,9 @@ vulnerabilities: $(VENV)/.dev
 	$(PIP_AUDIT) --requirement requirements.lock
 	$(PIP_AUDIT) --requirement requirements-dev.lock
 
-bench: $(VENV)/.dev
-	$(BIN)/python benchmarks/policy.py
-	$(BIN)/python benchmarks/noise.py --write
-	$(BIN)/python benchmarks/query.py --write
-	$(BIN)/python benchmarks/evaluate.py --write
+# Goes on when a benchmark misses a goal, and says so at the end.
+bench: $(VENV)/.dev system
+	$(BIN)/python benchmarks/results.py
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .

@@ -12,7 +12,7 @@ def machine() -> str:
     if hasattr(os, "sysconf"):
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         parts.append(f"{memory / 2**30:.0f} GiB")
-    parts += [f"{platform.system()} {platform.release()}", f"Python {platform.python_version()}"]
+    parts += [platform.system(), f"Python {platform.python_version()}"]
     return ", ".join(parts)
 
 

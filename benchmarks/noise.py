@@ -10,20 +10,19 @@ kept in `benchmarks/noise.md`.
 import argparse
 import json
 import math
-import os
-import platform
 import subprocess
 import sys
-import venv
 from pathlib import Path
 from typing import NamedTuple
 
+from goals import Goal, end_with, goals_table
+from machine import load, machine
+from peers import interpreter
+
 HERE = Path(__file__).resolve().parent
-PEERS = HERE.parent / ".venv" / "peers"
 WORKER = HERE / "noise_workers.py"
 RESULTS = HERE / "noise.md"
 
-INSTALLED_APART = {"tumult": "tmlt.core", "pydp": "python-dp"}
 NAMES = ("perrecord", "opendp", "tumult", "pydp", "numpy")
 SIGMAS = ("0.7", "35.4", "3500", "3500000")
 SIZES = (10**3, 10**5, 10**6, 10**7)
@@ -51,22 +50,6 @@ class Figure(NamedTuple):
         return self.draws / self.seconds
 
 
-def interpreter(name: str) -> Path | str:
-    """Return the Python that has this library, installing it if need be, or why there is none."""
-    if name not in INSTALLED_APART:
-        return Path(sys.executable)
-    home = PEERS / name
-    python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
-    if not python.exists():
-        venv.create(home, with_pip=True)
-    command = [str(python), "-m", "pip", "install", "--quiet", INSTALLED_APART[name]]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-    if done.returncode:
-        errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
-        return errors[-1] if errors else "ERROR: pip failed"
-    return python
-
-
 def measure(python: Path | str, task: Task, seconds: float) -> Figure | None:
     """Return the figure of one process, or None where the library cannot be run."""
     if isinstance(python, str):
@@ -80,11 +63,11 @@ def measure(python: Path | str, task: Task, seconds: float) -> Figure | None:
     return Figure(result["draws"], result["seconds"])
 
 
-def report(seconds: float) -> str:
-    """Return the whole comparison as Markdown."""
+def report(seconds: float) -> tuple[str, list[Goal]]:
+    """Return the whole comparison as Markdown, and its goals."""
     pythons = {name: interpreter(name) for name in NAMES}
     load_before = load()
-    lines = ["# Noise, measured side by side", "", machine(), ""]
+    lines = ["# Noise, measured side by side", "", f"{machine()}.", ""]
     lines += [
         "Million draws a second on one core, tables and memory warm. `× OpenDP` and `× numpy` are",
         "perrecord's rate divided by theirs in this run. OpenDP, Tumult Core and PyDP are timed on",
@@ -119,13 +102,12 @@ def report(seconds: float) -> str:
         few.append(ratio(ours, theirs))
         times = [f"{figure.seconds * 1e3:.2f}" if figure else "-" for figure in (ours, theirs)]
         lines.append(f"| {sigma} | {times[0]} | {times[1]} | {few[-1]:.1f} |")
-    lines += ["", "| goal | worst in this run | met |", "|---|---|---|"]
-    lines += [
+    goals = [
         goal("at least 300 times OpenDP for n of 10^6 and more", worst(to_opendp), 300),
         goal("at least a third of numpy's float normal there", worst(to_numpy), 1 / 3),
         goal("no slower than OpenDP for 100 draws of a new sigma", worst(few), 1),
-        "",
     ]
+    lines += ["", *goals_table(goals), ""]
     lines += [
         f"Load of the machine: {load_before} before, {load()} after, of which 1 is this run.",
         "",
@@ -133,7 +115,7 @@ def report(seconds: float) -> str:
     lines += [
         f"{name}: not measured. {why}" for name, why in pythons.items() if isinstance(why, str)
     ]
-    return "\n".join(lines).rstrip() + "\n"
+    return "\n".join(lines).rstrip() + "\n", goals
 
 
 def ratio(ours: Figure | None, theirs: Figure | None) -> float:
@@ -151,19 +133,9 @@ def shown(figure: Figure | None) -> str:
     return f"{figure.rate / 1e6:.3g}" if figure else "-"
 
 
-def goal(text: str, worst: float, least: float) -> str:
-    """Return one line of the table of goals."""
-    return f"| {text} | {worst:.3g} | {'yes' if worst >= least else 'NO'} |"
-
-
-def load() -> str:
-    """Return the load of the last minute: above 1, others were at work and figures suffer."""
-    return f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
-
-
-def machine() -> str:
-    """Return what the figures were measured on."""
-    return f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}."
+def goal(text: str, worst: float, least: float) -> Goal:
+    """Return a goal that the worst ratio meets by being at least so large."""
+    return Goal(text, f"{worst:.3g} at worst", worst >= least)
 
 
 def main() -> None:
@@ -172,10 +144,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1.0, help="time for each figure")
     parser.add_argument("--write", action="store_true", help="keep the table in noise.md")
     options = parser.parse_args()
-    text = report(options.seconds)
+    text, goals = report(options.seconds)
     print(text, end="")
     if options.write:
         RESULTS.write_text(text, encoding="utf-8")
+    end_with(goals)
 
 
 if __name__ == "__main__":

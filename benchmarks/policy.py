@@ -1,17 +1,24 @@
 """How long a policy takes: one record, a million rows, a ledger's question, a large document.
 
-Run with `make bench`. Times are the best of several; the ratio sets exact evaluation beside the
-same formula in Python's floats, which is fast and wrong at the ceilings.
+    python benchmarks/policy.py [--write]
+
+Times are the best of several; the ratio sets exact evaluation beside the same formula in Python's
+floats, which is fast and wrong at the ceilings. With `--write` the table is kept in
+`benchmarks/policy.md`.
 """
 
+import argparse
 import math
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
+from machine import machine
 
 from perrecord import Policy, Split
 
+RESULTS = Path(__file__).resolve().parent / "policy.md"
 RECORD = {"employees": 150, "payroll": 10_000_000, "naics": "n4957"}
 
 
@@ -33,7 +40,10 @@ def in_floats() -> float:
 
 
 def main() -> None:
-    """Print a table."""
+    """Measure, print, and keep the table if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--write", action="store_true", help="keep the table in policy.md")
+    given = parser.parse_args()
     scheme = Split(employees=50, payroll=5_000_000)
     policy = Policy.constant("0.1") + Policy.split("0.2", scheme)
     cases = {f"n{i}": Split(employees=i + 1, payroll=1000 * (i + 1)) for i in range(5000)}
@@ -48,12 +58,12 @@ def main() -> None:
     }
     exact, floats = best(lambda: policy.loss(RECORD), 2000), best(in_floats, 2000)
     budget = Policy.largest(policy * 2, Policy.split(1, Split(employees=10)))
-    print(f"{'loss of one record':<46}{exact * 1e6:10.1f} µs   {exact / floats:.0f} x floats")
+    found = [("loss of one record", f"{exact * 1e6:.1f} µs ({exact / floats:.0f} × floats)")]
     for name, function, repeat in (
         ("the same, one case among 5,000", lambda: large.loss(RECORD), 2000),
         ("is_below a budget over two schemes", lambda: policy.is_below(budget), 20),
     ):
-        print(f"{name:<46}{best(function, repeat) * 1e6:10.1f} µs")
+        found.append((name, f"{best(function, repeat) * 1e6:.1f} µs"))
     for name, function in (
         ("5,000 cases to JSON", large.to_json),
         ("5,000 cases from JSON", lambda: Policy.from_json(written)),
@@ -61,7 +71,19 @@ def main() -> None:
         ("a million rows, plain", lambda: policy.losses(columns)),
         ("a million rows, 5,000 cases", lambda: large.losses(columns)),
     ):
-        print(f"{name:<46}{best(function, 1, tries=3) * 1e3:10.1f} ms")
+        found.append((name, f"{best(function, 1, tries=3) * 1e3:.1f} ms"))
+    lines = [
+        "# How long a policy takes",
+        "",
+        f"{machine()}. The best of several. Made by `python benchmarks/policy.py --write`.",
+        "",
+        "| | time |",
+        "|---|---|",
+        *(f"| {name} | {taken} |" for name, taken in found),
+    ]
+    print("\n".join(lines))
+    if given.write:
+        RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -9,12 +9,14 @@ import duckdb
 from full_size.contenders import CONTENDERS, Perrecord, Plain
 from full_size.workload import ANSWERS, key_columns, table_name
 
+PLAIN = tuple(each for each in CONTENDERS if isinstance(each, Plain))
+
 
 class DifferentAnswersError(Exception):
     """Two contenders do not have the same keys or the same numbers."""
 
 
-def compare(folder: Path, scratch: Path) -> int:
+def compare(folder: Path, scratch: Path, contenders: Sequence[Plain] = PLAIN) -> int:
     """Return how many cells were compared; perrecord's amounts are so large that noise is 0.
 
     Raises:
@@ -23,7 +25,7 @@ def compare(folder: Path, scratch: Path) -> int:
     ours = scratch / "exact"
     run = Perrecord(is_exact=True).run(folder, ours)
     tables = ours / "published" / "tables"
-    for plain in (each for each in CONTENDERS if isinstance(each, Plain)):
+    for plain in contenders:
         out = scratch / plain.how / plain.library
         out.parent.mkdir(exist_ok=True)
         plain.run(folder, out)

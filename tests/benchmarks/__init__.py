@@ -1,0 +1,1 @@
+"""Tests of the benchmarks: that they measure what they say."""
