@@ -14,6 +14,7 @@ import argparse
 import sys
 import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from full_size import curve, report, same_answers, slow_peers, spilling, starting
@@ -49,38 +50,39 @@ def sizes(rows: int, turns: int, *, is_quick: bool) -> Sizes:
 
 def measure(size: Sizes, parts: set[str], scratch: Path) -> tuple[list[str], list[Goal]]:
     """Measure all parts; return their Markdown and their goals."""
-    folder = prepare(scratch / "data", size.rows)
+
+    @cache
+    def data(rows: int) -> Path:
+        return prepare(scratch / f"rows{rows}", rows)
+
+    folder = data(size.rows)
     compared = same_answers.compare(folder, scratch)
     turns = take_turns(CONTENDERS, folder, scratch, size.turns)
     lines = report.contenders_part(turns, compared)
     goals = report.contenders_goals(turns)
     per_row, more = None, []
     if "curve" in parts:
-        found = curve.measure(size.curve, {size.rows: folder}, scratch, size.turns)
+        found = curve.measure({rows: data(rows) for rows in size.curve}, scratch, size.turns)
         per_row = found.line[1]
-        more += report.curve_part(found)
+        more = report.curve_part(found)
         goals.append(report.curve_goal(found))
-    if parts & PEERS.keys():
-        few = prepare(scratch / "fewer", size.rows // 8)
-        for name in filter(parts.__contains__, PEERS):
-            peer = PEERS[name]
-            estimated = slow_peers.estimate(
-                peer, {size.rows: folder, size.rows // 8: few}, size.peer_levels
-            )
-            if isinstance(estimated, str):
-                lines += [f"## {peer.name}", "", f"Not measured. {estimated}", ""]
-            else:
-                lines += report.peer_part(estimated, turns, per_row)
-            goals.append(report.peer_goal(estimated, peer.name, turns))
+    for name in filter(parts.__contains__, PEERS):
+        peer = PEERS[name]
+        by_rows = {rows: data(rows) for rows in (size.rows, size.rows // 8)}
+        estimated = slow_peers.estimate(peer, by_rows, size.peer_levels)
+        if isinstance(estimated, str):
+            lines += [f"## {peer.name}", "", f"Not measured. {estimated}", ""]
+        else:
+            lines += report.peer_part(estimated, turns, per_row)
+        goals.append(report.peer_goal(estimated, peer.name, turns))
     lines += more
     if "spilling" in parts:
-        many = prepare(scratch / "many", size.spilling_rows)
+        many = data(size.spilling_rows)
         spilled = spilling.measure(many, size.spilling_rows, scratch, size.spilling_limit)
         lines += report.spilling_part(spilled)
         goals.append(report.spilling_goal(spilled))
     if "starting" in parts:
-        small = prepare(scratch / "small", SMALL_ROWS)
-        started = starting.measure(small, scratch)
+        started = starting.measure(data(SMALL_ROWS), scratch)
         lines += report.starting_part(started)
         goals += report.starting_goals(started)
     head = [

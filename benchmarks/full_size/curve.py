@@ -1,16 +1,13 @@
 """How cost grows with rows, over the same cells."""
 
 import math
-import shutil
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from full_size.contenders import PERRECORD, Turns, take_turns
-from full_size.workload import prepare
 
 MOST_STEEPER = 1.3
 """How much steeper the last stretch of a curve may be that still counts as a straight line."""
@@ -43,15 +40,10 @@ class Curve:
         return (self.turns[many].wall - self.turns[few].wall) / (many - few)
 
 
-def measure(sizes: Sequence[int], ready: dict[int, Path], scratch: Path, turns: int) -> Curve:
-    """Return the curve over these numbers of rows; folders that are ready are used, others made."""
+def measure(folders: dict[int, Path], scratch: Path, turns: int) -> Curve:
+    """Return the curve over folders of data by their rows."""
     found = {}
-    for rows in sorted(sizes):
-        folder = ready.get(rows)
-        made = prepare(scratch / f"rows{rows}", rows) if folder is None else None
+    for rows, folder in sorted(folders.items()):
         print(f"curve: {rows:,} rows", file=sys.stderr)
-        taken = take_turns([PERRECORD], folder or scratch / f"rows{rows}", scratch, turns)
-        found[rows] = taken[PERRECORD.name]
-        if made:
-            shutil.rmtree(made)
+        found[rows] = take_turns([PERRECORD], folder, scratch, turns)[PERRECORD.name]
     return Curve(found)

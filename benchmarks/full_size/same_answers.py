@@ -1,5 +1,6 @@
 """Whether all contenders computed the same numbers: exact answers compared, cell by cell."""
 
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,8 +27,7 @@ def compare(folder: Path, scratch: Path, contenders: Sequence[Plain] = PLAIN) ->
     run = Perrecord(is_exact=True).run(folder, ours)
     tables = ours / "published" / "tables"
     for plain in contenders:
-        out = scratch / plain.how / plain.library
-        out.parent.mkdir(exist_ok=True)
+        out = scratch / "plain"
         plain.run(folder, out)
         condition = "WHERE establishments > 0" if plain.how.startswith("occupied") else ""
         for level in run.rows_written:
@@ -38,6 +38,8 @@ def compare(folder: Path, scratch: Path, contenders: Sequence[Plain] = PLAIN) ->
                     f"{plain.name} and perrecord differ in {table_name(level)}"
                 )
         print(f"the same answers: {plain.name}", file=sys.stderr)
+        shutil.rmtree(out)
+    shutil.rmtree(ours)
     return sum(run.rows_written.values())
 
 

@@ -139,7 +139,10 @@ def estimate(peer: Peer, sizes: dict[int, Path], levels: Sequence[int] = COARSE)
         for size, folder in sorted(sizes.items(), reverse=True):
             for level in levels if size == rows else (ROW_LEVEL,):
                 points.append(_measure(peer, python, folder, size, level))
-                print(f"{peer.name}: {points[-1]}", file=sys.stderr)
+                print(
+                    f"{peer.name}: {size:,} rows, {level} digits: {points[-1].wall:.1f} s",
+                    file=sys.stderr,
+                )
     except CommandError as error:
         return f"{peer.name} failed. {error}"
     folder = sizes[rows]

@@ -52,7 +52,7 @@ def measure(folder: Path, rows: int, scratch: Path, limit: str) -> Spilling:
         command = [COMMAND, "release", spec, "--out", out / "published", "--quiet"]
         costs.append(measured(command, watch=spill))
         tables.append(out / "published" / "tables" / f"{table_name(FINEST)}.parquet")
-        print(f"spilling, {name}: {costs[-1]}", file=sys.stderr)
+        print(f"spilling, {name}: {costs[-1].wall:.1f} s", file=sys.stderr)
     columns = [*key_columns(FINEST), "firms", *ANSWERS]
     same = is_same(tables[0], tables[1], columns)
     for path in scratch.glob("spill*"):
