@@ -136,7 +136,11 @@ class Processes:
 
 
 class Cluster(Processes):
-    """A master and two workers on loopback, with room for two drivers."""
+    """A master and two workers on loopback, each with one core for every driver."""
+
+    def __init__(self, folder: Path, *, cores: int = 2) -> None:
+        super().__init__(folder)
+        self._cores = cores
 
     def __enter__(self) -> Self:
         self._workers: list[subprocess.Popen] = []
@@ -162,7 +166,7 @@ class Cluster(Processes):
             "spark-class",
             f"{_DEPLOY}.worker.Worker",
             *_PLACE,
-            *("--cores", "2", "--memory", "1200M"),
+            *("--cores", str(self._cores), "--memory", "1200M"),
             *("--work-dir", str(self.folder / f"work{number}"), self.address),
         )
         self._workers.append(process)

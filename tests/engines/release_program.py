@@ -1,0 +1,104 @@
+"""Run as a process of its own: makes releases from a Spark cluster, as it is told line by line.
+
+A line is a step, `integers` or `release SNAPSHOT OUT`. While it runs, `running` is printed once
+both or all executors have a task of its scan; then what came of it, as JSON.
+"""
+
+import json
+import sys
+import threading
+import warnings
+from contextlib import contextmanager, nullcontext
+from hashlib import sha256
+
+from perrecord.errors import SourceError
+from perrecord.queries.plan import plan
+from perrecord.release.publish import release
+from perrecord.release.spec import build, load_spec, open_table
+from tests.engines.sessions import session_at
+from tests.noise.checks import Replayed
+from tests.queries.reference import exact
+
+
+def main(address: str, spec: str, data: str) -> None:
+    """Do each step that stands on a line of the standard input."""
+    session = session_at(address, **{"spark.perrecord.patience": "5"})
+    warnings.simplefilter("error")
+    is_connect = address.startswith("sc://")
+    frame = session.read.parquet(data)
+    for line in sys.stdin:
+        with nullcontext() if is_connect else announced(session):
+            try:
+                shown = step(spec, frame, *line.split())
+            except SourceError as error:
+                shown = {"failed": str(error)}
+        if not is_connect:
+            shown |= lost(session)
+        print(json.dumps(shown), flush=True)
+    session.stop()
+
+
+def step(spec: str, frame, kind: str, *given: str) -> dict:
+    """Return what one step shows."""
+    if kind == "integers":
+        return {"integers": integers(spec, frame)}
+    snapshot, out = given
+    return {
+        "did": release(spec, out, source=frame, snapshot=snapshot, _bits=Replayed(1)).did,
+    }
+
+
+def integers(spec: str, source=None) -> str:
+    """Return a digest of every exact integer that the answers of a spec are made from."""
+    loaded = load_spec(spec)
+    with open_table(loaded, source) as table:
+        workload = build(loaded, table.schema)
+        planned = plan([named.query for named in workload.queries], table.schema)
+        return sha256(repr(exact(planned, table)).encode()).hexdigest()
+
+
+@contextmanager
+def announced(session):
+    """Print `running` once every executor has a task, for as long as the block lasts."""
+    done = threading.Event()
+    watcher = threading.Thread(target=announce, args=(session, done), daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+
+
+def announce(session, done: threading.Event) -> None:
+    """Wait until every executor is at work on a task."""
+    while not done.wait(0.05):
+        active = [each for each in executors(session) if each.isActive()]
+        if active and all(each.activeTasks() for each in active):
+            print("running", flush=True)
+            return
+
+
+def lost(session) -> dict:
+    """Return how many executors Spark has, and has lost so far, and how many tasks failed."""
+    every = executors(session)
+    gone = [each for each in every if not each.isActive()]
+    jobs = store(session).jobsList(None)
+    tasks = sum(jobs.apply(place).numFailedTasks() for place in range(jobs.size()))
+    return {"executors": len(every) - len(gone), "lost": len(gone), "tasks": tasks}
+
+
+def store(session):
+    """Return what Spark itself knows of its jobs and executors."""
+    return session.sparkContext._jsc.sc().statusStore()
+
+
+def executors(session) -> list:
+    """Return every executor that Spark has or had."""
+    found = store(session).executorList(False)
+    every = [found.apply(place) for place in range(found.size())]
+    return [each for each in every if each.id() != "driver"]
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

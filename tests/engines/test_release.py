@@ -1,0 +1,132 @@
+"""A whole release from a Spark cluster, also while its workers are killed."""
+
+import json
+import os
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow.csv
+import pytest
+
+from perrecord import Ledger
+from perrecord.accounting.entries import Charge
+from perrecord.release.publish import release
+from perrecord.release.spec import build, load_spec, open_table
+from perrecord.synth import business
+from perrecord.synth.keys import business_keys
+from tests.engines.cluster import Cluster
+from tests.engines.release_program import integers
+from tests.noise.checks import Replayed
+
+pytestmark = pytest.mark.spark
+
+ROOT = Path(__file__).parents[2]
+ROWS, FILES = 60_000, 16
+
+
+@pytest.fixture(scope="module")
+def spec(tmp_path_factory):
+    """The worked example on a million records in 16 files, with keys, a ledger and a budget."""
+    folder = tmp_path_factory.mktemp("release")
+    text = (ROOT / "examples/business/release.yaml").read_text()
+    path = folder / "release.yaml"
+    path.write_text(text.replace("est.parquet", "est/*.parquet").replace("rho: 2,", "rho: 20,"))
+    for name, keys in business_keys().items():
+        pyarrow.csv.write_csv(keys, folder / f"{name}.csv")
+    first = folder / "est" / "0.parquet"
+    first.parent.mkdir()
+    business(ROWS, first)
+    for number in range(1, FILES):
+        (first.parent / f"{number}.parquet").hardlink_to(first)
+    loaded = load_spec(path)
+    with open_table(loaded) as table:
+        Ledger.create(loaded.ledger, build(loaded, table.schema).budget)
+    return path
+
+
+@pytest.fixture(scope="module")
+def on_duckdb(spec):
+    """The release and the exact integers from DuckDB."""
+    release(spec, spec.parent / "duckdb", _bits=Replayed(1))
+    return tables(spec.parent / "duckdb"), integers(spec)
+
+
+def tables(folder):
+    """Return the files of the answers."""
+    return {each.name: each.read_bytes() for each in (folder / "tables").iterdir()}
+
+
+@contextmanager
+def driver(started, address, spec):
+    """Give a function that has a driver at this address do a step, and act while it runs."""
+    errors = (started.folder / f"driver-{address.partition(':')[0]}.log").open("w")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.engines.release_program", address, spec, spec.parent / "est"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        text=True,
+        cwd=ROOT,
+        env=os.environ | started.environment,
+    )
+
+    def do(*step, while_running=None):
+        print(*step, file=process.stdin, flush=True)
+        seen = process.stdout.readline().strip()
+        if seen == "running":
+            if while_running is not None:
+                while_running()
+            seen = process.stdout.readline()
+        assert seen, (started.folder / errors.name).read_text()[-3000:]
+        return json.loads(seen)
+
+    try:
+        yield do
+    finally:
+        process.kill()
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+        errors.close()
+
+
+def test_a_release_from_a_cluster_outlives_its_workers(spec, on_duckdb, tmp_path):
+    """Two workers, one killed in mid-scan, none at all, a new one: nothing but time changes."""
+    files, numbers = on_duckdb
+    folder = spec.parent
+    with (
+        Cluster(tmp_path, cores=1) as cluster,
+        driver(cluster, cluster.address, spec) as do,
+    ):
+        whole = do("release", "whole", folder / "whole")
+        assert whole == {"did": "made", "lost": 0, "tasks": 0, "executors": 2}
+        assert tables(folder / "whole") == files
+
+        halved = do("integers", while_running=cluster.kill_worker)
+        assert halved["integers"] == numbers
+        assert (halved["executors"], halved["lost"]) == (1, 1)
+        assert halved["tasks"] >= 1  # what it was at work on had to be done again
+
+        none = do("release", "again", folder / "again", while_running=cluster.kill_worker)
+        assert "no executor for 5 seconds" in none["failed"]
+        assert (none["executors"], none["lost"]) == (0, 2)
+        assert not (folder / "again").exists()
+
+        cluster.start_worker()
+        assert do("release", "again", folder / "again")["did"] == "made"
+        assert tables(folder / "again") == files
+    charged = [
+        each for each in Ledger.open(folder / "est.ledger").entries if isinstance(each, Charge)
+    ]
+    assert len(charged) == 3
+
+
+def test_a_release_through_spark_connect_is_the_same(cluster, connect_address, spec, on_duckdb):
+    """The same files under the same noise, and the same integers before it."""
+    files, numbers = on_duckdb
+    with driver(cluster, connect_address, spec) as do:
+        assert do("release", "connect", spec.parent / "connect")["did"] == "made"
+        assert tables(spec.parent / "connect") == files
+        assert do("integers")["integers"] == numbers
