@@ -153,6 +153,19 @@ def test_the_published_policy_is_that_of_the_workload(tmp_path):
     ]
 
 
+def test_intervals_are_left_out_where_nobody_wants_them(tmp_path):
+    """Standard errors stay, and no document speaks of intervals."""
+    spec = prepared(tmp_path, spec=SPEC.replace("csv: true", "csv: true, intervals: false"))
+    release(spec, tmp_path / "out")
+    for path in (tmp_path / "out/tables").glob("*.parquet"):
+        names = pq.read_schema(path).names
+        assert not [name for name in names if name.endswith(("_low", "_high"))]
+        assert [name for name in names if name.endswith("_se")]
+    files = contents(tmp_path / "out")
+    for name in ("methodology.md", "datapackage.json"):
+        assert b"onfidence interval" not in files[name]
+
+
 def test_a_retry_is_charged_once_and_gives_the_sealed_bytes(tmp_path):
     """To the same folder nothing is done; to another one the same bytes go."""
     spec, out, other = prepared(tmp_path), tmp_path / "out", tmp_path / "other"

@@ -50,6 +50,8 @@ def test_products_and_projections(rows, flags):
     whole = left * right
     assert set(whole.rows()) == {(*a, *b) for a, b in product({*rows}, {(f,) for f in flags})}
     assert whole == Keys.from_columns(whole.table)  # already sorted and distinct
+    assert len(whole) == len(whole.rows())
+    assert (right * left).project(["a", "b", "c"]) == whole
     if flags:
         assert whole.project(["a", "b"]) == left
         assert whole.filter("c", [True, False]) == whole
@@ -116,6 +118,8 @@ def test_millions_of_keys_are_crossed_without_a_detour():
 
 
 A = Keys.from_dict({"a": ["x"]})
+MANY = Keys.from_dict({"a": range(500)})
+LONG = Keys.from_dict({"c": range(10_000)})
 AB = Keys.from_dict({"a": ["x", "y"]})
 BAD = [
     (lambda: Keys.from_dict({}), "name no column"),
@@ -123,6 +127,10 @@ BAD = [
     (lambda: Keys.from_dict({"a": ["x", 1]}), "mixes text and numbers"),
     (lambda: Keys.from_columns({"a": ["x"], "b": [1, 2]}), "differ in length"),
     (lambda: A * A, "both key sets name a"),
+    (
+        lambda: MANY * Keys.from_dict({"b": range(500)}) * LONG,
+        "has 2,500,000,000 keys; expected at most",
+    ),
     (lambda: A + Keys.from_dict({"b": ["x"]}), "different columns"),
     (lambda: A + Keys.from_dict({"a": [1]}), "'a' is string in one key set and int64"),
     (lambda: A.project(["b"]), "no column 'b'. They have a"),

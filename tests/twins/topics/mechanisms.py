@@ -4,6 +4,13 @@ from tests.twins.twin import Twin
 
 TWINS = (
     Twin(
+        "empty cells of one law have no noise",
+        "mechanisms/additive.py",
+        "drawn = draw(laws[0], len(exact), bits)",
+        "drawn = np.where(exact == 0, 0, draw(laws[0], len(exact), bits))",
+        ("mechanisms/test_parallel.py::test_groupings_in_threads_have_noise_of_their_own",),
+    ),
+    Twin(
         "empty cells have no noise",
         "mechanisms/additive.py",
         "drawn[cells] = each\n",
