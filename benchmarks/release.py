@@ -44,7 +44,7 @@ class Sizes:
 def sizes(rows: int, turns: int, *, is_quick: bool) -> Sizes:
     """Return the sizes of a full run, or of a quick one, which shows only that all of it works."""
     if is_quick:
-        return Sizes(rows, 1, (rows // 10, rows // 2, rows), rows, "200MB", (0, 2))
+        return Sizes(rows, 1, (rows // 10, rows // 2, rows), 2_000_000, "200MB", (0, 2))
     return Sizes(rows, turns, (100_000, 1_000_000, rows, 4 * rows), 4 * rows, "1GB", COARSE)
 
 

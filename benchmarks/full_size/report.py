@@ -87,26 +87,31 @@ def contenders_goals(turns: dict[str, Turns]) -> list[Goal]:
 
 def peer_part(found: Estimate, turns: dict[str, Turns], per_row: float | None) -> list[str]:
     """Return what a slow peer took, and the arithmetic of the estimate for the whole."""
-    ours, coarse = turns[PERRECORD.name], turns[COARSE_NAME]
-    per_cell = _our_per_cell(ours, coarse)
-    what = "the four answers" if found.repeats == 1 else "one answer, a count"
-    repeated = f"{found.repeats} answers × " if found.repeats > 1 else ""
+    name = found.peer.name
     fixed, slope = found.line
     terms = " + ".join(f"{seconds:.1f}" for seconds in found.levels.values())
     predicted = [level for level in found.levels if level not in found.measured_levels]
-    name = found.peer.name
-    lines = [
+    repeated, totals = "", ""
+    if found.repeats != 1:
+        repeated = f"{found.repeats:.2f} × "
+        totals = (
+            f" A total took {(found.repeats - 1) / 3:.2f} times a count, so that a count and three "
+            f"totals take {found.repeats:.2f} counts."
+        )
+    return [
         f"## {name}",
         "",
-        f"{found.peer.package} {found.version}, under zCDP, the same public keys; totals are "
-        f"clamped, where perrecord splits. Each line is a process of its own with {what}.",
+        f"{found.peer.package} {found.version}, {found.peer.how}, under zCDP, with the same public "
+        "keys; totals are clamped, where perrecord splits. Each line is a process tree of its own; "
+        "memory is added up over its processes.",
         "",
         *table(
-            ("rows", "digits", "cells", "work s", "whole process s", "CPU s", "peak MB"),
+            ("rows", "digits", "answers", "cells", "work s", "with start s", "CPU s", "peak MB"),
             (
                 (
                     f"{point.rows:,}",
                     str(point.level),
+                    point.answer,
                     f"{point.cells:,}",
                     f"{point.inside:.1f}",
                     f"{point.wall:.1f}",
@@ -119,47 +124,32 @@ def peer_part(found: Estimate, turns: dict[str, Turns], per_row: float | None) -
         "",
         f"A straight line through the levels at {found.rows:,} rows: {fixed:.1f} s + "
         f"{slope * 1e6:.1f} µs per cell. Levels of {_listed(predicted)} digits follow it; the "
-        f"others stand as measured. Whole workload, in one process: start {found.start:.1f} s + "
-        f"{repeated}({terms}) s = **{found.whole:,.0f} s, an estimate**.",
+        f"others stand as measured.{totals} The whole workload, in one process: start "
+        f"{found.start:.1f} s + {repeated}({terms}) s = **{found.whole:,.0f} s, an estimate**.",
+        "",
+        *table(("", "perrecord", name, "ratio"), _peer_ratios(found, turns, per_row)),
+        "",
+        f"A cell costs perrecord its whole workload less that of {_listed(COARSE)} digits, over "
+        f"the cells between. A row costs {name} the difference that fewer rows made at "
+        f"{ROW_LEVEL} digits, times six levels{' and all answers' if totals else ''}; perrecord, "
+        "the slope of its curve below.",
         "",
     ]
-    rows = [
-        (
-            f"whole workload, s ({name}: estimated)",
-            f"{ours.wall:.2f}",
-            f"{found.whole:,.0f}",
-            f"{found.whole / ours.wall:,.0f}",
-        ),
-        (
-            f"levels of {_listed(found.measured_levels)} digits, s (measured)",
-            f"{coarse.wall:.2f}",
-            f"{found.coarse:,.1f}",
-            f"{found.coarse / coarse.wall:,.0f}",
-        ),
-        (
-            "one more cell, four answers, µs",
-            f"{per_cell * 1e6:.3f}",
-            f"{found.per_cell * 1e6:,.1f}",
-            f"{found.per_cell / per_cell:,.0f}",
-        ),
-    ]
+
+
+def _peer_ratios(
+    found: Estimate, turns: dict[str, Turns], per_row: float | None
+) -> list[tuple[str, ...]]:
+    ours, coarse = turns[PERRECORD.name], turns[COARSE_NAME]
+    pairs = {"whole workload, s (the other estimated)": (ours.wall, found.whole)}
+    if set(found.measured_levels) == set(COARSE):
+        pairs[f"levels of {_listed(COARSE)} digits, s"] = (coarse.wall, found.coarse)
+    pairs["one more cell, µs"] = (_our_per_cell(ours, coarse) * 1e6, found.per_cell * 1e6)
     if per_row is not None and per_row > 0:
-        rows.append(
-            (
-                "one more row, all levels and answers, µs",
-                f"{per_row * 1e6:.3f}",
-                f"{found.per_row * 1e6:,.3f}",
-                f"{found.per_row / per_row:,.1f}",
-            )
-        )
+        pairs["one more row, all levels, µs"] = (per_row * 1e6, found.per_row * 1e6)
     return [
-        *lines,
-        *table(("", "perrecord", name, "ratio"), rows),
-        "",
-        f"perrecord's cost of a cell is its whole workload less that of {_listed(COARSE)} digits, "
-        f"over the cells between. {name}'s cost of a row is the difference that fewer rows made "
-        f"at {ROW_LEVEL} digits, times six levels{_times(found.repeats)}.",
-        "",
+        (what, f"{own:,.3g}", f"{other:,.4g}", f"{other / own:,.0f}")
+        for what, (own, other) in pairs.items()
     ]
 
 
@@ -277,7 +267,3 @@ def _turns(turns: dict[str, Turns]) -> int:
 def _listed(levels: Iterable[int]) -> str:
     *most, last = map(str, levels)
     return f"{', '.join(most)} and {last}" if most else last
-
-
-def _times(repeats: int) -> str:
-    return f" and {repeats} answers" if repeats > 1 else ""

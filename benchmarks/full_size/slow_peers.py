@@ -29,14 +29,26 @@ class Peer:
     """A library that is measured on a part of the workload."""
 
     name: str
+    how: str
+    """Through what it is used."""
     environment: str
     package: str
-    answers: int
-    """How many of the four answers its script gives."""
+    script: str
+    answers: tuple[str, ...]
+    """What one run of its script answers. The first is measured at all levels."""
 
 
-OPENDP = Peer("OpenDP, Polars interface", "opendp-polars", "opendp", 4)
-TUMULT = Peer("Tumult Analytics", "tumult-analytics", "tmlt.analytics", 1)
+OPENDP = Peer(
+    "OpenDP", "its Polars interface", "opendp-polars", "opendp", "opendp_polars.py", ("all four",)
+)
+TUMULT = Peer(
+    "Tumult Analytics",
+    "on Spark in processes of its own",
+    "tumult-analytics",
+    "tmlt.analytics",
+    "tumult_analytics.py",
+    ("count", "total"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +57,7 @@ class Point:
 
     rows: int
     level: int
+    answer: str
     cells: int
     wall: float
     cpu: float
@@ -71,7 +84,11 @@ class Estimate:
     @property
     def measured_levels(self) -> dict[int, float]:
         """Seconds of the work at each level that was measured with all rows."""
-        return {point.level: point.inside for point in self.points if point.rows == self.rows}
+        return {
+            point.level: point.inside
+            for point in self.points
+            if point.rows == self.rows and point.answer == self.peer.answers[0]
+        }
 
     @property
     def line(self) -> tuple[float, float]:
@@ -88,17 +105,15 @@ class Estimate:
     @property
     def per_row(self) -> float:
         """Seconds per row, all levels and answers; 0 if fewer rows took as long."""
-        many, few = (
-            next(point for point in self.points if point.level == ROW_LEVEL and is_all(point))
-            for is_all in (self._has_all_rows, lambda point: not self._has_all_rows(point))
-        )
-        slope = (many.inside - few.inside) / (many.rows - few.rows)
+        few = min(self.points, key=lambda point: point.rows)
+        slope = (self.measured_levels[few.level] - few.inside) / (self.rows - few.rows)
         return max(slope, 0.0) * self.repeats * len(self.cells)
 
     @property
-    def repeats(self) -> int:
-        """How often a measured run would have to be made for all four answers."""
-        return 4 // self.peer.answers
+    def repeats(self) -> float:
+        """How many times a measured level all four answers take: 1, or a count and three totals."""
+        totals = [point for point in self.points if point.answer == "total"]
+        return 1 + 3 * totals[0].inside / self.measured_levels[totals[0].level] if totals else 1.0
 
     @property
     def levels(self) -> dict[int, float]:
@@ -124,25 +139,27 @@ class Estimate:
         """The most memory of any run."""
         return max(point.peak_mb for point in self.points)
 
-    def _has_all_rows(self, point: Point) -> bool:
-        return point.rows == self.rows
-
 
 def estimate(peer: Peer, sizes: dict[int, Path], levels: Sequence[int] = COARSE) -> Estimate | str:
     """Return what a peer takes on folders of data by their rows, or why it could not be run."""
     python = interpreter(peer.environment)
     if isinstance(python, str):
         return f"{peer.name} could not be installed. {python}"
-    rows = max(sizes)
+    rows, few = max(sizes), min(sizes)
+    first, *others = peer.answers
+    runs = [
+        *((rows, level, first) for level in levels),
+        *((rows, ROW_LEVEL, answer) for answer in others),
+        (few, ROW_LEVEL, first),
+    ]
     points = []
     try:
-        for size, folder in sorted(sizes.items(), reverse=True):
-            for level in levels if size == rows else (ROW_LEVEL,):
-                points.append(_measure(peer, python, folder, size, level))
-                print(
-                    f"{peer.name}: {size:,} rows, {level} digits: {points[-1].wall:.1f} s",
-                    file=sys.stderr,
-                )
+        for size, level, answer in runs:
+            points.append(_measure(peer, python, sizes[size], size, level, answer))
+            print(
+                f"{peer.name}: {size:,} rows, {level} digits, {answer}: {points[-1].wall:.1f} s",
+                file=sys.stderr,
+            )
     except CommandError as error:
         return f"{peer.name} failed. {error}"
     folder = sizes[rows]
@@ -155,15 +172,12 @@ def estimate(peer: Peer, sizes: dict[int, Path], levels: Sequence[int] = COARSE)
     )
 
 
-def _measure(peer: Peer, python: Path, folder: Path, rows: int, level: int) -> Point:
+def _measure(peer: Peer, python: Path, folder: Path, rows: int, level: int, answer: str) -> Point:
+    which = str(rows) if peer is OPENDP else answer
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "out"
-        if peer is OPENDP:
-            command = [python, HERE / "opendp_polars.py", folder, str(level), str(rows), out]
-        else:
-            command = [python, HERE / "tumult_analytics.py", folder, str(level), out]
         cost = measured(
-            command,
+            [python, HERE / peer.script, folder, str(level), which, out],
             cwd=Path(scratch),
             environment={
                 "PYSPARK_PYTHON": str(python),
@@ -172,4 +186,5 @@ def _measure(peer: Peer, python: Path, folder: Path, rows: int, level: int) -> P
             },
         )
     inside = json.loads(cost.printed.splitlines()[-1])["inside"]
-    return Point(rows, level, cells(folder, level), cost.wall, cost.cpu, cost.peak_mb, inside)
+    size = cells(folder, level)
+    return Point(rows, level, answer, size, cost.wall, cost.cpu, cost.peak_mb, inside)

@@ -1,7 +1,9 @@
-"""One count at one level in Tumult Analytics, under zCDP: `tumult_analytics.py FOLDER LEVEL OUT`.
+"""One answer of one level in Tumult Analytics, under zCDP.
 
-Run by the Python of Tumult Analytics' own environment, on Spark within that process tree. A count
-is the cheapest of the four answers; the totals cost as much or more.
+    tumult_analytics.py FOLDER LEVEL count|total OUT
+
+Run by the Python of Tumult Analytics' own environment, on Spark in processes of its own. The total
+is of employment, clamped to the threshold at which we split.
 """
 
 import json
@@ -12,12 +14,12 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sql
 from tmlt.analytics import AddOneRow, KeySet, QueryBuilder, RhoZCDPBudget, Session
-from workload import COUNT_RHO, key_columns, table_name
+from workload import COUNT_RHO, RHOS, THRESHOLDS, key_columns, table_name
 
 
 def main() -> None:
     """Write the level's Parquet files; print the seconds it took, without starting Spark."""
-    folder, level, out = Path(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
+    folder, level, answer, out = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], Path(sys.argv[4])
     out.mkdir()
     settings = {
         "spark.ui.enabled": "false",
@@ -32,19 +34,23 @@ def main() -> None:
     began = time.perf_counter()
     by = key_columns(level)
     prefix = [sql.substring("naics", 1, level).alias(by[1])] if level else []
-    data = spark.read.parquet(str(folder / "est.parquet")).select("county", *prefix)
+    measure = sql.col("emp").cast("long").alias("emp")
+    rho = RhoZCDPBudget(float(COUNT_RHO if answer == "count" else RHOS["emp"]))
     session = Session.from_dataframe(
-        privacy_budget=RhoZCDPBudget(float(COUNT_RHO)),
+        privacy_budget=rho,
         source_id="est",
-        dataframe=data,
+        dataframe=spark.read.parquet(str(folder / "est.parquet")).select(
+            "county", *prefix, *([measure] if answer == "total" else [])
+        ),
         protected_change=AddOneRow(),
     )
     keys = {"county": _values(folder / "counties.csv")}
     if level:
         keys[by[1]] = _values(folder / f"industries{level}.csv")
-    query = QueryBuilder("est").groupby(KeySet.from_dict(keys)).count(name="establishments")
-    answer = session.evaluate(query, RhoZCDPBudget(float(COUNT_RHO)))
-    answer.write.option("compression", "zstd").parquet(str(out / f"{table_name(level)}.parquet"))
+    grouped = QueryBuilder("est").groupby(KeySet.from_dict(keys))
+    query = grouped.count() if answer == "count" else grouped.sum("emp", 0, THRESHOLDS["emp"])
+    released = session.evaluate(query, rho)
+    released.write.option("compression", "zstd").parquet(str(out / f"{table_name(level)}.parquet"))
     print(json.dumps({"inside": time.perf_counter() - began}))
 
 

@@ -97,16 +97,18 @@ def test_a_failing_command_is_no_figure():
 SIZES = {0: 10, 2: 100, 3: 300, 4: 1000, 5: 2000, 6: 3000}
 
 
-@pytest.mark.parametrize(("peer", "answers"), [(OPENDP, 1), (TUMULT, 4)])
+@pytest.mark.parametrize(("peer", "answers"), [(OPENDP, 1), (TUMULT, 7)])
 def test_the_rest_of_a_slow_peer_follows_its_line(peer, answers):
-    """3 s a level, 10 ms a cell, 1 ms a row, 2 s to start: the whole is known."""
+    """3 s a level, 10 ms a cell, 1 ms a row, 2 s to start, a total twice a count."""
 
-    def point(rows, level):
-        inside = 3 + 0.01 * SIZES[level] + 0.001 * rows
-        return Point(rows, level, SIZES[level], inside + 2, inside, 100.0, inside)
+    def point(rows, level, answer=peer.answers[0]):
+        inside = (3 + 0.01 * SIZES[level] + 0.001 * rows) * (2 if answer == "total" else 1)
+        return Point(rows, level, answer, SIZES[level], inside + 2, inside, 100.0, inside)
 
-    points = (*(point(800, level) for level in (0, 2, 3)), point(100, 2))
-    found = Estimate(peer, "1", points, SIZES, 800)
+    points = [*(point(800, level) for level in (0, 2, 3)), point(100, 2)]
+    if peer is TUMULT:
+        points.append(point(800, 2, "total"))
+    found = Estimate(peer, "1", tuple(points), SIZES, 800)
     levels = [3 + 0.01 * size + 0.8 for size in SIZES.values()]
     assert found.whole == pytest.approx(2 + answers * sum(levels))
     assert found.coarse == pytest.approx(2 + answers * sum(levels[:3]))
