@@ -118,7 +118,7 @@ def test_a_release_from_a_cluster_outlives_its_workers(spec, on_duckdb, tmp_path
         assert do("release", "again", folder / "again")["did"] == "made"
         assert tables(folder / "again") == files
     charged = [
-        each for each in Ledger.open(folder / "est.ledger").entries if isinstance(each, Charge)
+        each for each in Ledger.open(folder / "est.ledger").entries() if isinstance(each, Charge)
     ]
     assert len(charged) == 3
 
