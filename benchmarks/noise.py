@@ -135,7 +135,8 @@ def shown(figure: Figure | None) -> str:
 
 def goal(text: str, worst: float, least: float) -> Goal:
     """Return a goal that the worst ratio meets by being at least so large."""
-    return Goal(text, f"{worst:.3g} at worst", worst >= least)
+    shown = f"{worst:,.0f}" if worst >= 100 else f"{worst:.3g}"
+    return Goal(text, f"{shown} at worst", worst >= least)
 
 
 def main() -> None:
