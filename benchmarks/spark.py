@@ -142,7 +142,8 @@ def table_of(found: dict[Side, Measured], rows: int) -> list[str]:
         rate = rows / each.scan
         lines.append(
             f"| {side.label} | {side.cores} | {each.start:.1f} | {each.first:.1f} "
-            f"| {each.scan:.2f} | {rate:,.0f} | {rate / side.cores:,.0f} | {each.release:.1f} | {each.memory:,.0f} |"
+            f"| {each.scan:.2f} | {rate:,.0f} | {rate / side.cores:,.0f} "
+            f"| {each.release:.1f} | {each.memory:,.0f} |"
         )
     return lines
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -130,3 +131,31 @@ def test_a_release_through_spark_connect_is_the_same(cluster, connect_address, s
         assert do("release", "connect", spec.parent / "connect")["did"] == "made"
         assert tables(spec.parent / "connect") == files
         assert do("integers")["integers"] == numbers
+
+
+def test_the_programs_of_the_guide_run(cluster, connect_address, spec, tmp_path):
+    """As they stand in docs/spark.md, but for the addresses."""
+    for each in (spec, *spec.parent.glob("*.csv")):
+        (tmp_path / each.name).write_bytes(each.read_bytes())
+    text = (ROOT / "docs" / "spark.md").read_text()
+    *classic, connect = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    places = {
+        "spark://master:7077": cluster.address,
+        "sc://server:15002": connect_address,
+        "hdfs:///confidential/est": str(spec.parent / "est"),
+    }
+    for program in ("\n".join(classic), connect):
+        for shown, here in places.items():
+            program = program.replace(shown, here)
+        run = subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+            env=os.environ | cluster.environment,
+        )
+        assert run.returncode == 0, run.stderr[-3000:]
+    expected = {each.name for each in (tmp_path / "published").rglob("*")}
+    assert {"policy.json", "county_industry.parquet"} <= expected
+    assert {each.name for each in (tmp_path / "published-in-december").rglob("*")} == expected
