@@ -138,15 +138,15 @@ def test_the_programs_of_the_guide_run(cluster, connect_address, spec, tmp_path)
     for each in (spec, *spec.parent.glob("*.csv")):
         (tmp_path / each.name).write_bytes(each.read_bytes())
     text = (ROOT / "docs" / "spark.md").read_text()
-    *classic, connect = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     places = {
         "spark://master:7077": cluster.address,
         "sc://server:15002": connect_address,
         "hdfs:///confidential/est": str(spec.parent / "est"),
     }
+    for shown, here in places.items():
+        text = text.replace(shown, here)
+    *classic, connect = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     for program in ("\n".join(classic), connect):
-        for shown, here in places.items():
-            program = program.replace(shown, here)
         run = subprocess.run(
             [sys.executable, "-c", program],
             capture_output=True,
