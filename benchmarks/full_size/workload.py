@@ -125,9 +125,7 @@ def _lines(path: Path) -> int:
 
 
 def _perrecord(*arguments: str | Path) -> None:
-    subprocess.run(  # noqa: S603
-        [str(COMMAND), *map(str, arguments)],
-        check=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    command = [str(COMMAND), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    if done.returncode:
+        raise RuntimeError(f"perrecord {' '.join(command[1:3])}: {done.stderr.strip()}")
