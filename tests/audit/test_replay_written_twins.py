@@ -138,14 +138,14 @@ def test_progress_that_hangs_on_the_data_is_caught(monkeypatch):
     """What a release says on the way is seen by whoever watches."""
     honest = publish.run_each
 
-    def telling(planned, table, make, _bits):
-        tables = honest(planned, table, make, _bits=_bits)
+    def telling(planned, table, make, **given):
+        tables = honest(planned, table, make, **given)
         monkeypatch.setattr(publish._Release, "_seal", sealing(tables))
         return tables
 
     def sealing(tables):
         def seal(self, charge):
-            self.progress(str([table.files for table in tables]))
+            self.watch.step(str([table.files for table in tables]))
             return original(self, charge)
 
         return seal

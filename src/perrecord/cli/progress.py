@@ -9,10 +9,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Shows the present step when it is called; `done` moves the bar on by one part."""
+    """Shows the present step when it is called.
+
+    `done` moves the bar on by one part; `share` shows how much of the present step is done.
+    """
 
     show: Callable[[str], None] = lambda _: None
     done: Callable[[], None] = lambda: None
+    share: Callable[[float], None] = lambda _: None
 
     def __call__(self, step: str) -> None:
         """Show what is being done now."""
@@ -21,7 +25,11 @@ class Progress:
 
 @contextmanager
 def progress(*, quiet: bool, parts: int | None = None) -> Iterator[Progress]:
-    """Give what shows the present step for as long as the block lasts, with a bar over parts."""
+    """Give what shows the present step for as long as the block lasts, with a bar.
+
+    The bar is over the parts; without parts it is over each step, and moves to and fro where
+    nobody knows how much of the step is done.
+    """
     if quiet or not sys.stderr.isatty():
         yield Progress()
         return
@@ -36,12 +44,21 @@ def progress(*, quiet: bool, parts: int | None = None) -> Iterator[Progress]:
     )
     from rich.progress import Progress as Bar
 
-    bar: list[ProgressColumn] = [] if parts is None else [BarColumn(20), MofNCompleteColumn()]
+    counted: list[ProgressColumn] = [] if parts is None else [MofNCompleteColumn()]
     text = TextColumn("{task.description}", markup=False)
     console = Console(stderr=True)
-    columns = [SpinnerColumn(), *bar, text, TimeElapsedColumn()]
+    columns = [SpinnerColumn(), BarColumn(20), *counted, text, TimeElapsedColumn()]
     with Bar(*columns, console=console, transient=True) as shown:
         task = shown.add_task("starting", total=parts)
-        yield Progress(
-            lambda step: shown.update(task, description=step), lambda: shown.advance(task)
-        )
+
+        def begin(step: str) -> None:
+            shown.update(task, description=step)
+            if parts is None:
+                shown.update(task, total=None, completed=0)
+                shown.tasks[task].total = None  # update takes None for no change
+
+        def share(done: float) -> None:
+            if parts is None:
+                shown.update(task, total=1.0, completed=done)
+
+        yield Progress(begin, lambda: shown.advance(task), share)

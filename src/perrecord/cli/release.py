@@ -45,7 +45,7 @@ def release(
 
     try:
         with data_open(), progress(quiet=quiet) as step:
-            outcome = publish.release(spec, out, progress=step)
+            outcome = publish.release(spec, out, progress=step, share=step.share)
     except KeyboardInterrupt:
         complain(
             "interrupted. Nothing half-made was published. Run the same command again to go on: "

@@ -32,6 +32,7 @@ from perrecord.queries.query import Query
 from perrecord.tables.keys import Keys
 from perrecord.tables.schema import Schema
 from perrecord.tables.table import Table
+from perrecord.watch import NOBODY, Watch
 
 Made = TypeVar("Made")
 
@@ -56,6 +57,7 @@ def run_each(
     table: Table,
     make: Callable[[PlannedGrouping, Answers], Made],
     *,
+    watch: Watch = NOBODY,
     _bits: BitSource | None = None,
 ) -> list[Made]:
     """Return what is made of the answers of each grouping, in the order of the plan.
@@ -64,15 +66,22 @@ def run_each(
     was made of them. Given bits are drawn from in the order of the plan, in this thread.
     """
     check_plan(planned)
-    with scanned(planned, table) as cells:
+    watch.step("reading the data")
+    with scanned(planned, table, watch.share) as cells:
+        watch.step("adding noise")
+        done, every = [0], sum(map(_declared_keys, planned.groupings)) or 1
 
         def made(grouping: PlannedGrouping) -> Made:
             found = _Run(planned, grouping, _bits).answers(cells[grouping.scan])
-            return make(grouping, found)
+            result = make(grouping, found)
+            done.append(_declared_keys(grouping))
+            return result
 
         if _bits is not None:
             return [made(grouping) for grouping in planned.groupings]
-        return in_threads(made, planned.groupings, _declared_keys)
+        return in_threads(
+            made, planned.groupings, _declared_keys, lambda: watch.share(sum(done) / every)
+        )
 
 
 def _declared_keys(grouping: PlannedGrouping) -> int:

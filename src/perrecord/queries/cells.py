@@ -25,6 +25,7 @@ from perrecord.tables.expressions import Column, Substring
 from perrecord.tables.keys import Keys
 from perrecord.tables.schema import Schema
 from perrecord.tables.table import Table
+from perrecord.watch import Share, nobody, within
 
 Integers = npt.NDArray[Any]
 """int64, or Python ints in an object array where 64 bits are not enough."""
@@ -42,8 +43,11 @@ class Counts:
 
 
 @contextmanager
-def scanned(plan: Plan, table: Table) -> "Iterator[list[Cells]]":
-    """Run every scan of a plan and give its cells, for as long as the block lasts."""
+def scanned(plan: Plan, table: Table, share: Share = nobody) -> "Iterator[list[Cells]]":
+    """Run every scan of a plan and give its cells, for as long as the block lasts.
+
+    `share` is told how much was scanned, where the engine knows.
+    """
     prefix = f"_perrecord_{uuid4().hex[:12]}"
     names: list[str] = []
     engine = table.engine
@@ -57,8 +61,10 @@ def scanned(plan: Plan, table: Table) -> "Iterator[list[Cells]]":
                 engine.add(name, rows)
                 names.append(name)
             kept = f"{prefix}_cells{index}"
-            engine.keep(kept, text.sql)
             names.append(kept)
+            part = within(share, index / len(plan.scans), (index + 1) / len(plan.scans))
+            with engine.watched(part):
+                engine.keep(kept, text.sql)
             found.append(Cells(engine, scan, cells_sql(scan, plan.schema, kept), plan.schema))
         yield found
     finally:

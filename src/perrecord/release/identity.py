@@ -13,14 +13,21 @@ from pathlib import Path
 from perrecord.errors import SourceError, SpecError
 from perrecord.release.spec import LoadedSpec
 from perrecord.version import VERSION
+from perrecord.watch import Share, nobody, within
 
 _CHUNK = 1 << 20
 
 
-def identity_of(loaded: LoadedSpec, secret: bytes, snapshot: str | None = None) -> str:
+def identity_of(
+    loaded: LoadedSpec,
+    secret: bytes,
+    snapshot: str | None = None,
+    share: Share = nobody,
+) -> str:
     """Return the identity of a release; it reads every byte of the source's files.
 
     A source that the caller gives has no files: the name of a snapshot stands for its state.
+    `share` is told how much was read.
     """
     mixed = hmac.new(secret, digestmod=sha256)
     for part in (VERSION, loaded.canonical):
@@ -30,9 +37,13 @@ def identity_of(loaded: LoadedSpec, secret: bytes, snapshot: str | None = None) 
         files += _source_files(loaded)
     else:
         mixed.update(_framed(f"snapshot {snapshot}".encode()))
-    for path in files:
+    sizes = [path.stat().st_size if path.is_file() else 0 for path in files]
+    before, every = 0, sum(sizes) or 1
+    for path, size in zip(files, sizes, strict=True):
+        told = within(share, before / every, (before + size) / every)
         mixed.update(_framed(path.name.encode()))
-        mixed.update(_framed(_keyed(path, secret)))
+        mixed.update(_framed(_keyed(path, secret, size or 1, told)))
+        before += size
     return mixed.hexdigest()
 
 
@@ -51,12 +62,14 @@ def _source_files(loaded: LoadedSpec) -> Iterator[Path]:
         )
 
 
-def _keyed(path: Path, secret: bytes) -> bytes:
-    mixed = hmac.new(secret, digestmod=sha256)
+def _keyed(path: Path, secret: bytes, size: int, share: Share) -> bytes:
+    mixed, done = hmac.new(secret, digestmod=sha256), 0
     try:
         with path.open("rb") as file:
             while chunk := file.read(_CHUNK):
                 mixed.update(chunk)
+                done += len(chunk)
+                share(done / size)
     except OSError:
         raise SourceError(
             f"the file {str(path)!r} could not be read; check that it is there, and a file."

@@ -30,8 +30,8 @@ from perrecord.release.contents import MANIFEST, public_files, release_files, re
 from perrecord.release.identity import identity_of
 from perrecord.release.spec import LoadedSpec, Workload, build, load_spec, open_table
 from perrecord.tables.table import Table
+from perrecord.watch import Share, Watch, nobody
 
-Progress = Callable[[str], None]
 Did = Literal["made", "published again", "recovered", "nothing"]
 
 
@@ -51,7 +51,8 @@ def release(
     *,
     source: Any = None,
     snapshot: str | None = None,
-    progress: Progress = lambda _: None,
+    progress: Callable[[str], None] = nobody,
+    share: Share = nobody,
     _bits: BitSource | None = None,
 ) -> Outcome:
     """Make the release that a spec describes, and publish it as a folder.
@@ -59,17 +60,19 @@ def release(
     A Spark DataFrame, an Ibis table or a frame in memory may be given as `source`, in place of the
     one that the spec names. It has no files to tell one state of the data from another by, so a
     `snapshot` names it: the same name again is the same release, whatever the source holds.
+    `progress` is told each step by its name, `share` how much of it is done, from 0 to 1.
     """
     if (source is None) != (snapshot is None):
         raise InputError(
             "a source that is given needs the name of its state, and a name needs a source: "
             'release(spec, out, source=frame, snapshot="2026-11-01").'
         )
-    progress("reading the spec")
+    watch = Watch(progress, share)
+    watch.step("reading the spec")
     loaded, target = load_spec(spec), Path(out).absolute()
     ledger = ledger_of(loaded)
-    progress("hashing the source")
-    identity = identity_of(loaded, ledger.secret, snapshot)
+    watch.step("hashing the source")
+    identity = identity_of(loaded, ledger.secret, snapshot, share)
     with open_table(loaded, source) as table:
         workload = build(loaded, table.schema)
         _check_budget(ledger, workload, loaded)
@@ -77,7 +80,7 @@ def release(
         check_plan(planned)
         folder = staging_folder(ledger, identity)
         with staging.locked(folder.with_suffix(".lock")):
-            way = _Release(loaded, snapshot, ledger, identity, folder, target, progress)
+            way = _Release(loaded, snapshot, ledger, identity, folder, target, watch)
             return way.finish(table, workload, planned, _bits)
 
 
@@ -91,7 +94,7 @@ class _Release:
     identity: str
     staged: Path
     target: Path
-    progress: Progress
+    watch: Watch
 
     def finish(
         self, table: Table, workload: Workload, planned: Plan, bits: BitSource | None
@@ -106,7 +109,7 @@ class _Release:
             self.ledger.preview(workload.policy, meanings=meanings)
         public = public_files(workload, planned)
         is_forgotten = state == "unknown" and self._is_whole()
-        self.progress("charging the ledger")
+        self.watch.step("charging the ledger")
         charge = self.ledger.charge(
             workload.policy,
             label=workload.title,
@@ -117,19 +120,18 @@ class _Release:
             # The ledger was restored from before this release. Its files may have been seen, so
             # they are what the new charge pays for: fresh noise would be a second release.
             return self._publish(charge, self._seal(charge), "recovered")
-        self.progress("reading the data and adding noise")
         make = partial(released_table, workload)
-        tables = run_each(planned, table, make, _bits=bits)
+        tables = run_each(planned, table, make, watch=self.watch, _bits=bits)
         if identity_of(self.loaded, self.ledger.secret, self.snapshot) != self.identity:
             raise ReleaseError(
                 "the source, or a file of keys or lookups, changed while it was read; nothing was "
                 "published. Run the release again when the files are at rest; what was charged "
                 "stays charged."
             )
-        self.progress("writing")
+        self.watch.step("writing")
         files = release_files(workload, tables, public, charge.hash)
         staging.write_files(self.staged, files)
-        self.progress("sealing")
+        self.watch.step("sealing")
         return self._publish(charge, self._seal(charge), "made")
 
     def _again(self) -> Outcome:
@@ -157,7 +159,7 @@ class _Release:
         return self.ledger.seal(charge, staging.digests(self.staged))
 
     def _publish(self, charge: Charge, seal: Seal, did: Did) -> Outcome:
-        self.progress("publishing")
+        self.watch.step("publishing")
         staging.publish(self.staged, dict(seal.digests), self.target)
         self.ledger.publish(charge, place=str(self.target))
         return Outcome(self.target, charge, seal, did)

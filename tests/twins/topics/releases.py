@@ -43,8 +43,8 @@ TWINS = (
     Twin(
         "a release is charged after its data was read",
         "release/publish.py",
-        '        self.progress("charging the ledger")\n',
-        '        self.progress("charging the ledger")\n'
+        '        self.watch.step("charging the ledger")\n',
+        '        self.watch.step("charging the ledger")\n'
         "        if not is_forgotten:\n"
         "            run_each(planned, table, partial(released_table, workload), _bits=bits)\n",
         (

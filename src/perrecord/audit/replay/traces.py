@@ -67,7 +67,7 @@ class _Watched:
 def _plain(given: Any) -> Any:
     if isinstance(given, pa.Table):
         return given.schema.names, given.to_pydict()
-    return _NAMES.sub("_perrecord", given)
+    return "listener" if callable(given) else _NAMES.sub("_perrecord", given)
 
 
 def trace(rows: Sequence[Row], asked: Sequence[Query], seed: int) -> Trace:

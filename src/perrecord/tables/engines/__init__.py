@@ -5,12 +5,14 @@ as rolling cells up, runs there in DuckDB's dialect whatever the engine is.
 """
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Protocol, Self
 
 import pyarrow as pa
 
 from perrecord.tables.dialects import Dialect
+from perrecord.watch import Share
 
 RESERVED = "_perrecord"
 """How the names of our own tables and columns begin; no column of a source may."""
@@ -49,6 +51,9 @@ class Engine(Protocol):
 
     def keep(self, name: str, sql: str) -> None:
         """Run SQL on the engine; keep its result in the local DuckDB, sums as HUGEINT."""
+
+    def watched(self, share: Share) -> AbstractContextManager[None]:
+        """Tell how much is done of what is kept inside the block, where the engine knows."""
 
     def local(self, sql: str) -> Iterator[pa.RecordBatch]:
         """Run SQL on the local DuckDB; yield the batches of its result, at least one."""

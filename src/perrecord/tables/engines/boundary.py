@@ -34,10 +34,15 @@ def sealed(message: str, action: Callable[[], Answer]) -> Answer:
     raise SourceError(message)
 
 
-def interruptible(action: Callable[[], Answer], interrupt: Callable[[], None]) -> Answer:
+def interruptible(
+    action: Callable[[], Answer],
+    interrupt: Callable[[], None],
+    tell: Callable[[], None] | None = None,
+) -> Answer:
     """Return what the action returns, letting Ctrl-C stop it: DuckDB does not look for signals.
 
-    Signals reach the main thread alone, so that thread waits while another one works.
+    Signals reach the main thread alone, so that thread waits while another one works, and tells
+    every now and then how far that is.
     """
     if threading.current_thread() is not threading.main_thread():
         return action()
@@ -60,7 +65,8 @@ def interruptible(action: Callable[[], Answer], interrupt: Callable[[], None]) -
         threading.Thread(target=work, daemon=True).start()
         # In short steps: once Polars is imported, a signal no longer ends a wait.
         while not done.wait(_STEP):
-            pass
+            if tell is not None:
+                tell()
     except (KeyboardInterrupt, SystemExit):  # a signal's handler may end the process
         if not turn.acquire(blocking=False):
             _stop(done, interrupt)

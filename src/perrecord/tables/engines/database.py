@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import tempfile
+import threading
 import time
 import warnings
 import weakref
@@ -18,6 +19,7 @@ import pyarrow as pa
 from perrecord.errors import InputError, SourceError
 from perrecord.tables.dialects import DUCKDB
 from perrecord.tables.engines.boundary import READ_FAILED, interruptible, sealed, stream
+from perrecord.watch import Share
 
 Answer = TypeVar("Answer")
 
@@ -58,6 +60,9 @@ class Database:
             lambda: duckdb.connect(":memory:", config=settings),
         )
         self._views: dict[str, Any] = {}
+        self._share: Share | None = None
+        self._keeping = threading.Lock()
+        self._keeper = sealed(READ_FAILED, self._told)
 
     def view(self, name: str, data: Any) -> None:
         """Show an Arrow table or dataset under this name, without copying it."""
@@ -66,6 +71,28 @@ class Database:
     def run(self, sql: str, message: str = READ_FAILED) -> None:
         """Run one statement."""
         self._once(message, lambda cursor: cursor.execute(sql))
+
+    def keep(self, name: str, sql: str) -> None:
+        """Run SQL and keep its result as a table."""
+        statement = f"CREATE TABLE {DUCKDB.identifier(name)} AS {sql}"
+        with self._keeping:
+            sealed(READ_FAILED, lambda: self._show_views(self._keeper))
+            tell = self._tell if self._share is not None else None
+            sealed(
+                READ_FAILED,
+                lambda: interruptible(
+                    lambda: self._keeper.execute(statement), self._keeper.interrupt, tell
+                ),
+            )
+
+    @contextmanager
+    def watched(self, share: Share) -> Iterator[None]:
+        """Tell how much is done of what is kept inside the block."""
+        self._share = share
+        try:
+            yield
+        finally:
+            self._share = None
 
     def load(self, name: str, reader: pa.RecordBatchReader) -> None:
         """Keep a stream of Arrow batches as a table; 38-digit decimals become HUGEINT.
@@ -137,11 +164,26 @@ class Database:
         finally:
             self._clean()
 
+    def _told(self) -> Any:
+        """Return a cursor that counts how far it is; once locked, no cursor can be told to."""
+        cursor = self._connection.cursor()
+        for setting in ("bar = true", "bar_print = false"):
+            cursor.execute(f"SET enable_progress_{setting}")
+        return cursor
+
+    def _tell(self) -> None:
+        done = self._keeper.query_progress()
+        if self._share is not None and done >= 0:
+            self._share(min(done / 100, 1.0))
+
     def _cursor(self) -> Any:
         cursor = self._connection.cursor()
+        self._show_views(cursor)
+        return cursor
+
+    def _show_views(self, cursor: Any) -> None:
         for name, data in list(self._views.items()):  # views belong to one cursor each
             cursor.register(name, data)
-        return cursor
 
     def _once(self, message: str, action: Callable[[Any], Answer]) -> Answer:
         cursor = sealed(message, self._cursor)

@@ -1,6 +1,7 @@
 """The DuckDB engines: a database of our own, or one that somebody has open."""
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import Any, Self
 
@@ -9,6 +10,7 @@ import pyarrow as pa
 from perrecord.tables.dialects import DUCKDB, Dialect
 from perrecord.tables.engines.boundary import READ_FAILED, sealed
 from perrecord.tables.engines.database import Database, stream_from
+from perrecord.watch import Share
 
 
 class DuckDBEngine:
@@ -36,7 +38,11 @@ class DuckDBEngine:
 
     def keep(self, name: str, sql: str) -> None:
         """Run SQL and keep its result as a table of this name."""
-        self._database.run(f"CREATE TABLE {DUCKDB.identifier(name)} AS {sql}")
+        self._database.keep(name, sql)
+
+    def watched(self, share: Share) -> AbstractContextManager[None]:
+        """Tell how much is done of what is kept inside the block."""
+        return self._database.watched(share)
 
     def local(self, sql: str) -> Iterator[pa.RecordBatch]:
         """Run SQL; yield the batches of its result, at least one."""
@@ -99,6 +105,10 @@ class GuestDuckDBEngine(DuckDBEngine):
             self._database.load(name, reader)
         finally:
             cursor.close()
+
+    def watched(self, share: Share) -> AbstractContextManager[None]:  # noqa: ARG002
+        """Tell nothing: a setting of a connection that is not ours would have to be changed."""
+        return nullcontext()
 
     def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
         """Run SQL there; yield the batches of its result, at least one."""

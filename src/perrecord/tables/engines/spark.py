@@ -3,7 +3,7 @@
 import uuid
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -15,6 +15,7 @@ from perrecord.tables.engines import RESERVED, spark_classic, spark_connect
 from perrecord.tables.engines.boundary import READ_FAILED, sealed, stream
 from perrecord.tables.engines.database import Database
 from perrecord.tables.engines.spark_logs import silence_python
+from perrecord.watch import Share
 
 _SETTINGS = {"spark.sql.ansi.enabled": "true", "spark.sql.parser.escapedStringLiterals": "false"}
 """What our SQL relies on: no silent overflow, and backslashes that escape in text."""
@@ -83,6 +84,10 @@ class SparkEngine:
         """Run SQL on Spark and keep its result in the local DuckDB, sums as HUGEINT."""
         reader = sealed(READ_FAILED, lambda: self._reader(sql))
         self._database.load(name, reader)
+
+    def watched(self, share: Share) -> AbstractContextManager[None]:  # noqa: ARG002
+        """Tell nothing; Spark's own page shows its stages."""
+        return nullcontext()
 
     def local(self, sql: str) -> Iterator[pa.RecordBatch]:
         """Run SQL on the local DuckDB; yield the batches of its result, at least one."""

@@ -1,0 +1,31 @@
+"""Who is told how far long work has come: the present step, and how much of it is done."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Share = Callable[[float], None]
+"""Is told how much is done, from 0 to 1."""
+
+
+def nobody(_: object) -> None:
+    """Listen to nothing."""
+
+
+def within(share: Share, start: float, end: float) -> Share:
+    """Return who is told of a part of the work, from one share of it to another.
+
+    >>> within(print, 0.5, 0.75)(0.5)
+    0.625
+    """
+    return lambda done: share(start + min(done, 1.0) * (end - start))
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Two listeners: of steps by their names, and of the share of the present step."""
+
+    step: Callable[[str], None] = nobody
+    share: Share = nobody
+
+
+NOBODY = Watch()
