@@ -1,6 +1,7 @@
 """The page of all benchmarks: goals first, nothing lost."""
 
 import pytest
+import results
 from goals import Goal, end_with, goals_table
 from results import Page, gathered
 
@@ -20,10 +21,35 @@ def test_goals_are_found_among_tables():
 
 def test_the_page_of_all_has_goals_first_and_every_line():
     """Headings go one level down; what failed is said."""
-    text = gathered([page()], ["noise.py ended with code 1"])
+    text = gathered([page()], ["noise.py missed a goal"])
     assert "| Speed | small | 2 GB | NO |" in text.partition("## Speed")[0]
-    assert "noise.py ended with code 1" in text
+    assert "noise.py missed a goal" in text
     assert all(line in text for line in page().text.splitlines()[1:])
+
+
+def test_all_are_run_whatever_one_of_them_does(tmp_path, monkeypatch, capfd):
+    """One misses a goal, one fails and leaves an old page, one is well."""
+    end = "import pathlib, sys; pathlib.Path(__file__).with_suffix('.md').write_text({!r})"
+    (tmp_path / "misses.py").write_text(end.format(page().text) + "; sys.exit('missed')")
+    (tmp_path / "fails.py").write_text("raise SystemExit('failed')")
+    (tmp_path / "fails.md").write_text("# Old\n")
+    (tmp_path / "well.py").write_text(end.format("# Well\n"))
+    monkeypatch.setattr(results, "HERE", tmp_path)
+    monkeypatch.setattr(results, "RESULTS", tmp_path / "RESULTS.md")
+    monkeypatch.setattr(results, "BENCHMARKS", ("misses", "fails", "well"))
+    monkeypatch.setattr("sys.argv", ["results.py"])
+    with pytest.raises(SystemExit) as ended:
+        results.main()
+    said = str(ended.value)
+    assert "misses.py missed a goal" in said
+    assert "fails.py failed" in said
+    assert "missed: Speed: small" in said
+    text = (tmp_path / "RESULTS.md").read_text()
+    assert [line for line in text.splitlines() if line.startswith("## ")] == [
+        "## Speed",
+        "## Old",
+        "## Well",
+    ]
 
 
 def test_a_missed_goal_is_an_error_that_names_it():
