@@ -141,14 +141,19 @@ def test_errors_are_coloured_on_a_terminal_unless_told_not_to(charged):
     assert (code, bool(COLOUR.search(shown))) == (1, False)
 
 
-@pytest.mark.parametrize("step", ["run_each", "release_files"])
-def test_ctrl_c_ends_with_130_and_the_next_run_finishes(charged, step):
-    """Interrupted between charge and seal: nothing is out, and one charge pays for the release."""
+@pytest.mark.parametrize(
+    ("step", "seconds"), [("run_each", 60), ("released_table", 2), ("release_files", 60)]
+)
+def test_ctrl_c_ends_with_130_and_the_next_run_finishes(charged, step, seconds):
+    """Interrupted between charge and seal: nothing is out, and one charge pays for the release.
+
+    Threads that are at work on a table finish it first.
+    """
     slow = (
         "import sys, time, perrecord.release.publish as publish\n"
         "def wait(*given, **options):\n"
         "    print('there', file=sys.stderr, flush=True)\n"
-        "    time.sleep(60)\n"
+        f"    time.sleep({seconds})\n"
         f"publish.{step} = wait"
     )
     process = started(*RELEASE, cwd=charged, code=slow)
