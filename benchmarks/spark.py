@@ -189,7 +189,7 @@ def main() -> None:
         found = {side: measure(side, folder, given.turns) for side in sides}
         occupied = duckdb.sql(
             f"SELECT count(DISTINCT (county, naics)) FROM '{folder / 'est.parquet'}'"  # noqa: S608
-        ).fetchone()[0]
+        ).fetchall()[0][0]
         keys = all_cells(folder)
     lines = [
         "# Spark against cores",
