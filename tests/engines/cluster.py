@@ -166,7 +166,7 @@ class Cluster(Processes):
             "spark-class",
             f"{_DEPLOY}.worker.Worker",
             *_PLACE,
-            *("--cores", str(self._cores), "--memory", "1200M"),
+            *("--cores", str(self._cores), "--memory", "4G"),
             *("--work-dir", str(self.folder / f"work{number}"), self.address),
         )
         self._workers.append(process)
