@@ -1,5 +1,6 @@
 """What was measured, as Markdown, and the goals."""
 
+import math
 from collections.abc import Iterable, Sequence
 
 from goals import Goal
@@ -28,7 +29,7 @@ def contenders_part(turns: dict[str, Turns], compared: int) -> list[str]:
     rows = []
     for name, each in turns.items():
         run = each.runs[0]
-        inside = f"{each.inside:.2f}" if each.inside == each.inside else ""
+        inside = "" if math.isnan(each.inside) else f"{each.inside:.2f}"
         rows.append(
             (
                 name,
@@ -187,8 +188,8 @@ def curve_part(curve: Curve) -> list[str]:
         "",
         *table((*header, "off the line"), rows),
         "",
-        f"The line of least squares: **{fixed:.2f} s + {slope * 1e6:.3f} µs per row**. The last "
-        f"stretch costs {curve.steeper:.2f} times as much per row as those before it.",
+        f"The line of least squares: **{fixed:.2f} s + {slope * 1e6:.3f} µs per row**. How "
+        f"steep the last stretch is, over those before it: {_steepness(curve)}.",
         "",
     ]
 
@@ -197,7 +198,7 @@ def curve_goal(curve: Curve) -> Goal:
     """Return the goal that cost grows as a straight line."""
     return Goal(
         f"linear: the last stretch of rows at most {MOST_STEEPER} times as steep",
-        f"{curve.steeper:.2f}",
+        _steepness(curve),
         curve.steeper <= MOST_STEEPER,
     )
 
@@ -258,6 +259,11 @@ def starting_goals(found: dict[str, float]) -> list[Goal]:
 def _our_per_cell(whole: Turns, coarse: Turns) -> float:
     cells = [sum(each.runs[0].rows_written.values()) for each in (whole, coarse)]
     return (whole.wall - coarse.wall) / (cells[0] - cells[1])
+
+
+def _steepness(curve: Curve) -> str:
+    is_known = not math.isnan(curve.steeper)
+    return f"{curve.steeper:.2f} times" if is_known else "unknown (more rows took no longer)"
 
 
 def _turns(turns: dict[str, Turns]) -> int:
