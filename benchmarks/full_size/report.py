@@ -57,8 +57,8 @@ def contenders_part(turns: dict[str, Turns], compared: int) -> list[str]:
         "",
         *table((*header, "MB written", "× perrecord"), rows),
         "",
-        f"All computed the same numbers: {compared:,} cells of each were compared with perrecord's "
-        "at amounts so large that its noise is 0.",
+        f"All computed the same numbers: their rows were held, by hashes, against perrecord's "
+        f"{compared:,} cells at amounts so large that its noise is 0.",
         "",
     ]
 
