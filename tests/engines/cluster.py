@@ -43,6 +43,12 @@ logger.spark.level = info
 """
 """What a cluster's log4j2.properties may say: names of loggers, each with its level."""
 
+DEFAULTS = """\
+spark.ui.enabled false
+spark.sql.shuffle.partitions 4
+"""
+"""What a cluster's own settings may be: these keep small work small."""
+
 _DEPLOY = "org.apache.spark.deploy"
 _PLACE = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
 
@@ -59,6 +65,7 @@ class Processes:
         settings = folder / "conf"
         settings.mkdir()
         (settings / "log4j2.properties").write_text(TALKATIVE)
+        (settings / "spark-defaults.conf").write_text(DEFAULTS)
         self.environment = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_CONF_DIR": str(settings)}
 
     def __enter__(self) -> Self:

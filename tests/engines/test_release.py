@@ -141,7 +141,7 @@ def test_the_programs_of_the_guide_run(cluster, connect_address, spec, tmp_path)
     places = {
         "spark://master:7077": cluster.address,
         "sc://server:15002": connect_address,
-        "hdfs:///confidential/est": str(spec.parent / "est"),
+        "hdfs:///confidential/est": str(spec.parent / "est" / "0.parquet"),
     }
     for shown, here in places.items():
         text = text.replace(shown, here)
