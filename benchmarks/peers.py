@@ -7,12 +7,15 @@ import venv
 from pathlib import Path
 
 PEERS = Path(__file__).resolve().parent.parent / ".venv" / "peers"
+ROOT = PEERS.parent.parent
 INSTALLED_APART = {
-    "tumult": "tmlt.core",
-    "pydp": "python-dp",
-    "opendp-polars": "opendp[polars]",
-    "tumult-analytics": "tmlt.analytics",
+    "perrecord-alone": ("--require-hashes", "--requirement", str(ROOT / "requirements.lock")),
+    "tumult": ("tmlt.core",),
+    "pydp": ("python-dp",),
+    "opendp-polars": ("opendp[polars]",),
+    "tumult-analytics": ("tmlt.analytics",),
 }
+"""What is installed. perrecord alone is what its users have: without pandas, which Arrow loads."""
 
 
 def interpreter(name: str) -> Path | str:
@@ -23,10 +26,14 @@ def interpreter(name: str) -> Path | str:
     python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
     if not python.exists():
         venv.create(home, with_pip=True)
-    done = _run(python, "-m", "pip", "install", "--quiet", INSTALLED_APART[name])
-    if done.returncode:
-        errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
-        return errors[-1] if errors else "ERROR: pip failed"
+    wanted = [INSTALLED_APART[name]]
+    if name == "perrecord-alone":
+        wanted.append(("--no-deps", "--no-build-isolation", "--editable", str(ROOT)))
+    for each in wanted:
+        done = _run(python, "-m", "pip", "install", "--quiet", *each)
+        if done.returncode:
+            errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+            return errors[-1] if errors else "ERROR: pip failed"
     return python
 
 

@@ -3,15 +3,17 @@
     python benchmarks/release.py [--rows 8000000] [--turns 3] [--only PART ...] [--quick] [--write]
 
 The workload is in `full_size/workload.py`: 6.7 million cells, 27 million noisy numbers. Each
-contender has a process of its own, and they take turns. OpenDP and Tumult Analytics are installed
-into environments of their own under `.venv/peers`, measured on a part, and extrapolated with the
-arithmetic shown; Tumult Analytics needs Java. A quick run shows that all of it works; its figures
-and goals mean nothing. With `--write` the tables are kept in
-`benchmarks/release.md`. A goal that is missed ends the program with an error, after all is written.
-Linux.
+contender has a process of its own, and they take turns. perrecord is measured in an environment of
+its own that holds what its users install, without development tools. OpenDP and Tumult Analytics
+are installed into environments of their own under `.venv/peers`, measured on a part, and
+extrapolated with the arithmetic shown; Tumult Analytics needs Java. A quick run shows that all of
+it works; its figures and goals mean nothing. With `--write` the tables are kept in
+`benchmarks/release.md`. A goal that is missed ends the program with an error, after all is
+written. Linux.
 """
 
 import argparse
+import os
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -20,9 +22,10 @@ from pathlib import Path
 
 from full_size import curve, report, same_answers, slow_peers, spilling, starting
 from full_size.contenders import COARSE, CONTENDERS, take_turns
-from full_size.workload import ANSWERS, all_cells, prepare
+from full_size.workload import ANSWERS, PYTHON, all_cells, prepare
 from goals import Goal, end_with, goals_table
 from machine import load, machine, versions
+from peers import interpreter
 
 RESULTS = Path(__file__).resolve().parent / "release.md"
 PARTS = ("opendp", "tumult", "curve", "spilling", "starting")
@@ -113,6 +116,10 @@ def main() -> None:
         parser.error("a quick run measures nothing worth keeping; leave out --quick or --write")
     rows = given.rows or (SMALL_ROWS if given.quick else 8_000_000)
     parts = set(PARTS if given.only is None else given.only)
+    alone = interpreter("perrecord-alone")
+    if isinstance(alone, str):
+        sys.exit(f"perrecord could not be installed apart: {alone}")
+    os.environ[PYTHON] = str(alone)
     load_before = load()
     with tempfile.TemporaryDirectory() as scratch:
         size = sizes(rows, given.turns, is_quick=given.quick)

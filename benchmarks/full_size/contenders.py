@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from full_size.measuring import Cost, measured
-from full_size.workload import COMMAND, LEVELS, create_ledger, spec_text, table_name
+from full_size.workload import LEVELS, command, create_ledger, python, spec_text, table_name
 
 HERE = Path(__file__).resolve().parent
 FINEST = max(LEVELS)
@@ -92,9 +92,9 @@ class Perrecord:
         create_ledger(spec)
         published = out / "published"
         if self.is_from_python:
-            cost = measured([sys.executable, HERE / "through_python.py", spec, published])
+            cost = measured([python(), HERE / "through_python.py", spec, published])
             return _written(cost, published / "tables", self.levels)
-        cost = measured([COMMAND, "release", spec, "--out", published, "--quiet", "--json"])
+        cost = measured([command(), "release", spec, "--out", published, "--quiet", "--json"])
         kept = Cost(cost.wall, cost.cpu, cost.peak_mb, cost.watched_mb, "")
         return _written(kept, published / "tables", self.levels)
 

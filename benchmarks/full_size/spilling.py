@@ -10,7 +10,7 @@ from full_size.measuring import Cost, measured
 from full_size.same_answers import is_same
 from full_size.workload import (
     ANSWERS,
-    COMMAND,
+    command,
     create_ledger,
     key_columns,
     spec_text,
@@ -49,8 +49,8 @@ def measure(folder: Path, rows: int, scratch: Path, limit: str) -> Spilling:
             )
         )
         create_ledger(spec)
-        command = [COMMAND, "release", spec, "--out", out / "published", "--quiet"]
-        costs.append(measured(command, watch=spill))
+        given = [command(), "release", spec, "--out", out / "published", "--quiet"]
+        costs.append(measured(given, watch=spill))
         tables.append(out / "published" / "tables" / f"{table_name(FINEST)}.parquet")
         print(f"spilling, {name}: {costs[-1].wall:.1f} s", file=sys.stderr)
     columns = [*key_columns(FINEST), "firms", *ANSWERS]

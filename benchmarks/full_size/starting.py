@@ -2,12 +2,11 @@
 
 import shutil
 import statistics
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from full_size.measuring import measured
-from full_size.workload import COMMAND, create_ledger
+from full_size.workload import command, create_ledger, python
 
 TURNS = 5
 MOST_SECONDS = {"import perrecord": 0.3, "perrecord --help": 0.5, "a small release": 3.0}
@@ -24,14 +23,14 @@ def measure(small: Path, scratch: Path) -> dict[str, float]:
 
 
 def _starts(small: Path, out: Path) -> dict[str, Callable[[], float]]:
-    def python(text: str) -> Callable[[], float]:
-        return lambda: measured([sys.executable, "-c", text]).wall
+    def saying(text: str) -> Callable[[], float]:
+        return lambda: measured([python(), "-c", text]).wall
 
     return {
-        "python -c pass": python("pass"),
-        "import numpy, pyarrow, duckdb": python("import numpy, pyarrow, duckdb"),
-        "import perrecord": python("import perrecord"),
-        "perrecord --help": lambda: measured([COMMAND, "--help"]).wall,
+        "python -c pass": saying("pass"),
+        "import numpy, pyarrow, duckdb": saying("import numpy, pyarrow, duckdb"),
+        "import perrecord": saying("import perrecord"),
+        "perrecord --help": lambda: measured([command(), "--help"]).wall,
         "a small release": lambda: _small_release(small, out),
     }
 
@@ -42,6 +41,6 @@ def _small_release(small: Path, out: Path) -> float:
         (out / name).symlink_to(small / name)
     spec = shutil.copy(EXAMPLE, out / "release.yaml")
     create_ledger(Path(spec))
-    cost = measured([COMMAND, "release", spec, "--out", out / "published", "--quiet"])
+    cost = measured([command(), "release", spec, "--out", out / "published", "--quiet"])
     shutil.rmtree(out)
     return cost.wall

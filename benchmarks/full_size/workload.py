@@ -4,6 +4,7 @@ At every level a count and three totals, for every key of a public list: 6.7 mil
 million noisy numbers. Its folder holds `est.parquet` and the public key files.
 """
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,18 @@ COUNT_RHO = "0.1"
 RHOS = {"emp": "0.2", "payann": "0.2", "payqtr1": "0.1"}
 ANSWERS = ("establishments", *THRESHOLDS)
 
-COMMAND = Path(sys.executable).parent / "perrecord"
+PYTHON = "PERRECORD_BENCHMARK_PYTHON"
+"""The variable that names the Python whose perrecord is measured; unset, it is this one."""
+
+
+def python() -> Path:
+    """Return the Python whose perrecord is measured."""
+    return Path(os.environ.get(PYTHON, sys.executable))
+
+
+def command() -> Path:
+    """Return its command perrecord."""
+    return python().parent / "perrecord"
 
 
 def table_name(level: int) -> str:
@@ -125,7 +137,7 @@ def _lines(path: Path) -> int:
 
 
 def _perrecord(*arguments: str | Path) -> None:
-    command = [str(COMMAND), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    given = [str(command()), *map(str, arguments)]
+    done = subprocess.run(given, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
-        raise RuntimeError(f"perrecord {' '.join(command[1:3])}: {done.stderr.strip()}")
+        raise RuntimeError(f"perrecord {' '.join(given[1:3])}: {done.stderr.strip()}")
