@@ -10,7 +10,7 @@ import pytest
 
 from perrecord.mechanisms import run
 from perrecord.mechanisms.selection import Selected
-from perrecord.queries.cells import Cells
+from perrecord.queries.cells import Reading
 from perrecord.release import contents, publish
 from perrecord.tables.keys import Keys
 from tests.audit.caught import caught
@@ -22,14 +22,14 @@ RELEASED = 3
 @pytest.fixture
 def seen(monkeypatch):
     """Return a list that gathers the exact integers of every table that is run."""
-    honest, found = Cells.numbers, []
+    honest, found = Reading.numbers, []
 
-    def noting(self, *given):
-        numbers = honest(self, *given)
-        found.append(str([each.tolist() for each in numbers.values()]))
+    def noting(self, aggregate):
+        numbers = honest(self, aggregate)
+        found.append(str(numbers.tolist()))
         return numbers
 
-    monkeypatch.setattr(Cells, "numbers", noting)
+    monkeypatch.setattr(Reading, "numbers", noting)
     return found
 
 
@@ -114,8 +114,8 @@ def test_a_statement_that_hangs_on_the_data_is_caught(monkeypatch):
     honest = run._Run._released
 
     def curious(self, asked, keys, read):
-        for exact in read.numbers.values():
-            list(read.cells.engine.local(f"SELECT {int(exact.sum())}"))
+        exact = read.exact.numbers(self.grouping.aggregates[0])
+        list(read.cells.engine.local(f"SELECT {int(exact.sum())}"))
         return honest(self, asked, keys, read)
 
     monkeypatch.setattr(run._Run, "_released", curious)

@@ -24,7 +24,7 @@ from perrecord.queries.aggregates import (
     aggregates_of,
 )
 from perrecord.queries.answers import Answer, Average, Quantile
-from perrecord.queries.cells import Cells, Counts, Integers, scanned
+from perrecord.queries.cells import Cells, Counts, Reading, scanned
 from perrecord.queries.groupings import KEYS_CHARGE, SelectCells, SelectKeys
 from perrecord.queries.methods import Clamping
 from perrecord.queries.plan import Plan, PlannedGrouping, plan
@@ -129,8 +129,7 @@ class _Run:
         declared = self.grouping.grouping.cells
         keys = selected.keys if selected else declared if isinstance(declared, Keys) else None
         table = pa.table({"": pa.array([True])}).select([]) if keys is None else keys.table
-        numbers = cells.numbers(self.columns, self.grouping.aggregates, keys)
-        read = _Read(cells, self.columns, keys, numbers)
+        read = _Read(cells, self.columns, keys, cells.reading(self.columns, keys))
         charges = [(each.answer.name, each.policy) for each in self.grouping.answers]
         if self.grouping.selection is not None:
             charges.insert(0, (KEYS_CHARGE, self.grouping.selection))
@@ -148,12 +147,12 @@ class _Run:
         if isinstance(asked, Quantile):
             counts = read.buckets(Bucket(asked.measure, asked.candidates))
             return quantile(asked, counts, keys.num_rows, self.currency, self.bits)
-        exact = read.numbers[aggregates_of(asked)[0]]
+        exact = read.exact.numbers(aggregates_of(asked)[0])
         first = estimate(asked.name, exact, keys, self._noise(asked), self.bits)
         if not isinstance(asked, Average):
             return first
         counting = NoisePlan.of(asked.count, None, self.schema, self.columns, self.currency)
-        filled = read.numbers[Filled(asked.measure)]
+        filled = read.exact.numbers(Filled(asked.measure))
         second = estimate(f"{asked.name}_count", filled, keys, counting, self.bits)
         method = asked.method
         centre = (method.low + method.high) / 2 if isinstance(method, Clamping) else Fraction(0)
@@ -187,7 +186,7 @@ class _Read:
     cells: Cells
     columns: tuple[str, ...]
     keys: Keys | None
-    numbers: dict[Aggregate, Integers]
+    exact: Reading
 
     def buckets(self, bucket: Bucket) -> Counts:
         return self.cells.buckets(self.columns, bucket, self.keys)

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from perrecord.queries.aggregates import Aggregate, Bucket, Different, Rows
 from perrecord.queries.plan import Plan, source_set
-from perrecord.queries.positions import Coded, Places
+from perrecord.queries.positions import Coded, Places, Positions
 from perrecord.queries.scan import SET, GroupColumn, GroupSet, Scan, cells_sql, scan_sql
 from perrecord.tables.dialects import DUCKDB
 from perrecord.tables.domains import Domain
@@ -73,13 +73,14 @@ def scanned(plan: Plan, table: Table, share: Share = nobody) -> "Iterator[list[C
 
 
 @dataclass(frozen=True, slots=True)
-class _Chunk:
+class Chunk:
     """Some of the finest cells: the columns that they are grouped by, and their aggregates."""
 
     columns: dict[str, Coded]
     numbers: dict[Aggregate, Integers]
     reaches: dict[Aggregate, int]
     size: int
+    is_kept: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class Cells:
     scan: Scan
     relation: str
     schema: Schema
-    _kept: dict[GroupSet, list[_Chunk] | None] = field(default_factory=dict)
+    _kept: dict[GroupSet, list[Chunk] | None] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def numbers(
@@ -100,19 +101,13 @@ class Cells:
 
         Cells that are finer than the keys are added up on the way.
         """
-        tallies = {each: Tally(1 if keys is None else len(keys)) for each in aggregates}
-        if not aggregates:
-            return {}
-        is_exact = any(isinstance(each, Different) for each in aggregates)
+        reading = self.reading(columns, keys)
+        return {each: reading.numbers(each) for each in aggregates}
+
+    def reading(self, columns: Sequence[str], keys: Keys | None) -> "Reading":
+        """Return the aggregates of one grouping, each added up when it is asked for."""
         places = Places.of(() if keys is None else keys.factors)
-        for chunk in self._chunks(source_set(self.scan, columns, is_exact=is_exact)):
-            positions = places.positions(chunk.columns, chunk.size)
-            is_known = positions >= 0
-            known = slice(None) if is_known.all() else is_known
-            for aggregate, tally in tallies.items():
-                values = chunk.numbers[aggregate][known]
-                tally.add(positions[known], values, chunk.reaches[aggregate])
-        return {aggregate: tally.numbers for aggregate, tally in tallies.items()}
+        return Reading(self, tuple(columns), 1 if keys is None else len(keys), places)
 
     def buckets(self, columns: Sequence[str], bucket: Bucket, keys: Keys | None) -> Counts:
         """Return how many records of each cell lie between which candidates."""
@@ -165,7 +160,7 @@ class Cells:
             parts.append([each[positions >= 0] for each in found])
         return [np.concatenate(each) for each in zip(*parts, strict=True)]
 
-    def _chunks(self, source: GroupSet) -> Iterable[_Chunk]:
+    def chunks(self, source: GroupSet) -> Iterable[Chunk]:
         """Return the cells of a grouping set; they are kept for the next time unless they are many.
 
         What is kept takes four bytes for each column and eight for each aggregate.
@@ -174,11 +169,12 @@ class Cells:
             if source not in self._kept:
                 batch = next(iter(self.engine.local(f"SELECT count(*) {self._from(source)}")))
                 is_small = batch.column(0)[0].as_py() <= _MOST_KEPT
-                self._kept[source] = list(self._read(source)) if is_small else None
-        kept = self._kept[source]
-        return self._read(source) if kept is None else kept
+                kept = self._read(source, is_kept=True) if is_small else None
+                self._kept[source] = None if kept is None else list(kept)
+        found = self._kept[source]
+        return self._read(source, is_kept=False) if found is None else found
 
-    def _read(self, source: GroupSet) -> Iterator[_Chunk]:
+    def _read(self, source: GroupSet, *, is_kept: bool) -> Iterator[Chunk]:
         every = [each for each in self.scan.columns if isinstance(each, str) and each in source]
         # A sector is the beginning of an industry: taken of the few different ones.
         beginnings = {
@@ -197,7 +193,7 @@ class Cells:
             found = map(integers, batch.columns[len(names) :])
             numbers = dict(zip(self.scan.aggregates, found, strict=True))
             reaches = {each: reach(values) for each, values in numbers.items()}
-            yield _Chunk(columns, numbers, reaches, batch.num_rows)
+            yield Chunk(columns, numbers, reaches, batch.num_rows, is_kept)
 
     def _from(self, source: GroupSet) -> str:
         return f"FROM {self.relation} AS cells WHERE {SET} = {self.scan.set_number(source)}"
@@ -215,6 +211,38 @@ class Cells:
         sums = [f"coalesce(sum({value}), 0) AS {value}" for value in values]
         grouping = f" GROUP BY {', '.join(names)}" if names else ""
         return f"(SELECT {', '.join([*names, *sums])} {where}{grouping}) AS cells"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The exact integers of one grouping, in the order of its keys; 0 where no record is."""
+
+    cells: Cells
+    columns: tuple[str, ...]
+    size: int
+    places: Places
+    _positions: dict[int, Positions] = field(default_factory=dict)
+    """Those of chunks that are kept, by their identity."""
+
+    def numbers(self, aggregate: Aggregate) -> Integers:
+        """Return an aggregate, cells that are finer than the keys added up."""
+        tally = Tally(self.size)
+        is_exact = isinstance(aggregate, Different)
+        source = source_set(self.cells.scan, self.columns, is_exact=is_exact)
+        for chunk in self.cells.chunks(source):
+            positions = self._placed(chunk)
+            is_known = positions >= 0
+            known = slice(None) if is_known.all() else is_known
+            values = chunk.numbers[aggregate][known]
+            tally.add(positions[known], values, chunk.reaches[aggregate])
+        return tally.numbers
+
+    def _placed(self, chunk: Chunk) -> Positions:
+        if not chunk.is_kept:
+            return self.places.positions(chunk.columns, chunk.size)
+        if id(chunk) not in self._positions:
+            self._positions[id(chunk)] = self.places.positions(chunk.columns, chunk.size)
+        return self._positions[id(chunk)]
 
 
 _NONE: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)
