@@ -55,7 +55,29 @@ def test_ctrl_c_ends_the_wait():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        in_threads(lambda _: stop.wait(10), [1, 2], lambda _: 1, interrupted)
+        in_threads(lambda _: stop.wait(10), [1, 2], lambda _: 1, on_step=interrupted)
+
+
+def test_what_is_at_work_is_interrupted_until_it_is_done():
+    """Nothing is raised before, also when Ctrl-C is pressed again."""
+    stop, pressed, ended = threading.Event(), [], []
+
+    def make(part):
+        if part:
+            raise ValueError("no")
+        stop.wait(10)
+        time.sleep(0.3)
+        ended.append(part)
+
+    def interrupt():
+        stop.set()
+        pressed.append(True)
+        if len(pressed) < 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(ValueError, match="no"):
+        in_threads(make, [0, 1], lambda part: 1 - part, interrupt=interrupt)
+    assert ended == [0]
 
 
 def test_groupings_in_threads_have_noise_of_their_own():

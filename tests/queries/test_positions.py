@@ -5,9 +5,14 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perrecord.queries.cells import Tally, integers, reach
+from perrecord import Query
+from perrecord.queries import positions
+from perrecord.queries.aggregates import Rows
+from perrecord.queries.cells import Tally, integers, reach, scanned
+from perrecord.queries.plan import plan
 from perrecord.queries.positions import Coded, Places
 from perrecord.tables.keys import Keys
+from perrecord.tables.table import table
 
 VALUES = {
     pa.string(): ["", "a", "b", "ä", "e\u0301", "é", None],
@@ -91,3 +96,19 @@ def test_a_slice_of_a_wide_column_is_read_from_its_own_start():
     assert integers(column.slice(1)).tolist() == [-2, 3, -(2**63) + 1]
     assert integers(pa.chunked_array([column.slice(3), column])).tolist()[:2] == [-(2**63) + 1, 1]
     assert integers(pa.array([-(2**63)], pa.decimal128(38, 0))).dtype == np.object_
+
+
+def test_many_different_keys_are_looked_up_a_few_times_only(monkeypatch):
+    """The time of a lookup is that of its keys, so it is not done for every small batch."""
+    calls = []
+    honest = positions._indices
+    monkeypatch.setattr(positions, "_indices", lambda *given: calls.append(1) or honest(*given))
+    count = 500_000
+    codes = pa.array(np.arange(count))
+    asked = Query().group_by("k", keys=Keys.from_columns({"k": codes})).count(rho=1)
+    with table(pa.table({"k": codes}), dimensions=["k"]) as opened:
+        planned = plan(asked, opened.schema)
+        with scanned(planned, opened) as cells:
+            found = cells[0].numbers(["k"], [Rows()], asked.groupings[0].cells)
+    assert found[Rows()].sum() == count
+    assert len(calls) == 1

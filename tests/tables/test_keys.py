@@ -117,6 +117,14 @@ def test_millions_of_keys_are_crossed_without_a_detour():
     ]
 
 
+def test_a_product_of_long_text_is_written_out_in_stretches():
+    """Arrow holds 2 GiB of text in one piece; 2.2 GB come in several."""
+    whole = Keys.from_dict({"a": ["x" * 1100]}) * Keys.from_columns({"b": pa.array(range(300_000))})
+    assert whole.table["a"].num_chunks > 1
+    assert whole.table["a"].nbytes > 300_000 * 1100
+    assert len(whole.table) == 300_000
+
+
 A = Keys.from_dict({"a": ["x"]})
 MANY = Keys.from_dict({"a": range(500)})
 LONG = Keys.from_dict({"c": range(10_000)})

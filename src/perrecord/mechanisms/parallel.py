@@ -1,8 +1,9 @@
 """Work that is done in several threads, largest parts first, and broken off by Ctrl-C."""
 
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from typing import TypeVar
 
 Part = TypeVar("Part")
@@ -17,12 +18,15 @@ def in_threads(
     make: Callable[[Part], Made],
     parts: Sequence[Part],
     size: Callable[[Part], int],
+    *,
     on_step: Callable[[], None] = lambda: None,
+    interrupt: Callable[[], None] = lambda: None,
 ) -> list[Made]:
     """Return what is made of each part, in the order of the parts.
 
-    numpy, Arrow and DuckDB let go of Python's lock, so that threads are enough. The first failure
-    is raised when the parts at work are done; those that wait are given up.
+    numpy, Arrow and DuckDB let go of Python's lock, so that threads are enough. After a failure, or
+    Ctrl-C, parts that wait are given up and those at work are interrupted; it is raised when they
+    are done, so that nobody works on a source that is closed.
 
     >>> in_threads(str.upper, ["a", "bc"], len)
     ['A', 'BC']
@@ -41,5 +45,15 @@ def in_threads(
                 on_step()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            _end(work.values(), interrupt)
             raise
     return [work[index].result() for index in range(len(parts))]
+
+
+def _end(work: Iterable[Future[Made]], interrupt: Callable[[], None]) -> None:
+    """Interrupt what is at work until it is done; another Ctrl-C must not end this."""
+    at_work = {each for each in work if not each.done()}
+    while at_work:
+        with suppress(KeyboardInterrupt, SystemExit):
+            interrupt()
+            at_work = wait(at_work, timeout=_STEP).not_done

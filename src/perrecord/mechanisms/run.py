@@ -80,7 +80,11 @@ def run_each(
         if _bits is not None:
             return [made(grouping) for grouping in planned.groupings]
         return in_threads(
-            made, planned.groupings, _declared_keys, lambda: watch.share(sum(done) / every)
+            made,
+            planned.groupings,
+            _declared_keys,
+            on_step=lambda: watch.share(sum(done) / every),
+            interrupt=table.engine.interrupt,
         )
 
 

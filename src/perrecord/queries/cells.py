@@ -30,7 +30,9 @@ from perrecord.watch import Share, nobody, within
 Integers = npt.NDArray[Any]
 """int64, or Python ints in an object array where 64 bits are not enough."""
 
-_MOST_KEPT = 1 << 24  # cells; beyond, each grouping streams them from the engine again
+_MOST_KEPT = 1 << 24  # cells of a scan; beyond, each grouping streams them from the engine again
+_MOST_ROWS, _MOST_BYTES = 1 << 22, 1 << 28
+"""The size of a chunk. Keys are looked up chunk by chunk, so small ones would cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ class Cells:
     scan: Scan
     relation: str
     schema: Schema
-    _kept: dict[GroupSet, list[Chunk] | None] = field(default_factory=dict)
+    _kept: dict[int, list[Chunk] | None] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def numbers(
@@ -153,7 +155,7 @@ class Cells:
         places = Places.of(factors)
         shown = [f"cells.{each}" for each in (*map(DUCKDB.identifier, columns), *values)]
         parts = []
-        for batch in self.engine.local(f"SELECT {', '.join(shown)} FROM {cells}"):
+        for batch in _gathered(self.engine.local(f"SELECT {', '.join(shown)} FROM {cells}")):
             keyed = dict(zip(columns, map(Coded.of, batch.columns[: len(columns)]), strict=True))
             positions = places.positions(keyed, batch.num_rows)
             found = [positions, *map(integers, batch.columns[len(columns) :])]
@@ -163,19 +165,26 @@ class Cells:
     def chunks(self, source: GroupSet) -> Iterable[Chunk]:
         """Return the cells of a grouping set; they are kept for the next time unless they are many.
 
-        What is kept takes four bytes for each column and eight for each aggregate.
+        What is kept takes four bytes for each column and eight for each aggregate, besides the
+        different values of each column.
         """
+        number = self.scan.set_number(source)
         with self._lock:
-            if source not in self._kept:
+            if number not in self._kept:
                 batch = next(iter(self.engine.local(f"SELECT count(*) {self._from(source)}")))
-                is_small = batch.column(0)[0].as_py() <= _MOST_KEPT
-                kept = self._read(source, is_kept=True) if is_small else None
-                self._kept[source] = None if kept is None else list(kept)
-        found = self._kept[source]
+                before = sum(each.size for kept in self._kept.values() for each in kept or ())
+                is_small = before + batch.column(0)[0].as_py() <= _MOST_KEPT
+                kept = list(self._read(source, is_kept=True)) if is_small else None
+                self._kept[number] = kept
+        found = self._kept[number]
         return self._read(source, is_kept=False) if found is None else found
 
     def _read(self, source: GroupSet, *, is_kept: bool) -> Iterator[Chunk]:
-        every = [each for each in self.scan.columns if isinstance(each, str) and each in source]
+        number = self.scan.set_number(source)  # sets that differ in derived columns are one
+        alike = frozenset[GroupColumn]().union(
+            *(each for each in self.scan.sets if self.scan.set_number(each) == number)
+        )
+        every = [each for each in self.scan.columns if isinstance(each, str) and each in alike]
         # A sector is the beginning of an industry: taken of the few different ones.
         beginnings = {
             name: (expression.operand.name, expression.length)
@@ -186,7 +195,7 @@ class Cells:
         names = [each for each in every if each not in beginnings]
         values = [self.scan.aggregate_name(each) for each in self.scan.aggregates]
         shown = ", ".join([*map(DUCKDB.identifier, names), *values])
-        for batch in self.engine.local(f"SELECT {shown} {self._from(source)}"):
+        for batch in _gathered(self.engine.local(f"SELECT {shown} {self._from(source)}")):
             columns = dict(zip(names, map(Coded.of, batch.columns[: len(names)]), strict=True))
             for name, (whole, length) in beginnings.items():
                 columns[name] = columns[whole].beginning(length)
@@ -211,6 +220,19 @@ class Cells:
         sums = [f"coalesce(sum({value}), 0) AS {value}" for value in values]
         grouping = f" GROUP BY {', '.join(names)}" if names else ""
         return f"(SELECT {', '.join([*names, *sums])} {where}{grouping}) AS cells"
+
+
+def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield batches put together, up to some millions of rows."""
+    waiting: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        if waiting and (rows + batch.num_rows > _MOST_ROWS or size + batch.nbytes > _MOST_BYTES):
+            yield pa.concat_batches(waiting)
+            waiting, rows, size = [], 0, 0
+        waiting.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+    yield pa.concat_batches(waiting)
 
 
 @dataclass(frozen=True, slots=True)

@@ -235,17 +235,25 @@ class Keys:
 def _written_out(factors: Sequence[pa.Table]) -> pa.Table:
     """Return every combination of rows, those of the last table changing fastest.
 
-    A factor's rows come again and again; the same stretch of memory then serves many times.
+    Columns come in stretches, so that none exceeds what Arrow can hold in one; where a factor's
+    rows come again and again, the same stretch of memory serves many times.
     """
     size, outer = prod(each.num_rows for each in factors), 1
     columns: dict[str, pa.ChunkedArray] = {}
     for factor in factors:
         times = size // (outer * factor.num_rows) if size else 0
-        rows = factor.take(pa.array(np.repeat(np.arange(factor.num_rows, dtype=np.int32), times)))
-        together = max(1, min(outer, _STRETCH // max(rows.num_rows, 1)))
-        stretch = pa.concat_tables([rows] * together).combine_chunks()
-        stretches = [stretch] * (outer // together) + [rows] * (outer % together)
-        whole = pa.concat_tables(stretches) if size else rows
+        rows = factor.num_rows * times
+        stretches = [
+            factor.take(pa.array(np.arange(start, min(start + _STRETCH, rows)) // times))
+            for start in range(0, rows, _STRETCH)
+        ]
+        if len(stretches) == 1:
+            together = max(1, min(outer, _STRETCH // rows))
+            longer = pa.concat_tables(stretches * together).combine_chunks()
+            stretches = [longer] * (outer // together) + stretches * (outer % together)
+        else:
+            stretches *= outer
+        whole = pa.concat_tables(stretches) if stretches else factor.slice(0, 0)
         columns.update(zip(factor.column_names, whole.columns, strict=True))
         outer *= factor.num_rows
     return pa.table(columns)

@@ -58,6 +58,9 @@ class Engine(Protocol):
     def local(self, sql: str) -> Iterator[pa.RecordBatch]:
         """Run SQL on the local DuckDB; yield the batches of its result, at least one."""
 
+    def interrupt(self) -> None:
+        """Break off whatever runs on the local DuckDB, in any thread."""
+
     def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
         """Run SQL on the engine; yield the batches of its result, at least one."""
 

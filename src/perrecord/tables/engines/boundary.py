@@ -67,7 +67,7 @@ def interruptible(
         while not done.wait(_STEP):
             if tell is not None:
                 tell()
-    except (KeyboardInterrupt, SystemExit):  # a signal's handler may end the process
+    except BaseException:  # Ctrl-C, a signal's handler that ends the process, who is told
         if not turn.acquire(blocking=False):
             _stop(done, interrupt)
         raise

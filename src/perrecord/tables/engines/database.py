@@ -8,8 +8,8 @@ import threading
 import time
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -60,7 +60,8 @@ class Database:
             lambda: duckdb.connect(":memory:", config=settings),
         )
         self._views: dict[str, Any] = {}
-        self._share: Share | None = None
+        self._open: set[Any] = set()
+        self._watching = threading.local()
         self._keeping = threading.Lock()
         self._keeper = sealed(READ_FAILED, self._told)
 
@@ -75,24 +76,54 @@ class Database:
     def keep(self, name: str, sql: str) -> None:
         """Run SQL and keep its result as a table."""
         statement = f"CREATE TABLE {DUCKDB.identifier(name)} AS {sql}"
+        share: Share | None = getattr(self._watching, "share", None)
+        if share is None:
+            self.run(statement)
+            return
         with self._keeping:
-            sealed(READ_FAILED, lambda: self._show_views(self._keeper))
-            tell = self._tell if self._share is not None else None
+            self._keep_and_tell(statement, share)
+
+    def _keep_and_tell(self, statement: str, share: Share) -> None:
+        """Run a statement on the cursor that counts; what the listener raises is no fault of it."""
+        raised: list[BaseException] = []
+
+        def tell() -> None:
+            done = self._keeper.query_progress()
+            try:
+                if done >= 0 and not raised:
+                    share(min(done / 100, 1.0))
+            except Exception as error:
+                raised.append(error)
+
+        views = dict(self._views)
+        sealed(READ_FAILED, lambda: _show(views, self._keeper))
+        try:
             sealed(
                 READ_FAILED,
                 lambda: interruptible(
                     lambda: self._keeper.execute(statement), self._keeper.interrupt, tell
                 ),
             )
+        finally:
+            for name in views:
+                self._keeper.unregister(name)
+        if raised:
+            raise raised[0]
 
     @contextmanager
     def watched(self, share: Share) -> Iterator[None]:
         """Tell how much is done of what is kept inside the block."""
-        self._share = share
+        self._watching.share = share
         try:
             yield
         finally:
-            self._share = None
+            self._watching.share = None
+
+    def interrupt(self) -> None:
+        """Break off whatever runs, in any thread; it fails as if its source could not be read."""
+        for cursor in list(self._open):
+            with suppress(duckdb.Error):  # it may have been closed meanwhile
+                cursor.interrupt()
 
     def load(self, name: str, reader: pa.RecordBatchReader) -> None:
         """Keep a stream of Arrow batches as a table; 38-digit decimals become HUGEINT.
@@ -124,7 +155,7 @@ class Database:
             self.drop(name)
             raise
         finally:
-            cursor.close()
+            self._close(cursor)
 
     def drop(self, name: str) -> None:
         """Forget a view or a table."""
@@ -144,7 +175,7 @@ class Database:
     def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
         """Yield a result batch by batch, at least one."""
         cursor = sealed(READ_FAILED, self._cursor)
-        return stream_from(cursor, sql)
+        return stream_from(cursor, sql, lambda: self._close(cursor))
 
     def lock(self, files: Sequence[Path]) -> None:
         """Allow these files only, forbid every other file and the network, and lock that."""
@@ -171,26 +202,28 @@ class Database:
             cursor.execute(f"SET enable_progress_{setting}")
         return cursor
 
-    def _tell(self) -> None:
-        done = self._keeper.query_progress()
-        if self._share is not None and done >= 0:
-            self._share(min(done / 100, 1.0))
-
     def _cursor(self) -> Any:
         cursor = self._connection.cursor()
-        self._show_views(cursor)
+        self._open.add(cursor)
+        _show(self._views, cursor)
         return cursor
 
-    def _show_views(self, cursor: Any) -> None:
-        for name, data in list(self._views.items()):  # views belong to one cursor each
-            cursor.register(name, data)
+    def _close(self, cursor: Any) -> None:
+        self._open.discard(cursor)
+        cursor.close()
 
     def _once(self, message: str, action: Callable[[Any], Answer]) -> Answer:
         cursor = sealed(message, self._cursor)
         try:
             return sealed(message, lambda: interruptible(lambda: action(cursor), cursor.interrupt))
         finally:
-            cursor.close()
+            self._close(cursor)
+
+
+def _show(views: Mapping[str, Any], cursor: Any) -> None:
+    """Make views known to a cursor: they belong to one cursor each."""
+    for name, data in list(views.items()):
+        cursor.register(name, data)
 
 
 @contextmanager
@@ -203,7 +236,7 @@ def closed_on_failure(database: Database) -> Iterator[Database]:
         raise
 
 
-def stream_from(cursor: Any, sql: str) -> Iterator[pa.RecordBatch]:
+def stream_from(cursor: Any, sql: str, close: Callable[[], None]) -> Iterator[pa.RecordBatch]:
     """Yield the batches of a query on a cursor, and close the cursor."""
 
     def advance(step: Callable[[], Any]) -> Any:
@@ -212,7 +245,7 @@ def stream_from(cursor: Any, sql: str) -> Iterator[pa.RecordBatch]:
     reader = sealed(
         READ_FAILED, lambda: advance(lambda: cursor.sql(sql).to_arrow_reader(BATCH_ROWS))
     )
-    return stream(READ_FAILED, reader, advance, cursor.close)
+    return stream(READ_FAILED, reader, advance, close)
 
 
 def spellings(path: Path) -> tuple[str, ...]:

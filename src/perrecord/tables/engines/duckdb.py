@@ -48,6 +48,10 @@ class DuckDBEngine:
         """Run SQL; yield the batches of its result, at least one."""
         return self._database.batches(sql)
 
+    def interrupt(self) -> None:
+        """Break off whatever runs on the local DuckDB, in any thread."""
+        self._database.interrupt()
+
     def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
         """Run SQL; yield the batches of its result, at least one."""
         return self._database.batches(sql)
@@ -112,7 +116,8 @@ class GuestDuckDBEngine(DuckDBEngine):
 
     def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
         """Run SQL there; yield the batches of its result, at least one."""
-        return stream_from(sealed(READ_FAILED, self._cursor), sql)
+        cursor = sealed(READ_FAILED, self._cursor)
+        return stream_from(cursor, sql, cursor.close)
 
     def frame(self, sql: str) -> pa.Table:
         """Return the result as an Arrow table."""

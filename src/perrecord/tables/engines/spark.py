@@ -89,6 +89,10 @@ class SparkEngine:
         """Tell nothing; Spark's own page shows its stages."""
         return nullcontext()
 
+    def interrupt(self) -> None:
+        """Break off whatever runs on the local DuckDB, in any thread."""
+        self._database.interrupt()
+
     def local(self, sql: str) -> Iterator[pa.RecordBatch]:
         """Run SQL on the local DuckDB; yield the batches of its result, at least one."""
         return self._database.batches(sql)
