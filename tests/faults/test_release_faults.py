@@ -9,6 +9,7 @@ from perrecord import Ledger, LedgerError
 from perrecord.release import staging
 from perrecord.release.publish import release, releases_folder
 from tests.faults.scene import FILES, NOISY, Workshop, contents
+from tests.faults.subjects import make_release
 
 
 @pytest.fixture
@@ -37,6 +38,13 @@ def test_every_folder_that_is_made_is_flushed_into_the_one_above(scene, monkeypa
     flushed = flushed_names(monkeypatch)
     release(scene.spec, top / "site" / "2026" / "farms")
     assert {str(top), str(top / "site"), str(top / "site" / "2026")} <= set(flushed)
+
+
+def test_a_release_says_what_it_has_acknowledged(scene):
+    """The audit relies on what was said; were a step renamed, it would rely on nothing."""
+    said = []
+    make_release(scene, said.append)
+    assert said == ["charged", "sealed", "published"]
 
 
 def test_a_release_that_is_found_in_place_is_flushed_before_it_is_noted(scene, monkeypatch):
