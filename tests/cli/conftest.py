@@ -73,7 +73,7 @@ def run(*arguments: object, **environment: str) -> Ran:
 def started(*arguments: object, cwd: Path, code: str = "", **options) -> subprocess.Popen:
     """Start the command as a process of its own; `code` is run before it.
 
-    A shell that starts the tests in the background has them ignore Ctrl-\\; a terminal does not.
+    A shell that starts the tests in the background has them ignore SIGQUIT; a terminal does not.
     """
     plain = "import signal; signal.signal(signal.SIGQUIT, signal.SIG_DFL)"
     program = f"{plain}\n{code}\nfrom perrecord.cli import main\nmain()"
