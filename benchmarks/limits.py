@@ -29,7 +29,7 @@ from machine import load, machine, versions
 
 from perrecord.mechanisms import additive
 from perrecord.noise.bits import SystemBits, system_bits
-from perrecord.queries.cells import Cells
+from perrecord.queries.cells import Reading
 from perrecord.release import contents, publish, staging
 from perrecord.tables.engines.duckdb import DuckDBEngine
 
@@ -110,7 +110,7 @@ def released(spec: Path, out: Path) -> tuple[Stopwatch, float, float]:
     watch = Stopwatch()
     watch.around(publish, "identity_of", "hash")
     watch.around(DuckDBEngine, "keep", "scan", is_threaded=True)
-    watch.around(Cells, "numbers", "cells")
+    watch.around(Reading, "numbers", "cells")
     watch.around(additive, "draw", "noise")
     watch.around(additive, "added", "added")
     watch.around(contents, "_bytes", "encode")
