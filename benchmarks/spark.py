@@ -159,7 +159,9 @@ def billion(found: dict[Side, Measured], rows: int) -> list[str]:
         f"10^9 / {rate:,.0f} = {BILLION / rate:,.0f} core-seconds. The rest of a release (charge, "
         f"keys, noise, files) took {rest:.1f} s here, whatever the number of records. It is "
         "supposed that cells and keys stay as they are, that the rate per core does not fall as "
-        "cores are added, and that storage gives bytes as fast as this disk's cache did.",
+        "cores are added, and that storage gives bytes as fast as this disk's cache did. A scan "
+        "ends when its cells have arrived, and at this size most of it is their journey, which "
+        "does not grow with records: the times below are upper bounds.",
         "",
         "| cores | scan of a billion records | with the rest of the release |",
         "|---|---|---|",
