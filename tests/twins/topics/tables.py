@@ -75,10 +75,10 @@ TWINS = (
     ),
     Twin(
         "a NULL key finds no cell",
-        "tables/dialects.py",
-        'return f"({left} IS NOT DISTINCT FROM {right})"',
-        'return f"({left} = {right})"',
-        ("mechanisms/test_guards.py::test_keys_that_only_look_alike_are_different_keys",),
+        "queries/positions.py",
+        "pc.index_in(column.values, value_set=values)",
+        "pc.index_in(column.values, value_set=values, skip_nulls=True)",
+        ("queries/test_positions.py::test_positions_are_those_of_the_rows",),
     ),
     Twin(
         "sums are made in floats",
