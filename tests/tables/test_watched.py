@@ -5,7 +5,12 @@ import threading
 import pyarrow as pa
 import pytest
 
+from perrecord import Query
+from perrecord.queries.aggregates import Rows
+from perrecord.queries.cells import scanned
+from perrecord.queries.plan import plan
 from perrecord.tables.engines.database import Database
+from perrecord.tables.table import table
 
 ROWS = 3_000_000
 SLOW = f"SELECT i % 500000 AS k, count(DISTINCT i) AS n FROM range({ROWS}) AS t(i) GROUP BY k"
@@ -98,3 +103,18 @@ def test_queries_in_other_threads_can_be_interrupted(database):
         thread.join(0.1)
     assert "could not be read" in failures[0]
     assert database.table("SELECT 1 AS one").num_rows == 1
+
+
+def test_a_scan_that_nobody_watches_waits_for_no_other(monkeypatch):
+    """Two sessions may scan one table side by side: the cursor that counts is left alone."""
+
+    def counted(*_):
+        raise AssertionError("it was counted")
+
+    monkeypatch.setattr(Database, "_keep_and_tell", counted)
+    with table(pa.table({"k": [1, 2]}), dimensions=["k"]) as opened:
+        planned = plan(Query().count(rho=1), opened.schema)
+        with scanned(planned, opened) as cells:
+            assert cells[0].numbers([], [Rows()], None)[Rows()].tolist() == [2]
+        with pytest.raises(AssertionError, match="it was counted"):
+            scanned(planned, opened, [].append).__enter__()

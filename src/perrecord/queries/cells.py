@@ -4,7 +4,7 @@ Everything here is confidential. It leaves only through the mechanisms.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
@@ -65,7 +65,8 @@ def scanned(plan: Plan, table: Table, share: Share = nobody) -> "Iterator[list[C
             kept = f"{prefix}_cells{index}"
             names.append(kept)
             part = within(share, index / len(plan.scans), (index + 1) / len(plan.scans))
-            with engine.watched(part):
+            # Scans that somebody is told of wait for one another; others need not.
+            with nullcontext() if share is nobody else engine.watched(part):
                 engine.keep(kept, text.sql)
             found.append(Cells(engine, scan, cells_sql(scan, plan.schema, kept), plan.schema))
         yield found

@@ -105,8 +105,7 @@ class Database:
                 ),
             )
         finally:
-            for name in views:
-                self._keeper.unregister(name)
+            sealed(READ_FAILED, lambda: [self._keeper.unregister(name) for name in views])
         if raised:
             raise raised[0]
 
