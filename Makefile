@@ -8,7 +8,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 help:
 	@echo "make demo    a release of synthetic establishments, end to end, into the folder demo"
-	@echo "make test    every test (installs Java, Chromium and strace where it can)"
+	@echo "make test    every test (installs Java, Chromium, strace and PostgreSQL where it can)"
 	@echo "make check   format check, lint, types, import contracts"
 	@echo "make audit   everything that tries to prove it wrong, into docs/assurance.md (about an hour)"
 	@echo "make bench   every benchmark beside its alternatives, into benchmarks/RESULTS.md (half an hour)"

@@ -4,9 +4,12 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+
+from tests import server
 
 settings.register_profile("perrecord", deadline=None, derandomize=True)
 settings.load_profile("perrecord")
@@ -42,10 +45,18 @@ def strace_is_missing() -> str | None:
     return "strace may not trace processes here" if tried.returncode else None
 
 
+def postgres_is_missing() -> str | None:
+    """Return why a PostgreSQL server cannot be started here, or None."""
+    if server.programs() is None:
+        return "no PostgreSQL found; install it: sudo apt-get install postgresql"
+    return None
+
+
 CHECKS = {
     "spark": java_is_missing,
     "browser": chromium_is_missing,
     "strace": strace_is_missing,
+    "postgres": postgres_is_missing,
 }
 
 
@@ -57,3 +68,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.fail(f"{REQUIRED} is set and {reason}")
         if reason:
             pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """Give the address of a PostgreSQL server of our own, reached by a socket in its folder."""
+    with server.running(server.programs()) as address:
+        yield address

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Java (Spark), Chromium (the policy page) and strace (failing disks) come from Debian's packages.
+# Java (Spark), Chromium (the policy page), strace (failing disks) and PostgreSQL (databases) come
+# from Debian's packages.
 # Where we may install, we do; elsewhere the tests that need them are skipped with a reason, and
 # this script says so.
 set -u
@@ -27,4 +28,6 @@ install() { # the first of the packages that there is
 java_is_new_enough || install openjdk-17-jre-headless default-jre-headless
 command -v chromium >/dev/null 2>&1 || install chromium
 command -v strace >/dev/null 2>&1 || install strace
+command -v initdb >/dev/null 2>&1 || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 ||
+    install postgresql
 exit 0

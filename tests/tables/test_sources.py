@@ -382,9 +382,11 @@ def test_ibis_tables(sqlite_file, tmp_path):
 
 
 def test_a_missing_package_says_what_to_install(monkeypatch):
-    """Ibis is optional."""
+    """Ibis and psycopg are optional, and SQLite needs neither."""
     monkeypatch.setitem(sys.modules, "ibis", None)
-    assert "pip install 'perrecord[ibis]'" in refusal("sqlite:///x.db", relation="farms")
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    assert "pip install 'perrecord[ibis]'" in refusal("mysql://host/x", relation="farms")
+    assert "pip install 'perrecord[postgres]'" in refusal("postgres://host/x", relation="farms")
 
 
 def test_nothing_is_imported_that_the_source_does_not_need(tmp_path):

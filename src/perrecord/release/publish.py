@@ -107,6 +107,7 @@ class _Release:
         meanings = meanings_in(workload.schema, workload.policy)
         if state == "unknown":
             self.ledger.preview(workload.policy, meanings=meanings)
+        table.engine.fetch()  # a database that cannot be read costs no budget
         public = public_files(workload, planned)
         is_forgotten = state == "unknown" and self._is_whole()
         self.watch.step("charging the ledger")

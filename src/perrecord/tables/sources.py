@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from perrecord.errors import SourceError
+from perrecord.tables.addresses import is_address
 from perrecord.tables.columns import checked_names
-from perrecord.tables.databases import SOURCE, is_address, open_address, open_ibis
+from perrecord.tables.databases import open_address, open_ibis
 from perrecord.tables.dialects import DUCKDB
-from perrecord.tables.engines import Engine
+from perrecord.tables.engines import SOURCE, Engine
 from perrecord.tables.engines.boundary import READ_FAILED, sealed
 from perrecord.tables.engines.database import Database, closed_on_failure
 from perrecord.tables.engines.duckdb import DuckDBEngine

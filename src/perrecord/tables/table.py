@@ -80,10 +80,11 @@ def table(
         source, relation=relation, memory_limit=memory_limit, spill_folder=spill_folder
     )
     try:
+        named = [each for each in (id, unit) if each is not None]
+        named += _columns_read(dimensions, measures, lookups)
         if engine.is_text:
-            named = [each for each in (id, unit) if each is not None]
-            named += _columns_read(dimensions, measures, lookups)
             check_header(named, engine.columns)
+        engine.use(name for name in named if name in engine.columns)
         columns = _with_lookups(engine.columns, lookups)
         found = _measures(measures, columns, may_be_text=engine.is_text)
         schema = Schema(

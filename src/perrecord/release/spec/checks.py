@@ -16,7 +16,7 @@ from perrecord.release.spec.models import (
 from perrecord.release.spec.names import Found, grid_problem, null_cases, one_of, refer
 from perrecord.release.spec.problems import Path
 from perrecord.release.spec.query_checks import check_queries
-from perrecord.tables.databases import is_address
+from perrecord.tables.addresses import is_address
 
 _FORMS = (
     *("file", "values", "product", "union", "difference"),

@@ -13,7 +13,7 @@ from perrecord.release.spec.explain import explained, is_echo
 from perrecord.release.spec.models import Spec
 from perrecord.release.spec.problems import Document, Problems, found
 from perrecord.release.spec.read import parse_document, read_document
-from perrecord.tables.databases import is_address
+from perrecord.tables.addresses import is_address
 
 
 @dataclass(frozen=True, slots=True)

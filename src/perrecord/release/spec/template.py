@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from perrecord.tables.databases import is_address
+from perrecord.tables.addresses import is_address
 from perrecord.tables.files import check_names
 from perrecord.tables.kinds import kind_of_column
 from perrecord.tables.sources import open_source

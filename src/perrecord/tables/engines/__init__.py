@@ -4,7 +4,7 @@ Every engine has a local DuckDB beside it. `keep` brings an aggregate there, and
 as rolling cells up, runs there in DuckDB's dialect whatever the engine is.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -16,6 +16,9 @@ from perrecord.watch import Share
 
 RESERVED = "_perrecord"
 """How the names of our own tables and columns begin; no column of a source may."""
+
+SOURCE = f"{RESERVED}_source"
+"""What a source is called in a DuckDB of ours."""
 
 
 class Engine(Protocol):
@@ -39,6 +42,12 @@ class Engine(Protocol):
     @property
     def is_text(self) -> bool:
         """Whether every column is text because the format has no types, as in CSV."""
+
+    def use(self, names: Iterable[str]) -> None:
+        """Read no columns but these from now on; refuse those that cannot be had."""
+
+    def fetch(self) -> None:
+        """Copy the rows of a table in somebody's database, unless an earlier query did."""
 
     def add(self, name: str, table: pa.Table) -> None:
         """Make a public table known by this name, on the engine and on the local DuckDB."""

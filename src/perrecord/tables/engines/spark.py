@@ -2,7 +2,7 @@
 
 import uuid
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from types import TracebackType
 from typing import Any, Self
@@ -48,6 +48,12 @@ class SparkEngine:
             SPARK.identifier(field.name)  # refuses what Spark would rewrite
         self.columns = {field.name: field.type for field in schema}
         sealed(READ_FAILED, lambda: frame.createOrReplaceTempView(self._source))
+
+    def use(self, names: Iterable[str]) -> None:
+        """Do nothing: a query reads what it names and no more."""
+
+    def fetch(self) -> None:
+        """Do nothing: rows stay where they are."""
 
     def add(self, name: str, table: pa.Table) -> None:
         """Make a public table known by this name, as a temporary view and on the local DuckDB."""
