@@ -1,7 +1,9 @@
 """The project as a whole: public names, system packages, the demo."""
 
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -109,6 +111,21 @@ def test_no_file_names_a_registry_or_a_machine():
     for path in files:
         content = path.read_text(encoding="utf-8", errors="ignore")
         assert not any(host in content for host in hosts), path.name
+
+
+def test_every_extra_that_is_advised_exists():
+    """Whoever types what a message or a page says gets what it promises."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    pages = [*(ROOT / "src").rglob("*.py"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]
+    advised = {
+        name
+        for page in pages
+        for listed in re.findall(r"perrecord\[([a-z, -]+)\]", page.read_text(encoding="utf-8"))
+        for name in listed.split(",")
+    }
+    assert {"ibis", "postgres", "spark"} <= advised <= {*extras}
+    assert any("sqlite" in each and "duckdb" in each for each in extras["ibis"])
 
 
 @pytest.mark.parametrize(("required", "outcome"), [("", "1 skipped"), ("1", "1 error")])

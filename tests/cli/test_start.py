@@ -1,7 +1,11 @@
 """`init`, `schema` and `synth`: what one starts from."""
 
 import csv
+import os
+import sqlite3
+from contextlib import closing
 
+import duckdb
 import pyarrow.parquet as pq
 import pytest
 
@@ -47,6 +51,47 @@ def test_init_says_what_it_cannot_open(folder):
         assert message in shown.err
         assert SECRET not in shown.err
     assert not (folder / "mine.yaml").exists()
+
+
+@pytest.mark.parametrize("scheme", ["sqlite", "duckdb"])
+def test_init_and_check_read_no_row_of_a_database(folder, scheme):
+    """The view fails on the first row that is read of it; relative addresses start at the spec."""
+    path = folder / "data" / "est.db"
+    path.parent.mkdir()
+    driver = sqlite3 if scheme == "sqlite" else duckdb
+    with closing(driver.connect(str(path))) as connection:
+        connection.execute("CREATE TABLE base (id INTEGER, county VARCHAR(5), emp INTEGER)")
+        connection.execute("INSERT INTO base VALUES (1, '37001', 3)")
+        fails = "abs(-9223372036854775807 - id) > 0"
+        connection.execute(f"CREATE VIEW est AS SELECT * FROM base WHERE {fails}")
+        connection.commit()
+        with pytest.raises(driver.Error):
+            connection.execute("SELECT * FROM est").fetchall()
+    asked = (f"{scheme}://est.db", "--relation", "est", "--out", "mine.yaml")
+    assert run("init", *asked).code == 1  # there is none here
+    os.chdir(folder / "data")
+    assert run("init", *asked).code == 0
+    os.chdir(folder)
+    assert run("init", f"{scheme}://data/est.db", *asked[1:]).code == 0
+    (folder / "specs").mkdir()
+    shown = run("init", f"{scheme}://data/est.db", *asked[1:3], "--out", "specs/far.yaml")
+    assert shown.code == 0
+    for spec in ("data/mine.yaml", "mine.yaml", "specs/far.yaml"):
+        assert run("check", spec).code == 0, spec
+        assert list(load_spec(spec).spec.measures) == ["emp"]
+    assert [each.name for each in path.parent.iterdir()] == ["est.db", "mine.yaml"]
+
+
+@pytest.mark.parametrize("address", ["sqlite:///eo.db", "sqlite://eo.db", "duckdb://eo.db"])
+def test_init_never_creates_a_database(folder, address):
+    """A name that is not there is said, and how a relative one is written."""
+    before = sorted(folder.iterdir())
+    shown = run("init", address, "--relation", "est", "--out", "mine.yaml")
+    assert shown.code == 1
+    assert "and none is created" in " ".join(shown.err.split())
+    if ":///" in address:
+        assert "write sqlite://eo.db" in " ".join(shown.err.split())
+    assert sorted(folder.iterdir()) == before
 
 
 def test_init_does_not_take_a_record_for_column_names(folder):

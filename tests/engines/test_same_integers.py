@@ -7,7 +7,7 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from perrecord import InputError, Lookup, Query, SelectKeys, Split, table
+from perrecord import InputError, Keys, Lookup, Query, SelectKeys, SourceError, Split, table
 from perrecord.audit import random_queries, random_tables
 from perrecord.mechanisms.rows import plan_rows, run_rows
 from perrecord.queries.aggregates import Pieces
@@ -18,6 +18,7 @@ from perrecord.tables.dialects import SPARK
 from perrecord.tables.measures import grid_sql
 from tests.queries.reference import exact, reference
 from tests.tables.test_measures import MEASURES
+from tests.tables.test_table import FAR, FAR_TEXT
 
 pytestmark = pytest.mark.spark
 
@@ -54,6 +55,85 @@ def test_random_workloads_give_the_same_integers(spark, seed):
         planned = plan(workload, duckdb.schema)
         on_spark = plan(workload, sparkly.schema)
         assert exact(planned, duckdb) == exact(on_spark, sparkly) == reference(planned, rows)
+
+
+def test_dates_are_the_same_text(spark):
+    """Spark writes +10000-01-01 and -0044-03-15 where DuckDB writes something else."""
+    days = spark.createDataFrame([(each,) for each in FAR[:5]], "n int")
+    frame = days.selectExpr("date_from_unix_date(n) AS day")
+    with table(frame, dimensions=["day"]) as opened:
+        found = opened.engine.frame(opened.select(["day"])).toArrow()
+    assert found["day"].to_pylist() == FAR_TEXT[:5]
+
+
+ODD = {
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.session.timeZone": "Asia/Kolkata",
+    "spark.sql.decimalOperations.allowPrecisionLoss": "false",
+    "spark.sql.legacy.integerGroupingId": "true",
+    "spark.sql.legacy.literal.pickMinimumPrecision": "false",
+    "spark.sql.ansi.enforceReservedKeywords": "true",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "true",
+    "spark.sql.groupByAliases": "false",
+    "spark.sql.groupByOrdinal": "false",
+    "spark.sql.orderByOrdinal": "false",
+    "spark.sql.legacy.parseNullPartitionSpecAsStringLiteral": "true",
+    "spark.sql.timestampType": "TIMESTAMP_NTZ",
+    "spark.sql.legacy.castComplexTypesToString.enabled": "true",
+    "spark.sql.legacy.allowNegativeScaleOfDecimal": "true",
+    "spark.sql.adaptive.enabled": "false",
+}
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_no_setting_of_the_session_changes_a_number(spark, seed):
+    """What could change a meaning is refused at opening; these do not."""
+    random = Random(100 + seed)
+    rows = random_tables.rows(random, 80)
+    workload = [random_queries.query(random) for _ in range(4)]
+    before = {name: spark.conf.get(name, None) for name in ODD}
+    for name, value in ODD.items():
+        spark.conf.set(name, value)
+    try:
+        frame = spark.createDataFrame(random_tables.arrow(rows))
+        with table(frame, **random_tables.DECLARED) as opened:
+            planned = plan(workload, opened.schema)
+            assert exact(planned, opened) == reference(planned, rows)
+    finally:
+        for name, value in before.items():
+            spark.conf.unset(name) if value is None else spark.conf.set(name, value)
+
+
+def test_a_setting_that_matters_is_seen_when_it_is_changed_later(spark):
+    """Without ANSI mode a sum beyond its type would be NULL, and no error."""
+    with table(spark.range(3), measures=["id"]) as opened:
+        planned = plan(Query().sum("id", split=Split(id=1), rho=1), opened.schema)
+        spark.conf.set("spark.sql.ansi.enabled", "false")
+        try:
+            with pytest.raises(SourceError, match="expected true"):
+                exact(planned, opened)
+        finally:
+            spark.conf.set("spark.sql.ansi.enabled", "true")
+
+
+def test_collations_of_spark_do_not_merge_keys(spark):
+    """Text is compared byte by byte, also where a column says otherwise."""
+    frame = spark.sql(
+        "SELECT s COLLATE UTF8_LCASE AS s FROM VALUES ('nc'), ('NC'), ('Nc'), ('nc ') AS t(s)"
+    )
+    keys = Keys.from_dict({"s": ["nc", "NC", "Nc", "nc "]})
+    asked = [
+        Query().group_by("s", keys=keys).count(rho=1),
+        Query().where("s = 'nc'").count(rho=1),
+        Query().count_distinct("s", rho=1),
+    ]
+    with table(frame, unit="s", dimensions=["s"]) as opened:
+        found = exact(plan(asked, opened.schema), opened)
+    assert [[*map(int, each)] for values, _ in found for each in values.values()] == [
+        [1, 1, 1, 1],
+        [1],
+        [4],
+    ]
 
 
 def test_an_empty_table_gives_zeros_on_both(spark):

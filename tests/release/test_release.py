@@ -246,6 +246,23 @@ def test_changed_data_or_a_changed_spec_is_another_release(tmp_path):
     assert not (tmp_path / "other").exists()
 
 
+def test_the_identity_of_a_release_is_of_the_files_that_are_read(tmp_path):
+    """A link to one of them adds no record and is no other data; another file is both."""
+    spec = prepared(tmp_path, spec=SPEC.replace("source: farms.parquet", "source: '*.parquet'"))
+    loaded, secret = load_spec(spec), bytes(32)
+    before = identity_of(loaded, secret)
+    (tmp_path / "link.parquet").symlink_to(tmp_path / "farms.parquet")
+    (tmp_path / "hard.parquet").hardlink_to(tmp_path / "farms.parquet")
+    (tmp_path / "zzz.parquet").hardlink_to(tmp_path / "farms.parquet")
+    with open_table(loaded) as table:
+        rows = table.engine.frame(f"SELECT count(*) AS n FROM {table.engine.relation}")
+    assert rows.to_pydict() == {"n": [60]}
+    assert [path.name for path in loaded.source_files] == ["farms.parquet"]
+    assert identity_of(loaded, secret) == before
+    pq.write_table(pa.table(ROWS), tmp_path / "more.parquet")
+    assert identity_of(loaded, secret) != before
+
+
 def test_the_identity_of_a_release_is_known_to_its_ledger_alone(tmp_path):
     """Whoever guesses the data cannot check the guess: another secret gives another identity."""
     loaded = load_spec(prepared(tmp_path))

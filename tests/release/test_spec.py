@@ -360,10 +360,23 @@ def test_paths_are_relative_to_the_spec(tmp_path, monkeypatch):
     assert loaded.canonical == parse_spec(text).canonical
 
 
-def test_an_address_is_left_as_it_is():
-    """A database is not a file of the spec's folder."""
-    text = SMALL.replace("RHO", "1").replace("est.csv", "{path: 'sqlite:///a.db', relation: est}")
-    assert parse_spec(text).source == "sqlite:///a.db"
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("sqlite:///a.db", "sqlite:///a.db"),
+        ("sqlite://a.db", "sqlite://{folder}/a.db"),
+        ("duckdb://data/my%20est.db", "duckdb://{folder}/data/my%20est.db"),
+        ("postgres://user:x@host/a.db", "postgres://user:x@host/a.db"),
+    ],
+)
+def test_an_address_of_a_file_is_relative_to_the_spec(tmp_path, monkeypatch, written, expected):
+    """Two slashes begin a path from the folder of the spec, three an absolute one."""
+    text = SMALL.replace("RHO", "1").replace("est.csv", f"{{path: '{written}', relation: est}}")
+    (tmp_path / "release.yaml").write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path.parent)
+    loaded = load_spec(tmp_path / "release.yaml")
+    assert loaded.source == expected.format(folder=tmp_path)
+    assert loaded.source_files == ()
 
 
 # -- the JSON Schema ----------------------------------------------------------------------------
@@ -465,7 +478,9 @@ def test_keys_are_not_read_from_the_source_itself(tmp_path):
     """Keys found in the data reveal who is in it: this is no hint but a refusal."""
     (tmp_path / "est.csv").write_text("county,emp,payann\n37001,1,2\n")
     (tmp_path / "counties.csv").write_text("county\n37001\n")
-    for name in ("est.csv", "./est.csv"):
+    (tmp_path / "link.csv").symlink_to(tmp_path / "est.csv")
+    (tmp_path / "hard.csv").hardlink_to(tmp_path / "est.csv")
+    for name in ("est.csv", "./est.csv", "link.csv", "hard.csv"):
         path = tmp_path / "release.yaml"
         path.write_text(ASKING.replace("keys: {}", f"keys: {{k: {{file: {name}}}}}"))
         with pytest.raises(SpecError, match="read from the source itself"):

@@ -52,6 +52,7 @@ def test_products_and_projections(rows, flags):
     assert whole == Keys.from_columns(whole.table)  # already sorted and distinct
     assert len(whole) == len(whole.rows())
     assert (right * left).project(["a", "b", "c"]) == whole
+    assert whole.project("a") == whole.project(["a"])
     if flags:
         assert whole.project(["a", "b"]) == left
         assert whole.filter("c", [True, False]) == whole

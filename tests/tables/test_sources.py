@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from perrecord.errors import SchemaError, SourceError
+from perrecord.tables.files import find_files
 from perrecord.tables.lookups import Lookup
 from perrecord.tables.measures import Measure
 from perrecord.tables.sources import open_source
@@ -403,3 +404,66 @@ def test_nothing_is_imported_that_the_source_does_not_need(tmp_path):
     command = [sys.executable, "-c", program, path]
     run = subprocess.run(command, capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+# -- which files a source is ------------------------------------------------------------------
+
+
+@pytest.fixture
+def doubled(tmp_path):
+    """A folder in which one file of two records is reached in many ways."""
+    inner = tmp_path / "data" / "inner"
+    inner.mkdir(parents=True)
+    (inner / "one.csv").write_text("id\n1\n2\n")
+    (tmp_path / "data" / "symbolic.csv").symlink_to(inner / "one.csv")
+    (tmp_path / "data" / "hard.csv").hardlink_to(inner / "one.csv")
+    (tmp_path / "data" / "again").symlink_to(inner, target_is_directory=True)
+    (tmp_path / "data" / "gone.csv").symlink_to(tmp_path / "nowhere.csv")
+    return tmp_path / "data"
+
+
+@pytest.mark.parametrize("pattern", ["*.csv", "**/*.csv", "**/**/*.csv", "*/one.csv", "**"])
+def test_a_file_that_a_glob_meets_twice_is_read_once(doubled, pattern):
+    """By a symbolic link, a hard link, a linked folder or **/**: each record is there once."""
+    assert contents(doubled / pattern)[1] == [("1",), ("2",)]
+
+
+def test_copies_are_files_of_their_own(doubled):
+    """Two files with the same bytes are two files, and their order is that of their names."""
+    (doubled / "inner" / "two.csv").write_text("id\n1\n2\n")
+    assert len(contents(doubled / "**" / "*.csv")[1]) == 4
+    assert [path.name for path in find_files(doubled / "**" / "*.csv")] == ["hard.csv", "two.csv"]
+
+
+# -- files that are no CSV as we read it --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("x.csv", f"id;emp\n1;{SECRET}\n".encode(), "semicolons; it looks as if semicolons"),
+        ("x.csv", b"id;emp\n1;2,5\n", "a decimal point, as 1.5 and not 1,5"),
+        ("x.csv", b"id\temp\n1\t2\n", "where commas are expected: name it .tsv"),
+        ("x.csv", b"id|emp\n1|2\n", "holds vertical bars"),
+        ("x.tsv", b"id,emp\n1,2\n", "where tabs are expected: name it .csv"),
+        ("x.tsv", b"id;emp\n1;2\n", "write it again with tabs"),
+        ("x.csv", "id,emp\n1,2\n".encode("utf-16"), "looks like UTF-16"),
+        ("x.csv", "id,emp\n1,2\n".encode("utf-16-le"), "looks like UTF-16"),
+        ("x.csv", "id,größe\n1,2\n".encode("latin-1"), "looks like Latin-1 or Windows-1252"),
+        ("x.csv.gz", gzip.compress("id,größe\n".encode("latin-1")), "WINDOWS-1252 -t UTF-8"),
+    ],
+)
+def test_a_file_of_another_separator_or_encoding_is_named(tmp_path, name, data, message):
+    """What it looks like and what to do; the line itself is not shown."""
+    (tmp_path / name).write_bytes(data)
+    found = refusal(tmp_path / name)
+    assert message in found
+    assert name in found
+
+
+def test_a_long_first_line_may_be_cut_within_a_character(tmp_path):
+    """Only the beginning of a file is looked at for its encoding."""
+    names = ["é" * 60_001, "b"]
+    (tmp_path / "x.csv").write_text(",".join(names) + "\n1,2\n", encoding="utf-8")
+    with open_source(tmp_path / "x.csv") as engine:
+        assert list(engine.columns) == names

@@ -36,6 +36,34 @@ ROLES = {"dimensions": {"county": "county", "naics2": "substr(naics, 1, 2)"}, "m
 HUGE = 10**9
 
 
+FAR = [-719163, -719162, 0, 2932896, 2932897, 2**31 - 1, -(2**31), None]
+"""Days from 1970 around the years 1 and 9999, and at the ends of 32 bits."""
+
+FAR_TEXT = [None, "0001-01-01", "1970-01-01", "9999-12-31", None, None, None, None]
+
+
+def test_dates_outside_the_years_1_to_9999_are_null(tmp_path):
+    """So that all engines write the same text, and its order is that of the dates."""
+    days = pa.table({"day": pa.array(FAR, pa.int32()).cast(pa.date32())})
+    pq.write_table(days, tmp_path / "days.parquet")
+    for source in (days, tmp_path / "days.parquet"):
+        with table(source, dimensions={"day": "day", "year": "substr(day, 1, 4)"}) as opened:
+            found = opened.engine.frame(opened.select(["day", "year"])).to_pydict()
+        assert found["day"] == FAR_TEXT
+        assert found["year"] == [each and each[:4] for each in FAR_TEXT]
+    known = Lookup(days.slice(0, 5).filter(pa.array([False, True, True, True, True])), on="day")
+    assert known.table["day"].to_pylist() == FAR_TEXT[1:5]
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("us"), pa.timestamp("ns", "UTC"), pa.time64("us")])
+def test_moments_are_refused_by_name(kind):
+    """As a dimension, and inside an expression."""
+    source = pa.table({"seen": pa.array([0], pa.int64()).cast(kind)})
+    for dimensions in (["seen"], {"year": "substr(seen, 1, 4)"}):
+        with pytest.raises(SchemaError, match=r"'seen' is ti.*CAST\(\.\.\. AS DATE\)"):
+            table(source, dimensions=dimensions)
+
+
 def total(opened, *columns, keys):
     """Return the exact total by these columns."""
     asked = Query().group_by(*columns, keys=keys).sum("emp", split=Split(emp=10), rho=HUGE)

@@ -13,7 +13,7 @@ from perrecord.errors import InputError
 EXAMPLES = examples(
     "perrecord init est.parquet",
     "perrecord init 'est/*.parquet' --out county.yaml",
-    "perrecord init duckdb:///est.db --relation establishments",
+    "perrecord init duckdb://est.db --relation establishments",
 )
 
 _LEDGER = "# ledger: release.ledger"
@@ -33,7 +33,8 @@ def init(
 ) -> None:
     """Write a commented release spec for a source, from its columns and types alone.
 
-    No value of the data gets into the spec. It loads as it is, and asks for one count. An existing
+    Columns whose names say what they are become dimensions and measures; the others are listed. No
+    value of the data gets into the spec. It loads as it is, and asks for one count. An existing
     file is never overwritten.
     """
     from perrecord.release.spec import template
@@ -52,9 +53,13 @@ def init(
 
 def _given(source: str, out: Path) -> str:
     """Return the source as the spec has it: relative paths start at the folder of the spec."""
-    is_path = "://" not in source and not Path(source).expanduser().is_absolute()
-    beside = out.absolute().parent.resolve() == Path.cwd().resolve()
-    return str(Path(source).absolute()) if is_path and not beside else source
+    from perrecord.tables.addresses import absolute_address, is_address
+
+    if out.absolute().parent.resolve() == Path.cwd().resolve():
+        return source
+    if is_address(source):
+        return absolute_address(source, Path.cwd())
+    return str(Path(source).expanduser().absolute())
 
 
 def _ledger(source: str) -> str:

@@ -18,6 +18,7 @@ from perrecord.policy.split import Scheme
 from perrecord.queries.policies import on_filtered
 from perrecord.queries.rows import RowsQuery, arrow_rows, rows_sql
 from perrecord.tables.engines.boundary import READ_FAILED, sealed
+from perrecord.tables.keys import names_of
 from perrecord.tables.parse import parse_expression
 from perrecord.tables.table import Table
 
@@ -52,7 +53,7 @@ def plan_rows(
     table: Table,
     mechanism: Any,
     *,
-    columns: Sequence[str],
+    columns: str | Sequence[str],
     rho: Exact | None = None,
     split: Scheme | None = None,
     where: str | None = None,
@@ -67,7 +68,7 @@ def plan_rows(
     for public.
     """
     condition = None if where is None else parse_expression(where)
-    query = RowsQuery(tuple(columns), split, condition)
+    query = RowsQuery(tuple(names_of(columns)), split, condition)
     query.check(table.schema)
     amount = None if rho is None else parameter(rho, "rho")
     function = mechanism

@@ -28,6 +28,7 @@ from perrecord.queries.parts import (
     splitting,
 )
 from perrecord.tables.expressions import Expression
+from perrecord.tables.keys import names_of
 from perrecord.tables.parse import parse_expression
 from perrecord.tables.schema import Schema
 
@@ -84,7 +85,7 @@ class Query:
 
     def group_by_sets(
         self,
-        sets: Iterable[Sequence[str]],
+        sets: Iterable[str | Sequence[str]],
         keys: Cells | Mapping[tuple[str, ...], Cells] | None = None,
     ) -> "Query":
         """Return the query answered for several grouping sets, each with its own cells.
@@ -98,7 +99,7 @@ class Query:
                 "the keys are a dictionary of values; make a key set of it: "
                 'keys=Keys.from_dict({"state": ["TX", "NM"]}).'
             )
-        every = [tuple(columns) for columns in sets]
+        every = [tuple(names_of(columns)) for columns in sets]
         if not every or len(set(every)) < len(every):
             raise QueryError("the grouping sets are none, or one is given twice; give each once.")
         found = [

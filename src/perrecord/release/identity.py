@@ -4,9 +4,8 @@ A retry of the same release is charged once. The data enters by a keyed hash who
 the ledger, so that the identity, which is written down, says nothing of it.
 """
 
-import glob
 import hmac
-from collections.abc import Iterator
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -47,19 +46,15 @@ def identity_of(
     return mixed.hexdigest()
 
 
-def _source_files(loaded: LoadedSpec) -> Iterator[Path]:
-    """Yield the files of the source, sorted; a database has none and needs a snapshot's name."""
-    source = loaded.source
-    if isinstance(source, Path):
-        plain = str(source)
-        found = [plain] if source.exists() else sorted(glob.glob(plain, recursive=True))
-        yield from map(Path, found)
-    elif loaded.spec.source.snapshot is None:
+def _source_files(loaded: LoadedSpec) -> Sequence[Path]:
+    """Return the files that are read; a database has none and needs a snapshot's name."""
+    if isinstance(loaded.source, str) and loaded.spec.source.snapshot is None:
         raise SpecError(
             f"{loaded.path}: source: a database has no bytes to tell one state of the data from "
             'another by; name it, such as {path: ..., relation: ..., snapshot: "2026-11-01"}, and '
             "give another name when the data changes."
         )
+    return loaded.source_files
 
 
 def _keyed(path: Path, secret: bytes, size: int, share: Share) -> bytes:

@@ -68,6 +68,14 @@ class Dialect:
             return f"(CAST({value} AS VARCHAR) COLLATE C)"
         return f"CAST({value} AS STRING)"
 
+    def date_as_text(self, value: str) -> str:
+        """Return a date as YYYY-MM-DD; NULL outside the years 1 to 9999, which engines write apart.
+
+        So text of dates is in the order of the dates.
+        """
+        known = f"{value} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
+        return f"(CASE WHEN {known} THEN {self.as_text(value)} END)"
+
     def divided(self, value: str, divisor: int | str, *, is_wide: bool = False) -> tuple[str, str]:
         """Return the quotient of integers, cut towards zero, and what is left, signed as the value.
 

@@ -15,6 +15,7 @@ from typing import Literal
 import pyarrow.parquet as pq
 
 from perrecord.errors import SourceError, listing
+from perrecord.tables import looks
 from perrecord.tables.columns import checked_names
 from perrecord.tables.dialects import DUCKDB
 from perrecord.tables.engines.boundary import sealed
@@ -23,6 +24,7 @@ from perrecord.tables.engines.database import Database, spellings
 EXPECTED = 'give the path of a Parquet or CSV file, such as "farms.parquet" or "farms/*.csv"'
 _LONGEST_LINE = 16_000_000  # bytes; DuckDB would set 16 times as much memory aside
 _BUFFER = 2 * _LONGEST_LINE
+_BEGINNING = 100_000  # bytes that are looked at for the encoding of a CSV file
 
 Format = Literal["Parquet", "CSV", "TSV"]
 _FORMATS: dict[str, Format] = {
@@ -36,20 +38,32 @@ _FORMATS: dict[str, Format] = {
 
 
 def find_files(pattern: str | Path) -> tuple[Path, ...]:
-    """Return the files of a path or a glob, absolute and sorted; there is at least one."""
-    path = Path(pattern).expanduser()
-    if path.is_dir():
+    """Return the files of a path or a glob as `matching_files` does; there is at least one."""
+    if Path(pattern).expanduser().is_dir():
         raise SourceError(
             f"{str(pattern)!r} is a folder; name its files, such as "
             f"{str(Path(pattern) / '*.parquet')!r}."
         )
-    if path.is_file():
-        return (path.resolve(),)
-    found = sorted(Path(name).resolve() for name in glob.glob(str(path), recursive=True))
-    files = tuple(name for name in found if name.is_file())
+    files = matching_files(pattern)
     if not files:
         raise SourceError(f"there is no file {str(pattern)!r}; {EXPECTED}.")
     return files
+
+
+def matching_files(pattern: str | Path) -> tuple[Path, ...]:
+    """Return the files of a path or a glob: absolute, sorted, each once whatever its names.
+
+    This alone decides which files a source is. A file that is met again by a link, or by another
+    way to its folder, would hold every record twice, and a record's loss would be four times what
+    its policy says.
+    """
+    path = Path(pattern).expanduser()
+    names = [str(path)] if path.is_file() else glob.glob(str(path), recursive=True)
+    found: dict[tuple[int, int] | Path, Path] = {}
+    for file in sorted(each.resolve() for each in map(Path, names) if each.is_file()):
+        kept = file.stat()
+        found.setdefault((kept.st_dev, kept.st_ino) if kept.st_ino else file, file)
+    return tuple(found.values())
 
 
 def open_files(database: Database, files: Sequence[Path], name: str) -> tuple[Path, ...]:
@@ -177,9 +191,16 @@ def _twice(header: Sequence[str]) -> list[int]:
 
 def _header(path: Path, delimiter: str) -> list[str]:
     unreadable = f"the first line of {str(path)!r} could not be read; expected column names."
+    opened = gzip.open if path.suffix == ".gz" else open
+
+    def begin() -> bytes:
+        with opened(path, "rb") as file:
+            return bytes(file.read(_BEGINNING))
+
+    if fault := looks.of_first_bytes(path, sealed(unreadable, begin)):
+        raise SourceError(fault)
 
     def read() -> list[str]:
-        opened = gzip.open if path.suffix == ".gz" else open
         # Later lines may be no UTF-8; DuckDB will say so. Here only the first one matters.
         with opened(
             path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline=""
@@ -194,6 +215,8 @@ def _header(path: Path, delimiter: str) -> list[str]:
         )
     if any("\udc80" <= character <= "\udcff" for name in header for character in name):
         raise SourceError(unreadable)
+    if fault := looks.of_header(path, header, delimiter):
+        raise SourceError(fault)
     return header
 
 

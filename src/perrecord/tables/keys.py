@@ -75,14 +75,14 @@ class Keys:
         return cls(columns)
 
     @classmethod
-    def read(cls, path: str | Path, columns: Sequence[str] | None = None) -> "Keys":
+    def read(cls, path: str | Path, columns: str | Sequence[str] | None = None) -> "Keys":
         """Return the keys that a Parquet or CSV file lists; every column of a CSV file is text.
 
         Codes such as 01001 keep their zeros. Make numbers of them with Parquet, or before.
         """
         table = read_columns(path, "the key")
         if columns is not None:
-            table = table.select([_known(name, table.column_names) for name in columns])
+            table = table.select([_known(name, table.column_names) for name in names_of(columns)])
         return cls.from_columns(table)
 
     @property
@@ -161,9 +161,13 @@ class Keys:
             )
         )
 
-    def project(self, columns: Sequence[str]) -> "Keys":
-        """Return the keys over fewer columns, or the same in another order."""
-        names = [_known(name, self.columns) for name in columns]
+    def project(self, columns: str | Sequence[str]) -> "Keys":
+        """Return the keys over one column or several, each key once, in the order given.
+
+        >>> Keys.from_columns({"state": ["TX", "TX"], "county": ["001", "003"]}).project("state")
+        Keys(1 of state)
+        """
+        names = [_known(name, self.columns) for name in names_of(columns)]
         needed = [each for each in self.factors if not set(names).isdisjoint(each.column_names)]
         rows = _written_out(needed if len(self) else self.factors)
         return Keys.from_columns(rows.select(names))
@@ -328,6 +332,11 @@ def _read_csv(path: Path) -> pa.Table | None:
     last = table.slice(max(table.num_rows - 1, 0))
     is_closed = all(column.to_pylist() == [_END] for column in last.columns)
     return table.slice(0, table.num_rows - 1) if is_closed else None
+
+
+def names_of(columns: str | Iterable[str]) -> list[str]:
+    """Return names of columns; text alone is one name, and not the names of its letters."""
+    return [columns] if isinstance(columns, str) else list(columns)
 
 
 def _known(name: str, columns: Iterable[str]) -> str:

@@ -20,6 +20,20 @@ def kind_of_column(kind: pa.DataType) -> Kind | None:
     return Kind.TRUTH if pa.types.is_boolean(kind) else None
 
 
+def unusable_column(name: str, kind: pa.DataType) -> SchemaError:
+    """Return the error for a column that is there and can be no dimension."""
+    if pa.types.is_temporal(kind):
+        return SchemaError(
+            f"the column {name!r} is {kind}, a moment or a span of time, which engines write in "
+            "different ways. Make it a date or text in the source, such as CAST(... AS DATE) in "
+            'SQL or .dt.strftime("%Y-%m") in pandas, and write the table again.'
+        )
+    return SchemaError(
+        f"the dimension {name!r} is {kind}; expected text, whole numbers, truth values or dates. A "
+        "number with decimals is a measure: measures=[...]."
+    )
+
+
 def missing_column(name: str, role: str, known: Iterable[str]) -> SchemaError:
     """Return the error for a column that a role names and the source lacks."""
     every = list(known)

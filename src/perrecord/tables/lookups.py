@@ -3,14 +3,16 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from hashlib import sha256
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from perrecord.errors import SchemaError, listing
 from perrecord.tables.fields import Kind
-from perrecord.tables.keys import different_rows, in_order, read_columns
+from perrecord.tables.keys import different_rows, in_order, names_of, read_columns
 from perrecord.tables.kinds import kind_of_column, missing_column
 
 
@@ -35,12 +37,13 @@ class Lookup:
         source: Any,
         *,
         on: str | Sequence[str] | dict[str, str],
-        columns: Sequence[str] | None = None,
+        columns: str | Sequence[str] | None = None,
     ) -> None:
+        chosen = names_of(columns or ())
         rows = read_columns(source, "the lookup")
         pairs = _pairs(on)
         keys = [theirs for _, theirs in pairs]
-        for name in [*keys, *(columns or ())]:
+        for name in [*keys, *chosen]:
             if name not in rows.column_names:
                 raise missing_column(name, "the lookup", rows.column_names)
         for name in keys:
@@ -52,7 +55,7 @@ class Lookup:
                 f"{groups.num_rows:,} different keys. One record may find one row only; remove the "
                 "duplicates, or name more key columns."
             )
-        kept = tuple(columns) if columns else tuple(n for n in rows.column_names if n not in keys)
+        kept = tuple(chosen) if chosen else tuple(n for n in rows.column_names if n not in keys)
         object.__setattr__(self, "table", rows.select([*keys, *kept]))
         object.__setattr__(self, "on", pairs)
         object.__setattr__(self, "columns", kept)
@@ -100,14 +103,22 @@ def _plain(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
             f"the lookup's key {name!r} is {column.type}; expected text, whole numbers, truth "
             "values or dates."
         )
+    if pa.types.is_date(column.type):
+        return _date_text(column.cast(pa.date32(), safe=False))
     stored = {Kind.TEXT: pa.string(), Kind.INTEGER: pa.int64(), Kind.TRUTH: pa.bool_()}
     return column.cast(stored[kind])
+
+
+def _date_text(days: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return dates as the engines write them: NULL outside the years 1 to 9999."""
+    known = pc.and_(pc.greater_equal(days, date.min), pc.less_equal(days, date.max))
+    return pc.if_else(known, days.cast(pa.string()), pa.scalar(None, pa.string()))
 
 
 def _pairs(on: str | Sequence[str] | dict[str, str]) -> tuple[tuple[str, str], ...]:
     if isinstance(on, dict):
         return tuple(on.items())
-    names = [on] if isinstance(on, str) else list(on)
+    names = names_of(on)
     if not names:
         raise SchemaError('the lookup names no key; give on="county", the column to match.')
     return tuple((name, name) for name in names)

@@ -67,10 +67,12 @@ def _known(
     schema: Schema, fragments: dict[str, str], dialect: Dialect
 ) -> tuple[dict[str, Field], dict[str, str]]:
     """Return the columns that expressions can use, each in the one type of its kind."""
-    fields = expression_fields(schema.columns)
+    types, fields = dict(schema.columns), expression_fields(schema.columns)
     known = {}
     for name, field in fields.items():
-        if field.kind is Kind.TEXT:
+        if pa.types.is_date(types[name]):
+            known[name] = dialect.date_as_text(fragments[name])
+        elif field.kind is Kind.TEXT:
             known[name] = dialect.as_text(fragments[name])
         elif field.kind is Kind.INTEGER:
             known[name] = f"CAST({fragments[name]} AS BIGINT)"

@@ -15,7 +15,7 @@ from perrecord.tables.columns import checked_names
 from perrecord.tables.engines import Engine
 from perrecord.tables.expressions import Column, columns_of, kind_of
 from perrecord.tables.fields import Field, Kind
-from perrecord.tables.kinds import check_header, missing_column
+from perrecord.tables.kinds import check_header, missing_column, unusable_column
 from perrecord.tables.lookups import Lookup
 from perrecord.tables.measures import Measure, check_measure
 from perrecord.tables.parse import parse_expression
@@ -177,12 +177,12 @@ def _dimension(
         if name not in columns:
             raise missing_column(name, "a dimension", columns)
         if name not in fields:
-            raise SchemaError(
-                f"the dimension {name!r} is {columns[name]}; expected text, whole numbers, truth "
-                "values or dates. A number with decimals is a measure: measures=[...]."
-            )
+            raise unusable_column(name, columns[name])
         return Dimension(name, fields[name].kind, Column(name))
     expression = parse_expression(written, f"the dimension {name!r}")
+    for each in sorted(columns_of(expression) - fields.keys()):
+        if each in columns:
+            raise unusable_column(each, columns[each])
     kind = kind_of(expression, fields)
     if kind is Kind.MEASURE:
         raise SchemaError(

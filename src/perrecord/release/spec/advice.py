@@ -1,6 +1,5 @@
 """What is allowed but looks wrong: hints for the author, none of which reads a row."""
 
-import glob
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -82,7 +81,7 @@ def _inferred_keys(loaded: LoadedSpec) -> Iterator[Found]:
     source = loaded.source
     if not isinstance(source, Path):
         return
-    files = {Path(each).resolve() for each in glob.glob(str(source), recursive=True)}
+    files = loaded.source_files
     for name, entry in loaded.spec.keys.items():
         if entry.file is None:
             continue

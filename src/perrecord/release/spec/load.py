@@ -13,7 +13,8 @@ from perrecord.release.spec.explain import explained, is_echo
 from perrecord.release.spec.models import Spec
 from perrecord.release.spec.problems import Document, Problems, found
 from perrecord.release.spec.read import parse_document, read_document
-from perrecord.tables.addresses import is_address
+from perrecord.tables.addresses import absolute_address, is_address
+from perrecord.tables.files import matching_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +42,16 @@ class LoadedSpec:
 
     @property
     def source(self) -> str | Path:
-        """The source: an absolute path, or a database's address as it is written."""
+        """The source: an absolute path, or a database's address with an absolute path if any."""
         written = self.spec.source.path
-        return written if is_address(written) else self.resolve(written)
+        if is_address(written):
+            return absolute_address(written, self.folder)
+        return self.resolve(written)
+
+    @property
+    def source_files(self) -> tuple[Path, ...]:
+        """The files of the source, each once; a database has none."""
+        return matching_files(self.source) if isinstance(self.source, Path) else ()
 
     @property
     def ledger(self) -> Path | None:

@@ -1,12 +1,10 @@
 """The named pieces of a spec as values: splitting schemes, key sets, the budget."""
 
-import glob
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 from math import prod
 from operator import add, mul, sub
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -171,13 +169,11 @@ def _cells(
 def _public_list(loaded: LoadedSpec, written: str) -> str:
     """Return the path of a list of keys; the source itself is none."""
     path = existing(loaded, written)
-    if isinstance(loaded.source, Path):
-        files = glob.glob(str(loaded.source), recursive=True)
-        if Path(path).resolve() in {Path(each).resolve() for each in files}:
-            raise InputError(
-                "the keys are read from the source itself; keys found in the data reveal who is in "
-                "it. Take them from a public list, or select them: {select: ...}."
-            )
+    if any(each.samefile(path) for each in loaded.source_files):
+        raise InputError(
+            "the keys are read from the source itself; keys found in the data reveal who is in it. "
+            "Take them from a public list, or select them: {select: ...}."
+        )
     return path
 
 

@@ -1,6 +1,5 @@
 """`open_table`: the source of a spec with its roles; what does not fit is shown at its line."""
 
-import glob
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -121,7 +120,7 @@ def _check_source(loaded: LoadedSpec, problems: Problems) -> None:
         files = f"{written.rstrip('/')}/*.parquet"
         message = f"{written!r} is a folder; name its files, such as {files!r}."
         problems.add(("source", "path"), message)
-    elif not source.exists() and not glob.glob(str(source), recursive=True):
+    elif not loaded.source_files:
         message = f"there is no file {written!r}; a path is relative to the folder of the spec."
         problems.add(("source", "path"), message)
 

@@ -2,63 +2,44 @@
 
 import json
 import re
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 
-import pyarrow as pa
-
+from perrecord.release.spec.proposals import Proposal, proposed
 from perrecord.tables.addresses import is_address
 from perrecord.tables.files import check_names
-from perrecord.tables.kinds import kind_of_column
 from perrecord.tables.sources import open_source
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_ ]*(?<! )")
-_ID = re.compile(r"(^|_)id$")
-_NAME = re.compile(r"(^|_)(id|code|year)$")
+_WIDTH, _MOST_LISTED = 96, 60
 _WORDS = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 
 
 def template(source: str | Path, *, relation: str | None = None, title: str | None = None) -> str:
     """Return a commented spec for a source, which loads as it is: one count of all records.
 
-    It is written from names and types of columns; no value of the data is in it. Save it beside
-    the source, or give the source's absolute path. A CSV file whose first line looks
-    like a record is refused.
+    It is written from names and types of columns; no value of the data is in it. Columns whose
+    names say what they are become dimensions and measures, and the others are listed. Save it
+    beside the source, or give the source's absolute path. A CSV file whose first line looks like a
+    record is refused.
     """
     if relation is None and not is_address(source):
         check_names(source)
     with open_source(source, relation=relation) as engine:
         columns, is_text = dict(engine.columns), engine.is_text
     given = str(source)
-    name = title or f"Statistics of {Path(given).stem.strip('*') or 'the records'}"
-    identifier = next((column for column in columns if _ID.search(column.lower())), None)
-    measures = {} if is_text else _measures(columns)
-    dimensions = [
-        column
-        for column, kind in columns.items()
-        if column not in (identifier, *measures) and kind_of_column(kind) is not None
-    ]
+    named = relation or Path(given).stem.strip("*") or "the records"
+    found = proposed(columns, is_text=is_text)
     blocks = [
-        _heading(name, given, relation),
-        _roles(identifier, next(iter(columns))),
-        _dimensions(dimensions),
-        _measured(measures, is_text=is_text, columns=list(columns)),
-        _rest(next(iter(measures), "emp"), dimensions),
+        _heading(title or f"Statistics of {named}", given, relation),
+        _left_out(found),
+        _roles(found.identifier, next(iter(columns))),
+        _dimensions(found.dimensions),
+        _measured(found.measures),
+        _rest(next((name for name, _ in found.measures), "emp"), found.dimensions),
     ]
     return "\n".join(blocks)
-
-
-def _measures(columns: Mapping[str, pa.DataType]) -> dict[str, str]:
-    """Return the columns of numbers that are no names, with a resolution for each."""
-    found: dict[str, str] = {}
-    for name, kind in columns.items():
-        if pa.types.is_integer(kind) and not _NAME.search(name.lower()):
-            found[name] = "1"
-        elif pa.types.is_decimal(kind):
-            found[name] = "1" if kind.scale <= 0 else f"0.{'0' * (min(kind.scale, 12) - 1)}1"
-        elif pa.types.is_floating(kind):
-            found[name] = "0.01"
-    return found
 
 
 def scalar(text: str) -> str:
@@ -95,9 +76,28 @@ table: records            # the table's name in SQL
 """
 
 
-def _dimensions(names: list[str]) -> str:
+def _left_out(found: Proposal) -> str:
+    if not found.left_out:
+        return "# Every column is proposed for something below; check each.\n"
+    shown = [f"{scalar(name)} ({kind})" for name, kind in found.left_out[:_MOST_LISTED]]
+    if len(found.left_out) > _MOST_LISTED:
+        shown.append(f"and {len(found.left_out) - _MOST_LISTED} more")
+    text = (
+        "What follows is proposed by names and types alone; check it. Left out, because their "
+        f"names say too little: {', '.join(shown)}."
+    )
+    lines = textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
+    return "".join(f"# {line}\n" for line in lines)
+
+
+def _dimensions(names: Sequence[str]) -> str:
     if not names:
-        return "# No column can be grouped by as it is; dimensions: {size: ...} derives some.\n"
+        return """\
+# What records are filtered and grouped by, as columns or derived:
+# dimensions:
+#   county:
+#   state: substr(county, 1, 2)
+"""
     lines = [f"  {scalar(name)}:" for name in names]
     return "\n".join(
         [
@@ -118,15 +118,14 @@ def _roles(identifier: str | None, first: str) -> str:
 """
 
 
-def _measured(measures: Mapping[str, str], *, is_text: bool, columns: list[str]) -> str:
+def _measured(measures: Sequence[tuple[str, str]]) -> str:
     if not measures:
-        why = "Every column of a CSV file is text" if is_text else "No column is a number"
-        return f"""\
-# {why}; move the columns to be summed from dimensions to here.
+        return """\
+# What is summed, with its resolution: every number is rounded to a multiple of it.
 # measures:
-#   {scalar(columns[-1])}: 1     # rounded to multiples of 1
+#   emp: 1
 """
-    lines = [f"  {scalar(name)}: {resolution}" for name, resolution in measures.items()]
+    lines = [f"  {scalar(name)}: {resolution}" for name, resolution in measures]
     return "\n".join(
         [
             "# What is summed, with its resolution: every number is rounded to a multiple of it.",
@@ -137,7 +136,7 @@ def _measured(measures: Mapping[str, str], *, is_text: bool, columns: list[str])
     )
 
 
-def _rest(measure: str, dimensions: list[str]) -> str:
+def _rest(measure: str, dimensions: Sequence[str]) -> str:
     summed, column = scalar(measure), scalar(next(iter(dimensions), "county"))
     return f"""\
 # How large records are split: the most that one piece may hold. Public, round, not from the data.

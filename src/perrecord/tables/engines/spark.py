@@ -110,7 +110,7 @@ class SparkEngine:
 
     def frame(self, sql: str) -> Any:
         """Return the result as a Spark DataFrame, not computed yet."""
-        return sealed(READ_FAILED, lambda: self._session.sql(sql))
+        return sealed(READ_FAILED, lambda: self._asked(sql))
 
     def close(self) -> None:
         """Drop our temporary views and the local DuckDB; the session stays."""
@@ -134,8 +134,13 @@ class SparkEngine:
     def _drop_view(self, name: str) -> None:
         sealed(READ_FAILED, lambda: self._session.catalog.dropTempView(name))
 
+    def _asked(self, sql: str) -> Any:
+        """Return a query's DataFrame; settings may have been changed since the table was opened."""
+        _check_settings(self._session)
+        return self._session.sql(sql)
+
     def _reader(self, sql: str) -> pa.RecordBatchReader:
-        result = self._session.sql(sql)
+        result = self._asked(sql)
         schema = _schema(result)
         return pa.RecordBatchReader.from_batches(schema, self._door.batches(result, schema))
 

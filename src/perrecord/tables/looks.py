@@ -1,0 +1,60 @@
+"""What a text file looks like that is no CSV file as we read them, and what to do about it.
+
+Only its first line and its byte order are looked at, and nothing of it is quoted.
+"""
+
+import codecs
+import re
+from pathlib import Path
+
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+
+
+def of_first_bytes(path: Path, start: bytes) -> str | None:
+    """Return what is wrong with the encoding of a file by its first bytes, or None.
+
+    >>> of_first_bytes(Path("est.csv"), "a,b".encode("utf-16"))[:52]
+    "the file 'est.csv' looks like UTF-16 or UTF-32, such"
+    >>> of_first_bytes(Path("est.csv"), "größe".encode("latin-1"))[:58]
+    "the first line of 'est.csv' is not UTF-8; it looks like La"
+    """
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in start[:4]:
+        return (
+            f"the file {path.name!r} looks like UTF-16 or UTF-32, such as spreadsheets save as "
+            f"Unicode text; expected UTF-8. Convert it: iconv -f UTF-16 -t UTF-8 {path.name!r} > "
+            "utf8.csv"
+        )
+    first = re.split(rb"[\r\n]", start, maxsplit=1)[0]
+    try:  # a line that goes on may be cut within a character
+        codecs.getincrementaldecoder("utf-8")().decode(first, final=len(first) < len(start))
+    except UnicodeDecodeError:
+        return (
+            f"the first line of {path.name!r} is not UTF-8; it looks like Latin-1 or "
+            f"Windows-1252. Convert it: iconv -f WINDOWS-1252 -t UTF-8 {path.name!r} > utf8.csv"
+        )
+    return None
+
+
+def of_header(path: Path, header: list[str], delimiter: str) -> str | None:
+    """Return by what else than the delimiter a file looks separated, or None.
+
+    >>> of_header(Path("est.csv"), ["id;emp"], ",")[:66]
+    "the first line of 'est.csv' is one field that holds semicolons; it"
+    """
+    if len(header) != 1:
+        return None
+    counted = {sign: header[0].count(sign) for sign in _SEPARATORS if sign != delimiter}
+    sign = max(counted, key=lambda each: counted[each])
+    if not counted[sign]:
+        return None
+    name, ours = _SEPARATORS[sign], _SEPARATORS[delimiter]
+    if sign == "\t":
+        advice = "name it .tsv"
+    elif sign == "," and delimiter == "\t":
+        advice = "name it .csv"
+    else:
+        advice = f"write it again with {ours}, and numbers with a decimal point, as 1.5 and not 1,5"
+    return (
+        f"the first line of {path.name!r} is one field that holds {name}; it looks as if {name} "
+        f"separated its columns, where {ours} are expected: {advice}."
+    )
