@@ -25,7 +25,8 @@ def programs() -> Path | None:
 def running(found: Path) -> Iterator[str]:
     """Give the address of a new server, and end it. It refuses root, who lends it another user."""
     other = _other_user() if os.geteuid() == 0 else None
-    folder = Path(tempfile.mkdtemp(prefix="pg-"))
+    # Temporary folders of a test may be closed to others, and too deep for a socket's name.
+    folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
     try:
         if other is not None:
             os.chown(folder, other.pw_uid, other.pw_gid)

@@ -5,6 +5,7 @@ import warnings
 from decimal import Decimal
 
 import duckdb
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -12,6 +13,7 @@ from perrecord import Keys, Query, Split
 from perrecord.errors import SourceError
 from perrecord.queries.cells import scanned
 from perrecord.queries.plan import plan
+from perrecord.tables.databases.others import IbisTable
 from perrecord.tables.sources import open_source
 from perrecord.tables.table import table as table_of
 from tests.queries.reference import exact
@@ -276,6 +278,31 @@ def test_no_setting_of_somebodys_duckdb_changes_a_number():
         guest = theirs.table("est")
     with table_of(guest, **roles) as there, table_of(data, **roles) as here:
         assert exact(plan(asked, there.schema), there) == exact(plan(asked, here.schema), here)
+
+
+def test_a_database_that_only_ibis_reads():
+    """Declared columns, once; a type that Arrow lacks does no harm unless it is declared."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Ibis 12 on newer pandas and Polars
+        import ibis
+        import ibis.expr.datatypes as dt
+
+        data = pa.table({"state": ["TX", None], "emp": [2**62 + 1, None], "x": ["a", "b"]})
+        theirs = ibis.polars.connect({"est": pl.from_arrow(data)}).table("est")
+    with table_of(theirs, dimensions=["state"], measures=["emp"]) as opened:
+        assert rows_of(opened, ["state", "emp"]) == [("TX", 2**62 + 1), (None, None)]
+        assert opened.engine._database.schema(f"FROM {opened.engine.relation}").names == [
+            "state",
+            "emp",
+        ]
+    with table_of(theirs) as opened:
+        count = opened.engine.frame(f"SELECT count(*) AS n FROM ({opened.select([])})")
+        assert count.to_pydict() == {"n": [2]}
+    for kind in (dt.Point(), dt.Decimal(50, 2)):
+        odd = IbisTable(theirs.mutate(y=ibis.literal(None, kind)))
+        odd.check(["state", "emp"])
+        with pytest.raises(SourceError, match="column 'y' is (point|decimal)"):
+            odd.check(["y"])
 
 
 # -- PostgreSQL -------------------------------------------------------------------------------

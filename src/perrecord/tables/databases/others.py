@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from perrecord.errors import SourceError, listing
-from perrecord.tables.databases.remote import ONE
+from perrecord.tables.databases.remote import ONE, UNREADABLE, unreadable
 
 _THROUGH_PANDAS = ("mysql", "singlestoredb", "impala")
 
@@ -20,10 +20,14 @@ class IbisTable:
     def __init__(self, table: Any, close: Callable[[], None] = lambda: None) -> None:
         self._table, self.close = table, close
         self._backend = table.get_backend()
-        self.columns = {field.name: field.type for field in table.schema().to_pyarrow()}
+        self._stored = {name: str(kind) for name, kind in table.schema().items()}
+        self.columns = {name: _arriving(kind) for name, kind in table.schema().items()}
 
-    def check(self, names: Iterable[str]) -> None:  # noqa: ARG002
-        """Refuse what Ibis would change on the way."""
+    def check(self, names: Iterable[str]) -> None:
+        """Refuse types that Arrow lacks, and what Ibis would change on the way."""
+        for name in names:
+            if self.columns[name] == UNREADABLE:
+                raise unreadable(name, self._stored[name], "cast it, such as to text, in a view")
         if self._backend.name == "flink":
             raise SourceError(
                 "Ibis reads Flink tables through floats, which change large numbers; save the "
@@ -48,6 +52,14 @@ class IbisTable:
             if self._backend.name in _THROUGH_PANDAS:
                 return SQLBackend.to_pyarrow_batches(self._backend, chosen)
             return chosen.to_pyarrow_batches()
+
+
+def _arriving(kind: Any) -> pa.DataType:
+    try:
+        found: pa.DataType = kind.to_pyarrow()
+    except Exception:  # Ibis raises several kinds
+        return UNREADABLE
+    return UNREADABLE if pa.types.is_decimal256(found) else found
 
 
 def ibis_module() -> Any:
