@@ -4,6 +4,7 @@ import contextlib
 import errno
 import json
 import os
+import sqlite3
 import warnings
 from hashlib import sha256
 from pathlib import Path
@@ -269,6 +270,29 @@ def test_the_identity_of_a_release_is_known_to_its_ledger_alone(tmp_path):
     first, again, other = (identity_of(loaded, bytes([i]) * 32) for i in (1, 1, 2))
     assert first == again
     assert first != other
+
+
+def test_a_database_that_cannot_be_read_costs_no_budget(tmp_path):
+    """Its declared columns are copied before the charge; once it can be read, it is released."""
+    path = tmp_path / "farms.db"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE base (id INTEGER, state TEXT, cattle INTEGER)")
+        rows = zip(*ROWS.values(), strict=True)
+        connection.executemany("INSERT INTO base VALUES (?, ?, ?)", list(rows))
+        fails = "abs(-9223372036854775807 - 1) > 0"
+        connection.execute(f"CREATE VIEW farms AS SELECT * FROM base WHERE {fails}")
+        connection.commit()
+        source = "source: {path: 'sqlite://farms.db', relation: farms, snapshot: first}"
+        spec = prepared(tmp_path, spec=SPEC.replace("source: farms.parquet", source))
+        with pytest.raises(SourceError):
+            release(spec, tmp_path / "out")
+        ledger = ledger_of(load_spec(spec))
+        assert ledger.spent().loss({"cattle": 1, "state": "TX"}) == 0
+        connection.execute("DROP VIEW farms")
+        connection.execute("CREATE VIEW farms AS SELECT * FROM base")
+        connection.commit()
+    assert release(spec, tmp_path / "out").did == "made"
+    assert ledger.spent().loss({"cattle": 1, "state": "TX"}) > 0
 
 
 def test_other_keys_are_another_release(tmp_path):

@@ -75,7 +75,7 @@ def test_a_template_proposes_little_where_there_is_much(folder):
     """Of 28 columns those that look like categories and amounts, and nothing else."""
     names = [f"x{number}" for number in range(24)]
     columns = {name: pa.array(["a"]) for name in names}
-    columns |= {"STATE": ["TX"], "firm_id": ["1"], "payroll": [3], "Zeta": [4]}
+    columns |= {"STATE": ["TX"], "firm_id": ["1"], "payroll": [3], "TAX_PERIOD": [4]}
     pq.write_table(pa.table(columns), folder / "wide.parquet")
     written = parse_document(template("wide.parquet"), "release.yaml").value
     assert (written["id"], list(written["dimensions"])) == ("firm_id", ["STATE"])

@@ -57,7 +57,14 @@ def matching_files(pattern: str | Path) -> tuple[Path, ...]:
     way to its folder, would hold every record twice, and a record's loss would be four times what
     its policy says.
     """
-    path = Path(pattern).expanduser()
+    return sealed(
+        f"the files {str(pattern)!r} could not be listed; check the name, and that you may read "
+        "the folder.",
+        lambda: _matching(Path(pattern).expanduser()),
+    )
+
+
+def _matching(path: Path) -> tuple[Path, ...]:
     names = [str(path)] if path.is_file() else glob.glob(str(path), recursive=True)
     found: dict[tuple[int, int] | Path, Path] = {}
     for file in sorted(each.resolve() for each in map(Path, names) if each.is_file()):

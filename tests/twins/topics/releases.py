@@ -144,4 +144,11 @@ TWINS = (
         "written.replace",
         ("release/test_policy_page.py::test_the_data_is_plain_ascii_without_markup",),
     ),
+    Twin(
+        "a database is read after the charge",
+        "release/publish.py",
+        "        table.engine.fetch()  # a database that cannot be read costs no budget\n",
+        "",
+        ("release/test_release.py::test_a_database_that_cannot_be_read_costs_no_budget",),
+    ),
 )

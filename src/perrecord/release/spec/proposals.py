@@ -19,8 +19,8 @@ def _words(text: str) -> frozenset[str]:
 _IDS = _words("id ident identifier uuid guid ein ssn key recno rowid serial")
 _CATEGORIES = _words(
     """
-    area band borough canton category cbsa city class code commodity country county crop department
-    district division ethnicity fips flag form fuel gender geo group industry isic kind legal level
+    area band borough canton category cbsa cd city class code commodity country county crop
+    department district division ethnicity fips flag form fuel gender geo group industry isic kind legal level
     month msa municipality nace naics nation occupation owner ownership prefecture product province
     quarter race region sector segment sex sic soc species state stratum status territory town
     tract type year zip zipcode
@@ -28,14 +28,15 @@ _CATEGORIES = _words(
 )
 _AMOUNTS = _words(
     """
-    acre amount asset balance bed benefit bushel capital cattle charge consumption cost count credit
-    debt deposit earning emission employee employment emp energy expenditure expense export gallon
+    acre amount amt asset balance bed benefit bushel capital cattle charge consumption cost count
+    credit debt deposit earning emission employee employment emp energy expenditure expense export gallon
     grant head hectare hog hour household import income investment inventory kwh liability litre
     loan mass mwh output pay payann payment payroll payqtr pieces population premium price
     production profit qty quantity rcptot receipt rent revenue salary sale sheep shipment staff
     student subsidy sum tax ton tonne total turnover value visit volume wage worker yield
     """
 )
+_NEITHER = _words("date description lat latitude lon longitude name note percent period rate share")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
@@ -80,7 +81,7 @@ def proposed(columns: Mapping[str, pa.DataType], *, is_text: bool) -> Proposal:
 def _meant(name: str) -> frozenset[str] | None:
     """Return what the last word of a name that says something says: emp_size_class is a class."""
     for word in reversed([each.lower() for each in _WORD.findall(name)]):
-        for words in (_IDS, _CATEGORIES, _AMOUNTS):
+        for words in (_NEITHER, _IDS, _CATEGORIES, _AMOUNTS):
             if word in words or word.removesuffix("s") in words:
                 return words
     return None

@@ -65,6 +65,9 @@ def _heading(title: str, source: str, relation: str | None) -> str:
     if relation is not None:
         written = (
             f"{{path: {json.dumps(source, ensure_ascii=False)}, relation: {scalar(relation)}}}"
+            "\n# A database has no bytes to tell one state of the data from another by: before a "
+            'release,\n# add snapshot: "2026-11-01" to the source, and another name when the data '
+            "changes."
         )
     return f"""\
 # A release spec for perrecord. It loads as it is and asks for one count; make it yours.
@@ -114,7 +117,7 @@ def _roles(identifier: str | None, first: str) -> str:
     named = f"# id: {scalar(first)}" if identifier is None else f"id: {scalar(identifier)}"
     return f"""\
 {named}      # the column that names a record
-# unit: firm    # the column that names whom several records belong to
+# unit: firm    # the column that names the firm a record belongs to
 """
 
 

@@ -112,7 +112,7 @@ def _copied(remote: Remote, database: Callable[[], Database]) -> Engine:
 def _sqlite_table(path: Path, relation: str) -> Remote:
     no_database = (
         f"the file {str(path)!r} could not be opened as a SQLite database: it is of another "
-        "format, damaged, or somebody is writing to it."
+        "format, damaged, or somebody is writing to it. Check it with sqlite3 itself."
     )
     connection = sealed(no_database, lambda: sqlite.open_sqlite(path))
     try:
