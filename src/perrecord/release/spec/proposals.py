@@ -20,20 +20,21 @@ _IDS = _words("id ident identifier uuid guid ein ssn key recno rowid serial")
 _CATEGORIES = _words(
     """
     area band borough canton category cbsa cd city class code commodity country county crop
-    department district division ethnicity fips flag form fuel gender geo group industry isic kind legal level
-    month msa municipality nace naics nation occupation owner ownership prefecture product province
-    quarter race region sector segment sex sic soc species state stratum status territory town
-    tract type year zip zipcode
+    department district division ethnicity fips flag form fuel gender geo group industry isic
+    kind legal level month msa municipality nace naics nation occupation owner ownership
+    prefecture product province quarter race region sector segment sex sic soc species state
+    stratum status territory town tract type year zip zipcode
     """
 )
 _AMOUNTS = _words(
     """
-    acre amount amt asset balance bed benefit bushel capital cattle charge consumption cost count
-    credit debt deposit earning emission employee employment emp energy expenditure expense export gallon
-    grant head hectare hog hour household import income investment inventory kwh liability litre
-    loan mass mwh output pay payann payment payroll payqtr pieces population premium price
-    production profit qty quantity rcptot receipt rent revenue salary sale sheep shipment staff
-    student subsidy sum tax ton tonne total turnover value visit volume wage worker yield
+    acre amount amt asset balance bed benefit bushel capital cattle charge consumption cost
+    count credit debt deposit earning emission employee employment emp energy expenditure
+    expense export gallon grant head hectare hog hour household import income investment
+    inventory kwh liability litre loan mass mwh output pay payann payment payroll payqtr pieces
+    population premium price production profit qty quantity rcptot receipt rent revenue salary
+    sale sheep shipment staff student subsidy sum tax ton tonne total turnover value visit
+    volume wage worker yield
     """
 )
 _NEITHER = _words("date description lat latitude lon longitude name note percent period rate share")
