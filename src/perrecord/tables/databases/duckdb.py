@@ -45,7 +45,9 @@ def guest(connection: Any, query: str) -> DuckDBTable | None:
     for place in (sealed(READ_FAILED, connection.cursor), connection):
         try:
             schema = place.sql(f"FROM ({query}) LIMIT 0").to_arrow_table().schema
-        except Exception:  # noqa: S112 -- what it says may quote a record
+        except Exception:  # what it says may quote a record
+            if place is not connection:
+                place.close()
             continue
 
         def run(sql: str, place: Any = place) -> pa.RecordBatchReader:
