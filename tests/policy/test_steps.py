@@ -116,6 +116,18 @@ def test_alternatives_alike_are_looked_at_once():
     assert steps < 300_000
 
 
+def test_independent_dimensions_are_tried_apart():
+    """Thirty dimensions, on each a constant below one of two schemes: neither branch is larger."""
+    one, other = Policy.split(1, Split(x=5)), Policy.split(1, Split(y=5))
+    names = [f"d{index:03}" for index in range(30)]
+    low = Policy.total(Policy.by(n, {"a": CONSTANT, "b": CONSTANT}, Policy.zero()) for n in names)
+    high = Policy.total(Policy.by(n, {"a": one, "b": other}, Policy.zero()) for n in names)
+    answer, steps = used(low, high)
+    assert answer
+    assert steps < 50_000
+    assert not used(low * 101, high)[0]
+
+
 # -- exactly what brute force says ----------------------------------------------------------------
 
 
@@ -182,8 +194,8 @@ one_filter = st.one_of(
 )
 one_scheme = st.builds(
     lambda constant, amount: Policy.constant(constant) + Policy.split(amount, Split(x=2, y=2)),
-    st.integers(0, 5),
-    st.integers(0, 8),
+    st.integers(0, 8).map(lambda n: Fraction(n, 4)),
+    st.integers(0, 8).map(lambda n: Fraction(n, 4)),
 )
 
 
@@ -204,6 +216,24 @@ def test_nothing_that_brute_force_proves_is_lost(first, second, factor):
         assert quick or not slow
         if quick and not slow:
             assert all(low.loss(record) <= high.loss(record) for record in RECORDS)
+
+
+@pytest.mark.parametrize("larger", [Fraction(3, 4), Fraction(5, 4)])
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_every_branch_is_looked_at_where_none_is_above_the_others(count, larger):
+    """Inside a constant, outside pieces, the sum of whose terms is smaller or larger.
+
+    Only those outside exceed a constant budget; only those inside exceed pieces alone.
+    """
+    low = Policy.total(
+        Policy.by(name, {"k": Policy.constant(1)}, Policy.split(larger, Split(x=2)))
+        for name in DIMENSIONS[:count]
+    )
+    assert not low.is_below(Policy.constant(larger * count + 1))
+    assert low.excess(Policy.constant(larger * count + 1)) is not None
+    if larger < 1:
+        assert not low.is_below(Policy.split(larger * count, Split(x=2)))
+    assert low.is_below(Policy.split(max(larger, 1) * count, Split(x=2)))
 
 
 def test_brute_force_is_brute():

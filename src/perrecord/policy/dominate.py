@@ -8,6 +8,7 @@ anywhere above 0:
   at once, however many there are.
 - before the branches of a decision are tried, a bound is: the difference with the largest amount of
   each term that any combination of branches gives it. If that is never above 0, none of them is.
+  Dimensions that are independent of each other are also tried one by one.
 - every option of a maximum on the left stands for itself, in the same way.
 - what is left is two sums of terms, answered by one of two proofs: `cover`, the right side pays for
   the left term by term (sound, any number of schemes); `corners`, a walk over the records where the
@@ -30,6 +31,7 @@ from perrecord.policy.normal import (
     Normal,
     Part,
     dimensions_of,
+    independent,
     named_values,
     restrict,
     times,
@@ -130,7 +132,8 @@ def _above(one: Normal, search: _Search, decided: Decided) -> Iterator[Unproved]
     search.steps.take(1 + len(one.parts))
     if one in search.proved:
         return
-    if not _is_above(_sides(bound(one, search.steps)), search):
+    bounded = _sides(bound(one, search.steps))
+    if not _is_above(bounded, search) or _is_below_apart(one, search):
         search.proved.add(one)
         return
     found = False
@@ -141,6 +144,15 @@ def _above(one: Normal, search: _Search, decided: Decided) -> Iterator[Unproved]
             yield place
     if not found:
         search.proved.add(one)
+
+
+def _is_below_apart(one: Normal, search: _Search) -> bool:
+    """Try independent dimensions one by one: cheap where each is nowhere above 0 by itself."""
+    groups = independent(one.parts)
+    if len(groups) == 1:
+        return False
+    forms = [Normal(one.weights), *(Normal(parts=frozenset(group)) for group in groups)]
+    return all(next(_above(form, search, {}), None) is None for form in forms)
 
 
 Branch = tuple[object, Normal]
