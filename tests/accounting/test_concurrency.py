@@ -1,6 +1,9 @@
 """Many threads at one ledger: never beyond the budget, and nothing lost."""
 
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+
+import pytest
 
 from perrecord import BudgetExceededError, Policy
 from perrecord.accounting import ledger as module
@@ -62,3 +65,80 @@ def test_a_check_outside_the_transaction_is_caught(path, monkeypatch):
     except BudgetExceededError:
         return
     raise AssertionError("a charge went beyond the budget")
+
+
+# -- comparisons that take long -------------------------------------------------------------------
+
+
+def slowly(monkeypatch, meanwhile):
+    """Let every comparison take long, and something happen meanwhile; return what it compared."""
+    original, spendings = module.check_budget, []
+    monkeypatch.setattr(module, "is_quickly_within", lambda *_: False)
+
+    def check(spent, policy, budget):
+        spendings.append(spent)
+        meanwhile(len(spendings))
+        original(spent, policy, budget)
+
+    monkeypatch.setattr(module, "check_budget", check)
+    return spendings
+
+
+def other_charge(path, amount):
+    """Charge as another process would, that finds its comparison quick."""
+    other = Ledger.open(path)
+    fields = module.charge_fields(Policy.constant(amount), "another process", None, {}, {})
+    with module.writing(path) as connection:
+        other._append(connection, other._refreshed(connection), fields)
+
+
+def test_others_charge_while_a_long_comparison_is_made(path, monkeypatch):
+    """It is made outside the transaction, and again when something was charged meanwhile."""
+    ledger = Ledger.create(path, Budget(1))
+
+    def meanwhile(call):
+        if call == 1:
+            other_charge(path, "0.3")
+
+    spendings = slowly(monkeypatch, meanwhile)
+    ledger.charge(Policy.constant("0.7"), label="long")
+    assert spendings == [Policy.zero(), Policy.constant("0.3")]
+    assert ledger.spent() == Policy.constant(1)
+
+
+def test_what_was_compared_before_another_charge_is_not_trusted(path, monkeypatch):
+    """Both would fit alone; together they go beyond the budget, so the second is refused."""
+    ledger = Ledger.create(path, Budget(1))
+
+    def meanwhile(call):
+        if call == 1:
+            other_charge(path, "0.6")
+
+    slowly(monkeypatch, meanwhile)
+    with pytest.raises(BudgetExceededError):
+        ledger.charge(Policy.constant("0.6"), label="long")
+    assert ledger.spent() == Policy.constant("0.6")
+
+
+def test_whoever_is_overtaken_again_and_again_comes_first_in_the_end(path, monkeypatch):
+    """Others charge during each of four comparisons; the fifth is inside the transaction."""
+    ledger = Ledger.create(path, Budget(1))
+
+    def meanwhile(call):
+        if call <= module._MOST_ATTEMPTS:
+            other_charge(path, "0.01")
+
+    spendings = slowly(monkeypatch, meanwhile)
+    ledger.charge(Policy.constant("0.5"), label="long")
+    assert spendings == [Policy.constant(Fraction(n, 100)) for n in range(5)]
+    assert ledger.spent() == Policy.constant("0.54")
+
+
+def test_thirty_two_writers_with_long_comparisons_keep_to_the_budget(path, monkeypatch):
+    """Threads that all compare outside: exactly twenty charges of a twentieth."""
+    ledger = Ledger.create(path, Budget(1))
+    slowly(monkeypatch, lambda _: None)
+    with ThreadPoolExecutor(32) as threads:
+        accepted = sum(threads.map(charge_until_refused, [ledger] * 32))
+    assert accepted == 20
+    assert ledger.spent() == Policy.constant(1)

@@ -6,7 +6,6 @@ from fractions import Fraction
 from random import Random
 
 import numpy as np
-import opendp.prelude as dp
 import pyarrow as pa
 import pytest
 from flint import fmpq_mat
@@ -266,72 +265,6 @@ def test_what_cannot_be_run_is_refused_before_any_row_is_read(opened, given, mes
     opened.engine.frame = None  # nothing can be read
     with pytest.raises(QueryError, match=message):
         plan_rows(opened, asked.pop("mechanism"), **asked)
-
-
-# -- OpenDP ------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def vectors():
-    """Allow OpenDP's reviewed mechanisms; give its space of lists of 64-bit integers."""
-    dp.enable_features("contrib")
-    yield dp.vector_domain(dp.atom_domain(T="i64")), dp.symmetric_distance()
-    dp.disable_features("contrib")
-
-
-def clamped_sum(space, scale, noise=dp.m.then_gaussian):
-    """Return OpenDP's noisy sum of values from 0 to 50."""
-    return space >> dp.t.then_clamp((0, 50)) >> dp.t.then_sum() >> noise(scale)
-
-
-def test_a_measurement_costs_what_its_own_map_says(opened, vectors):
-    """Split rows of at most 50: rho 0.125 a row, so 0.125 m^2 a record."""
-    planned = plan_rows(opened, clamped_sum(vectors, 100.0), columns=["emp"], split=SPLIT)
-    assert planned.policy == Policy.split("0.125", SPLIT)
-    assert isinstance(run_rows(planned, opened).result, int)
-    planned = plan_rows(opened, clamped_sum(vectors, 100.0), columns=["emp"], rho="0.2")
-    assert planned.policy == Policy.constant("0.2")
-
-
-def test_a_measurement_sees_the_split_rows_without_nulls(opened, vectors):
-    """With hardly any noise its sum is that of the records; clamping whole ones would lose some."""
-    precise = clamped_sum(vectors, 1e-3)
-    planned = plan_rows(opened, precise, columns=["emp"], split=SPLIT)
-    assert run_rows(planned, opened).result == 120 + 7 + 49
-    whole = run_rows(plan_rows(opened, precise, columns=["emp"]), opened)
-    assert whole.result == 50 + 7 + 49
-
-
-def test_a_declared_rho_is_held_against_the_map(opened, vectors):
-    """Just the map's is enough; a little less is refused."""
-    measurement = clamped_sum(vectors, 100.0)
-    assert measurement.map(1) == 0.125
-    accepted = plan_rows(opened, measurement, columns=["emp"], rho="0.125")
-    assert accepted.policy == Policy.constant("0.125")
-    with pytest.raises(QueryError, match=r"own map says 0\.125 .* more than the declared rho"):
-        plan_rows(opened, measurement, columns=["emp"], rho="0.1249999999999999999999")
-
-
-def test_measurements_of_other_kinds_are_refused_by_name(opened, vectors):
-    """Pure DP, delta, other neighbours, a known size, columns it cannot hold."""
-    pure = clamped_sum(vectors, 100.0, dp.m.then_laplace)
-    with pytest.raises(QueryError, match="in the sense of MaxDivergence"):
-        plan_rows(opened, pure, columns=["emp"], rho=1)
-    approximate = dp.c.make_approximate(clamped_sum(vectors, 100.0))
-    with pytest.raises(QueryError, match=r"Approximate\(ZeroConcentratedDivergence\)"):
-        plan_rows(opened, approximate, columns=["emp"], rho=1)
-    numbers = dp.m.make_gaussian(vectors[0], dp.l2_distance(T="i64"), 2.0)
-    with pytest.raises(QueryError, match="neighbours are by L2Distance"):
-        plan_rows(opened, numbers, columns=["emp"], rho=1)
-    sized = dp.vector_domain(dp.atom_domain(T="i64"), size=4), dp.symmetric_distance()
-    assert clamped_sum(sized, 100.0).map(1) == 0  # what it would seem to cost
-    with pytest.raises(QueryError, match="vector_domain without size"):
-        plan_rows(opened, clamped_sum(sized, 100.0), columns=["emp"], rho=1)
-    narrow = dp.vector_domain(dp.atom_domain(T="i32")), dp.symmetric_distance()
-    with pytest.raises(QueryError, match=r"T=i32.*build it with atom_domain\(T='i64'\)"):
-        plan_rows(opened, clamped_sum(narrow, 100.0), columns=["emp"], rho=1)
-    with pytest.raises(QueryError, match="one column"):
-        plan_rows(opened, clamped_sum(vectors, 100.0), columns=["emp", "sector"], rho=1)
 
 
 # -- a worked mechanism that is no sum: a tree of totals over ordered cells --------------------

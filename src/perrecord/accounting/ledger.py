@@ -23,11 +23,14 @@ from perrecord.accounting.entries import (
     next_row,
     total_of,
 )
-from perrecord.accounting.refusals import check_budget, check_meanings
+from perrecord.accounting.refusals import check_budget, check_meanings, is_quickly_within
 from perrecord.accounting.storage import reading, writing
 from perrecord.errors import InputError, InternalError, LedgerError
 from perrecord.policy.policy import Policy
 from perrecord.policy.reads import names_read
+
+_MOST_ATTEMPTS = 4
+"""Comparisons outside a transaction that others' charges may overtake, before one inside it."""
 
 State = Literal["unknown", "charged", "sealed", "published"]
 
@@ -40,6 +43,14 @@ class _Seen:
     last: str
     spent: Policy
     meanings: Mapping[str, tuple[str | None, int]]
+
+
+class _TakesLongError(Exception):
+    """A charge is not quickly seen to fit the budget, at this state of the ledger."""
+
+    def __init__(self, seen: _Seen) -> None:
+        super().__init__("the comparison with the budget takes long")
+        self.seen = seen
 
 
 class Ledger:
@@ -212,6 +223,30 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         table; a charge that says otherwise than an earlier one is refused.
         """
         fields = charge_fields(policy, label, identity, meanings or {}, details or {})
+        compared_at = None
+        for _ in range(_MOST_ATTEMPTS):
+            try:
+                return self._write_charge(fields, policy, identity, compared_at)
+            except _TakesLongError as found:
+                # While others may charge. A refusal stands, since charges are never taken back;
+                # a yes is for this state of the ledger, and the next attempt looks whether it is.
+                check_budget(found.seen.spent, policy, self._budget)
+                compared_at = found.seen.last
+        return self._write_charge(fields, policy, identity, None, is_last=True)
+
+    def _write_charge(
+        self,
+        fields: dict[str, Any],
+        policy: Policy,
+        identity: str | None,
+        compared_at: str | None,
+        *,
+        is_last: bool = False,
+    ) -> Charge:
+        """Write a charge down if it fits the budget; raise if that would keep others waiting.
+
+        With `compared_at` it was found to fit after the entry of that hash.
+        """
         with writing(self._path) as connection:
             seen = self._refreshed(connection)
             earlier = finding.charge_with(self._path, connection, identity)
@@ -224,7 +259,11 @@ less rho, for fewer answers, or with a scheme that the budget declares.
                     )
                 return earlier
             check_meanings(self._path, seen.meanings, names_read(policy), fields["meanings"])
-            check_budget(seen.spent, policy, self._budget)
+            if compared_at != seen.last:
+                if is_last:  # whoever was overtaken so often makes the others wait
+                    check_budget(seen.spent, policy, self._budget)
+                elif not is_quickly_within(seen.spent, policy, self._budget):
+                    raise _TakesLongError(seen)
             return finding.only(Charge, self._append(connection, seen, fields))
 
     def seal(self, charge: Charge, digests: Mapping[str, str]) -> Seal:

@@ -11,6 +11,14 @@ from perrecord.policy.cases import Record
 from perrecord.policy.policy import Policy
 from perrecord.policy.slots import Slot
 
+_QUICK_STEPS = 5_000
+"""Some hundredths of a second: what others may be made to wait for."""
+
+
+def is_quickly_within(spent: Policy, policy: Policy, budget: Policy) -> bool:
+    """Tell whether spent + policy is below the budget, as far as little work can prove it."""
+    return (spent + policy).is_below(budget, most_steps=_QUICK_STEPS)
+
 
 def check_budget(spent: Policy, policy: Policy, budget: Policy) -> None:
     """Refuse unless spent + policy is below the budget for EVERY possible record (T4)."""
@@ -25,7 +33,9 @@ def check_budget(spent: Policy, policy: Policy, budget: Policy) -> None:
         raise BudgetExceededError(
             "it could not be proved that the charges stay below the budget for every possible "
             f"record, so nothing was charged. Spent so far: {spent}. This charge: {policy}. "
-            f"Budget: {budget}. Ask for less {unit}, or with a scheme that the budget declares."
+            f"Budget: {budget}. Ask for less {unit}, with a scheme that the budget declares, or "
+            "with filters and parts on fewer dimensions: too many combinations of them cannot be "
+            "compared."
         )
     record = _shown(found.record)
     if found.limit is None:

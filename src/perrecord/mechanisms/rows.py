@@ -6,13 +6,12 @@ rho * pieces^2; on unsplit records it costs everybody rho.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from math import isfinite
 from typing import Any
 from uuid import uuid4
 
 from perrecord.errors import PerrecordError, QueryError, SourceError
-from perrecord.exact import Exact, parameter, text
+from perrecord.exact import Exact, parameter
+from perrecord.mechanisms.measurements import is_of_opendp, on_column, rho_of
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
 from perrecord.queries.policies import on_filtered
@@ -28,7 +27,6 @@ _FAILED = (
     "the mechanism failed. What it said is withheld, because it may quote records; try it on "
     "public or synthetic rows of the same columns."
 )
-_CARRIERS = ("i64", "f64", "String", "bool")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,18 +61,19 @@ def plan_rows(
 
     The mechanism is a function of an Arrow table (with `native=True` of the engine's own frame,
     such as a Spark DataFrame) that is rho-zCDP for adding or removing one row, with no delta; or an
-    OpenDP Measurement over one column, whose own map is held against rho and which is given the
-    values that are not NULL. Measures are whole numbers of their resolution. Its result is taken
-    for public.
+    OpenDP Measurement over one column, whose own map is compared with rho and which is given the
+    values that are not NULL, clamped to the bounds of its input domain. Measures are whole numbers
+    of their resolution, bounds too. Its result is taken for public.
     """
     condition = None if where is None else parse_expression(where)
     query = RowsQuery(tuple(names_of(columns)), split, condition)
     query.check(table.schema)
     amount = None if rho is None else parameter(rho, "rho")
     function = mechanism
-    if type(mechanism).__module__.partition(".")[0] == "opendp":
-        amount = _checked_measurement(mechanism, amount)
-        function = _on_column(mechanism, query.columns)
+    if is_of_opendp(mechanism):
+        amount = rho_of(mechanism, amount)
+        function = on_column(mechanism, query, table.schema)
+        native = False
     if amount is None or amount <= 0 or not callable(function):
         raise QueryError(
             "a mechanism on rows is a function together with the rho that it satisfies; give both, "
@@ -108,48 +107,3 @@ def _withheld(mechanism: Mechanism, rows: Any) -> Any:
     except PerrecordError:
         pass
     raise SourceError(_FAILED)
-
-
-def _checked_measurement(measurement: Any, declared: Fraction | None) -> Fraction:
-    """Return the rho of an OpenDP measurement by its own map, refusing other notions of privacy."""
-    measure, metric = str(measurement.output_measure), str(measurement.input_metric)
-    if measure != "ZeroConcentratedDivergence":
-        raise QueryError(
-            f"the measurement is private in the sense of {measure}; expected zero-concentrated "
-            "divergence without delta: build it with dp.zero_concentrated_divergence()."
-        )
-    if metric not in ("SymmetricDistance()", "InsertDeleteDistance()"):
-        raise QueryError(
-            f"the measurement's neighbours are by {metric}; expected SymmetricDistance, where one "
-            "record is added or removed."
-        )
-    _check_domain(str(measurement.input_domain))
-    own = float(measurement.map(1))
-    if not isfinite(own):
-        raise QueryError(f"the measurement's own map says {own!r} for one record; expected a rho.")
-    if declared is not None and Fraction(own) > declared:
-        raise QueryError(
-            f"the measurement's own map says {own!r} for one record, more than the declared rho "
-            f"{text(declared)}; declare as much, or leave rho out to take the map's."
-        )
-    return Fraction(own) if declared is None else declared
-
-
-def _check_domain(domain: str) -> None:
-    """Refuse a measurement that some rows of ours would make fail, or that knows their number."""
-    if "size=" in domain:  # of neighbours both of that size: its map of one record is 0
-        raise QueryError(
-            f"the measurement is for {domain}, where the number of records is known; expected a "
-            "vector_domain without size."
-        )
-    if not any(f"T={each})" in domain for each in _CARRIERS):
-        raise QueryError(
-            f"the measurement is for {domain}, which does not hold every value of a column; build "
-            "it with atom_domain(T='i64'), or with 'f64', 'String' or 'bool'."
-        )
-
-
-def _on_column(measurement: Any, columns: tuple[str, ...]) -> Mechanism:
-    if len(columns) != 1:
-        raise QueryError("an OpenDP measurement is run on one column; name just one.")
-    return lambda rows: measurement(rows.column(0).drop_null().to_pylist())

@@ -18,6 +18,7 @@ from perrecord.exact import ceil_div, sqrt_up
 from perrecord.policy.cover import Weights
 from perrecord.policy.normal import LargestOf, One, PiecesOf, PowerOf
 from perrecord.policy.split import Split
+from perrecord.policy.steps import Steps
 
 _MOST_CORNERS = 20_000
 
@@ -37,10 +38,11 @@ class _Side:
         )
 
 
-def walk(left: Weights, right: Weights, power: int) -> bool | None:
+def walk(left: Weights, right: Weights, power: int, steps: Steps) -> bool | None:
     """Tell whether left <= right everywhere; None where this method cannot tell.
 
-    The two sides share no basis function, and the left holds no maximum.
+    The two sides share no basis function, and the left holds no maximum. Each corner is a step for
+    every scheme.
     """
     if any(isinstance(basis, LargestOf) for basis in right):
         return None
@@ -49,7 +51,7 @@ def walk(left: Weights, right: Weights, power: int) -> bool | None:
         return None
     if high.powers and not high.pieces:
         return _walk_up_steps(low, high, power)
-    answer = _walk_corners(low, high, power)
+    answer = _walk_corners(low, high, power, steps)
     # Powers on the right are left out of the walk. They are zero at a worst record when the left
     # has no pieces of its own; otherwise only a yes is certain.
     return answer if answer or not (high.powers and low.pieces) else None
@@ -76,11 +78,13 @@ class _Race:
     growth: Fraction
     climbs: list[_Climb]
     power: int
+    steps: Steps
 
     def holds_up_to(self, horizon: int) -> bool | None:
         """Look at every corner up to the horizon; None if there are too many."""
         if horizon > _MOST_CORNERS:
             return None
+        self.steps.take(1 + horizon * (1 + len(self.climbs)))
         return all(
             self.slack + self.growth * k**self.power
             >= sum(climb.weight * climb.at(k) ** self.power for climb in self.climbs)
@@ -120,7 +124,7 @@ class _Race:
         return max(settled, default=0) + math.lcm(*denominators)
 
 
-def _walk_corners(low: _Side, high: _Side, power: int) -> bool | None:
+def _walk_corners(low: _Side, high: _Side, power: int, steps: Steps) -> bool | None:
     slack = high.constant - low.constant
     scheme, growth = next(iter(high.pieces.items()), (None, Fraction(0)))
     thresholds = dict(scheme.thresholds) if scheme else {}
@@ -136,7 +140,7 @@ def _walk_corners(low: _Side, high: _Side, power: int) -> bool | None:
     if any(name not in thresholds for name in low.powers):
         return False
     growth -= sum(weight * thresholds[name] ** power for name, weight in low.powers.items())
-    race = _Race(slack, growth, climbs, power)
+    race = _Race(slack, growth, climbs, power, steps)
     horizon = race.horizon()
     if scheme is None or scheme.cap is None:
         return False if horizon is None else race.holds_up_to(horizon)

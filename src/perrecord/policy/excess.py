@@ -1,9 +1,9 @@
 """A record that one policy takes beyond another: the counter-example behind a no of `is_below`.
 
-The search goes the way of `dominate`: decide every dimension, let every option of a maximum on the
-left stand for itself, cancel what both sides share. It then looks at the records where `corners`
-says that the inequality is tightest, and at a few more where nothing is proved. Whatever is found
-is evaluated exactly, so a record that is returned is a counter-example without any proof.
+`dominate` names places where nothing is proved: dimensions, and the sums of terms there. The search
+looks there at the records where `corners` says that the inequality is tightest, and at a few more.
+Whatever is found is evaluated exactly, so a record that is returned is a counter-example without
+any proof.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,18 +14,10 @@ from typing import Any
 from perrecord.errors import RecordError, UnknownCaseError
 from perrecord.policy.cases import Cases, Record
 from perrecord.policy.corners import walk
-from perrecord.policy.cover import covers
-from perrecord.policy.dominate import alternatives, cancel, is_below
-from perrecord.policy.normal import (
-    OTHER,
-    UNDEFINED,
-    LargestOf,
-    Normal,
-    leading_dimension,
-    named_values,
-    restrict,
-)
+from perrecord.policy.dominate import Unproved, steps_for, unproved
+from perrecord.policy.normal import OTHER, Normal
 from perrecord.policy.split import Scheme, SplitBy
+from perrecord.policy.steps import OutOfStepsError, Steps
 from perrecord.policy.terms import ExactLoss, Form, Largest, Piecewise, SplitLoss, evaluate
 from perrecord.policy.tightest import exceeded_at
 
@@ -48,14 +40,27 @@ class Excess:
 def find_excess(left: tuple[Form, Normal], right: tuple[Form, Normal], power: int) -> Excess | None:
     """Return a record with left(r) > right(r); None if the search meets none."""
     fields = _Fields.of((left[0], right[0]))
-    for tried, (decided, measures) in enumerate(_places(left[1], right[1], power, {})):
-        for record in fields.records(decided, measures):
-            found = _compare(left[0], right[0], record, power)
-            if found is not None:
-                return found
-        if tried >= _MOST_FRUITLESS:
-            break
+    steps = steps_for(left[1], right[1])
+    try:
+        for tried, place in enumerate(unproved(left[1], right[1], power, steps)):
+            for record in fields.records(place.decided, _measures(place, power, steps)):
+                found = _compare(left[0], right[0], record, power)
+                if found is not None:
+                    return found
+            if tried >= _MOST_FRUITLESS:
+                break
+    except OutOfStepsError:
+        pass
     return None
+
+
+def _measures(place: Unproved, power: int, steps: Steps) -> dict[str, Fraction] | None:
+    """Return measures at which the left side is the larger; None if none were found."""
+    if place.sums is None:
+        return {}
+    left, right = place.sums
+    is_refuted = walk(left, right, power, steps) is False
+    return exceeded_at(left, right, power, every_corner=is_refuted)
 
 
 def _compare(left: Form, right: Form, record: Record, power: int) -> Excess | None:
@@ -72,47 +77,6 @@ def _compare(left: Form, right: Form, record: Record, power: int) -> Excess | No
     if loss is None or limit is None:
         return Excess(record, loss, limit) if loss is not limit else None
     return Excess(record, loss, limit) if loss > limit else None
-
-
-Place = tuple[dict[str, object], dict[str, Fraction] | None]
-"""The dimensions that were decided, and measures to look at there; None if none were found."""
-
-
-def _places(left: Normal, right: Normal, power: int, decided: dict[str, object]) -> Iterator[Place]:
-    """Yield one place for each combination of dimensions that is not proved to be below."""
-    if left == right:
-        return
-    if UNDEFINED in (left, right):
-        yield decided, {}
-        return
-    dimension = leading_dimension([left, right])
-    if dimension is None:
-        yield from ((decided, found) for found in _plain(left, right, power))
-        return
-    for value in sorted(named_values(dimension, [left, right]), key=_order):
-        low, high = restrict(left, dimension, value), restrict(right, dimension, value)
-        if not is_below(low, high, power):
-            yield from _places(low, high, power, {**decided, dimension: value})
-
-
-def _order(value: object) -> tuple[bool, str, str]:
-    """Sort named values alike in every process, and every other value last."""
-    return value is OTHER, type(value).__name__, "" if value is OTHER else str(value)
-
-
-def _plain(left: Normal, right: Normal, power: int) -> Iterator[dict[str, Fraction] | None]:
-    """Yield what to look at for each choice among the maxima on the left that is not below."""
-    waiting = [dict(left.weights)]
-    while waiting:
-        low, high = waiting.pop(), dict(right.weights)
-        cancel(low, high)
-        largest = next((basis for basis in low if isinstance(basis, LargestOf)), None)
-        if largest is not None:
-            waiting.extend(alternatives(low, largest))
-        elif low and not covers(low, high, power):
-            answer = walk(low, high, power)
-            if answer is not True:
-                yield exceeded_at(low, high, power, every_corner=answer is False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,8 +113,16 @@ def total(normals: Iterable[Normal]) -> Normal:
 
 
 def times(one: Normal, factor: Fraction) -> Normal:
-    """Return a plain normal form (one without parts) with its weights multiplied."""
-    return Normal(frozenset((basis, weight * factor) for basis, weight in one.weights))
+    """Return a normal form with its weights multiplied, by a negative number too."""
+    if one == UNDEFINED:
+        return one
+    weights = frozenset((basis, weight * factor) for basis, weight in one.weights)
+    return Normal(weights, frozenset(_times_part(part, factor) for part in one.parts))
+
+
+def _times_part(part: Part, factor: Fraction) -> Part:
+    table = {value: times(form, factor) for value, form in part.table.items()}
+    return Part.of(part.dimension, table, times(part.default, factor))
 
 
 def leading_dimension(normals: Iterable[Normal]) -> str | None:
@@ -132,7 +140,7 @@ def independent(parts: Iterable[Part]) -> list[list[Part]]:
     """Gather parts that share a dimension; different groups can be decided apart."""
     groups: list[tuple[set[str], list[Part]]] = []
     for part in parts:
-        dimensions, members = _dimensions(part), [part]
+        dimensions, members = dimensions_of(part), [part]
         apart = []
         for others, known in groups:
             if others & dimensions:
@@ -143,9 +151,10 @@ def independent(parts: Iterable[Part]) -> list[list[Part]]:
     return [members for _, members in groups]
 
 
-def _dimensions(part: Part) -> set[str]:
-    inside = (inner for form in (*part.table.values(), part.default) for inner in form.parts)
-    return {part.dimension}.union(*(_dimensions(inner) for inner in inside))
+def dimensions_of(part: Part) -> set[str]:
+    """Return every dimension that a part decides on, first or later."""
+    inside = {inner for form in (*part.table.values(), part.default) for inner in form.parts}
+    return {part.dimension}.union(*(dimensions_of(inner) for inner in inside))
 
 
 def restrict(one: Normal, dimension: str, value: object) -> Normal:
@@ -267,8 +276,7 @@ def _minus(
         return form
     rest = dict(form.weights)
     for basis, weight in common.items():
-        if weight:
-            rest[basis] -= weight
+        rest[basis] = rest.get(basis, Fraction(0)) - weight
     return Normal(_kept(rest), form.parts - shared)
 
 

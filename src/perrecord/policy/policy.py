@@ -21,6 +21,7 @@ from perrecord.policy.meaning import Meaning, meaning
 from perrecord.policy.normal import Normal, normal
 from perrecord.policy.slots import Slot, any_of
 from perrecord.policy.split import Scheme, measure_name, positive_threshold
+from perrecord.policy.steps import Steps
 from perrecord.policy.terms import (
     Constant,
     Currency,
@@ -289,10 +290,11 @@ class Policy:
         """The key selections, each with the conditions on the records that take part."""
         return Counter(every_slot(self.form))
 
-    def is_below(self, other: "Policy") -> bool:
+    def is_below(self, other: "Policy", *, most_steps: int | None = None) -> bool:
         """Tell whether P(r) <= other(r) for EVERY possible record (T4).
 
-        True is always right. Key selections must each fill one of the other's slots exactly.
+        True is always right. Key selections must each fill one of the other's slots exactly. The
+        work is bounded, by `most_steps` or by a few seconds of it; who runs out of it gets False.
 
         >>> from perrecord import Split
         >>> scheme = Split(employees=50)
@@ -305,7 +307,8 @@ class Policy:
         self._same_currency(other, "compare")
         if not self.slots <= other.slots:
             return False
-        return is_below(self.normal, other.normal, self.currency.power)
+        steps = None if most_steps is None else Steps(most_steps)
+        return is_below(self.normal, other.normal, self.currency.power, steps)
 
     def excess(self, other: "Policy") -> Excess | None:
         """Return a possible record that loses more under this policy than under the other.

@@ -4,6 +4,15 @@ from tests.twins.twin import Twin
 
 TWINS = (
     Twin(
+        "a comparison made before another charge is trusted after it",
+        "accounting/ledger.py",
+        "if compared_at != seen.last:",
+        "if compared_at is None:",
+        (
+            "accounting/test_concurrency.py::test_what_was_compared_before_another_charge_is_not_trusted",
+        ),
+    ),
+    Twin(
         "the budget is compared at the smallest record",
         "accounting/refusals.py",
         "if total.is_below(budget):",
