@@ -17,8 +17,9 @@ from perrecord.queries.rows import arrow_rows
 from perrecord.tables.dialects import SPARK
 from perrecord.tables.measures import grid_sql
 from tests.queries.reference import exact, reference
-from tests.tables.test_measures import MEASURES
 from tests.tables.test_table import FAR, FAR_TEXT
+from tests.tables.random_numbers import MEASURES, a_float
+from tests.tables.test_measures import held_in
 
 pytestmark = pytest.mark.spark
 
@@ -31,7 +32,11 @@ SAMPLES = {
     pa.float64(): [math.nan, math.inf, -math.inf, 0.49999999999999994, 4503599627370497.5]
     + [9.3e18, -9.3e18, 1e300, -1.7e308, 1.005, -0.5, 2.5, 5e-324]
     + [RANDOM.uniform(-1e6, 1e6) for _ in range(200)]
-    + [RANDOM.randrange(-(10**6), 10**6) / 200 for _ in range(200)],
+    + [RANDOM.randrange(-(10**6), 10**6) / 200 for _ in range(200)]
+    + [a_float(RANDOM) for _ in range(2000)],
+    pa.float32(): [math.nan, math.inf, -math.inf, 1.005, 0.35, 8000499.0, 3.4e38]
+    + [RANDOM.uniform(-1e6, 1e6) for _ in range(200)]
+    + [RANDOM.randrange(-(10**6), 10**6) / 200 for _ in range(1000)],
     pa.decimal128(18, 4): [Decimal("0.05"), Decimal("-0.15"), Decimal("99999999999999.9999")]
     + [Decimal(RANDOM.randrange(-(10**18), 10**18)).scaleb(-4) for _ in range(300)],
     pa.decimal128(20, 0): [Decimal(10**20 - 1), Decimal(1 - 10**20), Decimal(500)]
@@ -208,7 +213,8 @@ def test_spark_rounds_to_the_grid_as_python_does(spark, kind):
     assert len(rows) == len(values)
     for row in rows:
         for index, measure in enumerate(MEASURES):
-            assert row[f"m{index}"] == measure.grid(row["v"]), (row["v"], measure)
+            value = held_in(kind, row["v"])
+            assert row[f"m{index}"] == measure.grid(value), (value, measure)
 
 
 def test_a_name_that_spark_would_rewrite_is_refused(spark):

@@ -3,7 +3,6 @@
 import json
 from fractions import Fraction
 from importlib.resources import files
-from itertools import cycle
 
 import jsonschema
 import pyarrow as pa
@@ -44,10 +43,7 @@ VALIDATOR = jsonschema.Draft202012Validator(
 FIELDS = (
     Field("region", "text", "Region", values=(*some.REGIONS, "west")),
     Field("kind", "integer", values=(0, 1, 2, None), expression="CASE WHEN x THEN 1 ELSE 2 END"),
-    *(
-        Field(name, "measure", unit="t", resolution=Fraction(1, 1000), rounding=rounding)
-        for name, rounding in zip(some.MEASURES, cycle(("float", "exact", "text")))
-    ),
+    *(Field(name, "measure", unit="t", resolution=Fraction(1, 1000)) for name in some.MEASURES),
 )
 
 
@@ -135,24 +131,21 @@ def test_what_lies_outside_becomes_null_or_is_cut():
 
 
 @pytest.mark.parametrize(
-    ("rounding", "text", "counted"),
+    ("text", "counted"),
     [
-        ("exact", "50.49999999999", 50), ("float", "50.49999999999", 50),
-        ("text", "50.49999999999", 51),
-        ("exact", "1e16", 10**16), ("text", "1e16", None), ("float", "1e310", None),
-        ("text", "1/2", None), ("float", "1/2", 1), ("float", "-1e30", None),
+        ("50.49999999999", 50), ("50.5", 51), ("1e16", 10**16), ("1e310", None), ("1/2", 1),
+        ("-1e30", None), ("0.49999999999999999999", 0),
     ],
 )  # fmt: skip
-def test_text_is_read_as_the_source_reads_it(rounding, text, counted):
-    """A CSV file holds ten decimals, a float its own digits; the policy sees what is counted."""
-    assert Field("x", "measure", resolution=Fraction(1), rounding=rounding).number(text) == counted
+def test_text_is_read_exactly_as_it_is_written(text, counted):
+    """One rule, whatever type the source stores its numbers in."""
+    assert Field("x", "measure", resolution=Fraction(1)).number(text) == counted
 
 
-def test_what_is_no_number_is_refused_under_every_rounding():
+def test_what_is_no_number_is_refused():
     """A typing error in a record must not count as 0."""
-    for rounding in ("exact", "text", "float"):
-        with pytest.raises(InputError):
-            Field("x", "measure", resolution=Fraction(1), rounding=rounding).number("many")
+    with pytest.raises(InputError):
+        Field("x", "measure", resolution=Fraction(1)).number("many")
 
 
 SPEC = """
@@ -167,21 +160,35 @@ queries: [{{name: q, answers: {{n: {{count: records, rho: 1}}}}}}]
 """
 
 
-@pytest.mark.parametrize(
-    ("kind", "roundings"),
-    [("csv", ["text", "text", "float"]), ("parquet", ["exact", "float", "float"])],
-)
-def test_a_spec_says_how_its_source_rounds_and_what_is_derived(kind, roundings, tmp_path):
-    """CSV is text, floats are floats, a lookup's column likewise; derived ones are defined."""
-    rows = pa.table({"st": ["x"], "emp": [1], "wages": [1.5]})
+NUMBERS = [pa.int64(), pa.int8(), pa.uint64(), pa.float64(), pa.float32(), pa.decimal128(9, 2)]
+
+
+@pytest.mark.parametrize("kind", ["csv", *map(str, NUMBERS)])
+def test_what_is_published_does_not_depend_on_the_types_of_the_source(kind, tmp_path):
+    """One missing value makes pandas write floats: the data must not choose what is published."""
+    measures = (Field("emp", "measure", resolution=Fraction(1)),
+                Field("pay", "measure", resolution=Fraction("0.01"), expression="wages"),
+                Field("rate", "measure", resolution=Fraction(1)))  # fmt: skip
+    fields = fields_of_a_spec("csv" if kind == "csv" else "parquet", kind, tmp_path)
+    assert fields[3:] == measures
+
+
+def fields_of_a_spec(ending, kind, tmp_path):
+    """Return what a spec publishes about a source whose numbers are of one type."""
+    number = next((each for each in NUMBERS if str(each) == kind), pa.int64())
+    rows = pa.table({"st": ["x"], "emp": pa.array([1], number), "wages": pa.array([1], number)})
     pq.write_table(rows, tmp_path / "t.parquet")
     pq.write_table(pa.table({"st": ["x"], "rate": [0.5]}), tmp_path / "rates.parquet")
     (tmp_path / "t.csv").write_text("st,emp,wages\nx,1,1.5\n")
-    (tmp_path / "spec.yaml").write_text(SPEC.format(kind=kind))
+    (tmp_path / "spec.yaml").write_text(SPEC.format(kind=ending))
     loaded = load_spec(tmp_path / "spec.yaml")
     with open_table(loaded) as table:
-        fields = build(loaded, table.schema).fields
-    assert [field.rounding for field in fields if field.kind == "measure"] == roundings
+        return build(loaded, table.schema).fields
+
+
+def test_a_spec_says_what_is_derived(tmp_path):
+    """A field that is no column of its own name is defined."""
+    fields = fields_of_a_spec("parquet", "int64", tmp_path)
     assert {field.name: field.expression for field in fields} == {
         "st": "",
         "size": "CASE WHEN emp > 100 THEN 'large' ELSE 'small' END",
@@ -245,8 +252,7 @@ def test_a_session_may_promise_its_budget():
         {"kind": "measure", "resolution": Fraction(1, 3)},
         {"kind": "measure", "resolution": Fraction(1), "outside": "drop"},
         {"kind": "measure", "resolution": Fraction(1), "largest": 0},
-        {"kind": "measure", "resolution": Fraction(1), "rounding": "decimal"},
-        {"rounding": "text"},
+        {"outside": "null"},
         {"kind": "truth", "values": (1,)},
     ],
 )
@@ -263,6 +269,12 @@ def spoilt(change):
     return json.dumps(document)
 
 
+def test_a_policy_of_an_earlier_version_is_read():
+    """It said how its source stored numbers, which changes nothing any more."""
+    earlier = spoilt(lambda d: d["fields"][1].update(rounding="float"))
+    assert PublishedPolicy.from_json(earlier) == policies.selecting()
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -277,8 +289,7 @@ def spoilt(change):
         lambda d: d["fields"][1].update(largest="1" * 2000),
         lambda d: d["fields"][1].update(resolution="0"),
         lambda d: d["fields"][1].update(outside=None),
-        lambda d: d["fields"][1].update(rounding="other"),
-        lambda d: d["fields"][1].pop("rounding"),
+        lambda d: d["fields"][0].update(rounding="exact"),
         lambda d: d["fields"][0].pop("expression"),
         lambda d: d["fields"][0].update(expression=1),
         lambda d: d.update(examples=[{"name": "e"}]),

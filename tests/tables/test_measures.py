@@ -1,10 +1,12 @@
 """The integer grid: the same rounding in Python and in the engine, and nothing that raises."""
 
 import math
+import random
 from decimal import Decimal
 from fractions import Fraction
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import example, given
@@ -12,19 +14,10 @@ from hypothesis import strategies as st
 
 from perrecord import Measure, SchemaError
 from perrecord.tables.dialects import DUCKDB
-from perrecord.tables.measures import check_measure, grid_sql, parsed, round_half_away
+from perrecord.tables.measures import check_measure, grid_sql, round_half_away
+from perrecord.tables.written import parsed
+from tests.tables.random_numbers import KNOWN, MEASURES, a_decimal, a_float, a_text
 
-MEASURES = [
-    Measure(),
-    Measure("0.01"),
-    Measure(1000),
-    Measure("2.5"),
-    Measure(1, largest=100, outside="cut"),
-    Measure("0.5", largest=100),
-    Measure(7, outside="cut"),
-    Measure("1e-12"),
-    Measure(2**40),
-]
 WHOLE = st.integers(-(2**63), 2**63 - 1) | st.sampled_from(
     [2**63 - 1, -(2**63), 2**62, 499, 500, 501, -500, 1500, 2500, 0]
 )
@@ -49,7 +42,7 @@ KINDS = [
 
 def in_engine(measure, kind, values):
     """Return the grid numbers that DuckDB gives."""
-    check_measure("v", measure, kind)
+    check_measure("v", measure, kind, may_be_text=True)
     with duckdb.connect() as connection:
         connection.register("t", pa.table({"v": pa.array(values, kind)}))
         sql = grid_sql(measure, "v", kind, DUCKDB)
@@ -61,7 +54,13 @@ def test_the_engine_rounds_as_python_does(data, measure, kind):
     """Whatever the type, the value and the rule for what is out of range."""
     arrow, values = kind
     found = data.draw(st.lists(values | st.none(), min_size=1, max_size=20))
-    assert in_engine(measure, arrow, found) == [measure.grid(value) for value in found]
+    held = [held_in(arrow, value) for value in found]
+    assert in_engine(measure, arrow, found) == [measure.grid(value) for value in held]
+
+
+def held_in(kind, value):
+    """Return a value as Python has it: only a 32-bit float says that it is one."""
+    return np.float32(value) if kind == pa.float32() and value is not None else value
 
 
 def test_rounding_half_to_even_would_be_noticed():
@@ -86,30 +85,85 @@ def test_ties_go_away_from_zero(value):
 @pytest.mark.parametrize(
     ("written", "number"),
     [
-        ("1.005", Decimal("1.005")),
-        ("-2.5", Decimal("-2.5")),
-        ("1e3", Decimal(1000)),
-        ("9999999999999999", Decimal(9999999999999999)),
-        ("99999999999999999", None),
+        ("1.005", "1.005"),
+        (" -2.5\t", "-2.5"),
+        ("1e3", 1000),
+        ("1.8888888888888888e+16", 18888888888888888),
+        ("1.8888888888888888e+18", 1888888888888888800),
+        ("27835881828832004E-14", "278.35881828832004"),
+        ("99999999999999999", 99999999999999999),
+        ("0.00000000005", "5e-11"),
+        ("-0", 0),
+        ("1e400", 10**400),
+        ("9" * 400, 10**400 - 1),
+        ("9" * 401, None),
         ("", None),
         ("n/a", None),
         ("1,000", None),
         ("1_000", None),
+        ("1e1000", None),
         ("nan", None),
         ("inf", None),
-        ("0.00000000005", Decimal("0.0000000001")),
+        ("\u0661", None),
+        ("1\u00a0", None),
     ],
 )
-def test_text_of_a_csv_file_is_read_as_a_decimal(written, number):
-    """To ten decimals, exactly; what is no number, or too long, is NULL."""
-    measure = Measure("1e-10")
-    with duckdb.connect() as connection:
-        connection.register("t", pa.table({"v": [written]}))
-        sql = grid_sql(measure, "v", pa.string(), DUCKDB)
-        ((found,),) = connection.sql(f"SELECT {sql} FROM t").fetchall()
-    assert parsed(written) == number
-    expected = None if number is None or abs(number) > 9 * 10**8 else number
-    assert found == measure.grid(expected)
+def test_text_is_the_number_that_is_written(written, number):
+    """Exactly; what is no number is None."""
+    assert parsed(written) == (None if number is None else Fraction(number))
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=str)
+@pytest.mark.parametrize("count", [1_000, pytest.param(300_000, marks=pytest.mark.audit)])
+def test_the_engine_reads_text_as_python_does(measure, count):
+    """Every spelling of a number, near ties and ends of the range, and what is none: none fails."""
+    rng = random.Random(count)
+    texts = KNOWN + [a_text(rng) for _ in range(count)]
+    assert in_engine(measure, pa.string(), texts) == [measure.grid(each) for each in texts]
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=str)
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32()], ids=str)
+@pytest.mark.parametrize("count", [1_000, pytest.param(300_000, marks=pytest.mark.audit)])
+def test_the_engine_reads_floats_as_python_does(measure, kind, count):
+    """Any bits, ties and their neighbours, whole numbers up to 2^63."""
+    rng = random.Random(count)
+    with np.errstate(over="ignore"):
+        floats = [held_in(kind, a_float(rng)) for _ in range(count)]
+    assert in_engine(measure, kind, floats) == [measure.grid(each) for each in floats]
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=str)
+@pytest.mark.parametrize(
+    ("digits", "kind"), [(14, pa.float64()), (6, pa.float32())], ids=["float64", "float32"]
+)
+@pytest.mark.parametrize("count", [1_000, pytest.param(300_000, marks=pytest.mark.audit)])
+def test_a_number_is_read_alike_from_text_and_from_floats(measure, digits, kind, count):
+    """Ties included: what is published need not say which type the data was stored in."""
+    rng = random.Random(count)
+    texts = [a_decimal(rng, digits, measure) for _ in range(count)]
+    floats = [held_in(kind, float(each)) for each in texts]
+    assert [measure.grid(each) for each in floats] == [measure.grid(each) for each in texts]
+
+
+@pytest.mark.parametrize(
+    ("value", "resolution", "steps"),
+    [
+        (1.005, "0.01", 101),
+        (np.float32(1.005), "0.01", 101),
+        (np.float32(0.35), "0.1", 4),
+        (89.91499999999, "0.01", 8991),
+        (float(2**53), 1, 2**53),
+        (float(2**62 + 2**10), 3, round_half_away(Fraction(2**62 + 2**10, 3))),
+        (999999999999999.0, "0.01", 99999999999999900),
+        (8000499.0, 1000, 8000),
+        (np.float32(8000499), 1000, 8000),
+        (0.49999999999999994, 1, 1),
+    ],
+)
+def test_a_float_is_the_decimal_that_was_written_into_it(value, resolution, steps):
+    """Whole numbers are exact; the others are a tie when within a hair of one."""
+    assert Measure(resolution).grid(value) == steps
 
 
 def test_what_a_policy_sees_is_the_rounded_number():

@@ -22,13 +22,11 @@ from perrecord.tables.domains import Domain
 from perrecord.tables.engines import RESERVED
 from perrecord.tables.expressions import Expression, columns_of, to_sql
 from perrecord.tables.keys import Keys
-from perrecord.tables.measures import Measure, Outside, grid_sql, is_text
+from perrecord.tables.measures import Measure, Outside, grid_sql, is_number_in
 from perrecord.tables.table import Table
 
 _FOUND = f"{RESERVED}_found"
 _INDEX = f"{RESERVED}_index"
-_MOST_FLOAT = "1.7976931348623157e308"
-_READABLE = "DECIMAL(26, 10)"  # what text is read as, see tables.measures
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,18 +132,13 @@ def _counted(table: Table) -> tuple[int, tuple[MeasureFindings, ...]]:
 def _conditions(measure: Measure, value: str, kind: pa.DataType, dialect: Dialect) -> list[str]:
     """Return when a value is NULL, when it is no finite number, when it is out of range."""
     strict = Measure(measure.resolution, largest=measure.largest * measure.resolution)
-    if pa.types.is_floating(kind):  # NaN is above every number on both engines
-        finite = f"abs(CAST({value} AS DOUBLE)) <= CAST({_MOST_FLOAT} AS DOUBLE)"
-    elif is_text(kind):
-        finite = f"TRY_CAST({value} AS {_READABLE}) IS NOT NULL"
-    else:
-        finite = "TRUE"
+    is_number = is_number_in(value, kind, dialect)
     there = f"{value} IS NOT NULL"
     grid = grid_sql(strict, value, kind, dialect)
     return [
         f"{value} IS NULL",
-        f"{there} AND NOT ({finite})",
-        f"{there} AND {finite} AND ({grid}) IS NULL",
+        f"{there} AND NOT {is_number}",
+        f"{there} AND {is_number} AND ({grid}) IS NULL",
     ]
 
 

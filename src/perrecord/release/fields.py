@@ -1,18 +1,16 @@
 """The fields of a record: dimensions with their public values, measures with their grid."""
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, assert_never, get_args
+from typing import Any, Literal, get_args
 
 from perrecord.errors import InputError, SchemaError, listing
 from perrecord.exact import rational, text
 from perrecord.policy.cases import Dimension
 from perrecord.release.reading import Json, each, exactly, located, plain_text
-from perrecord.tables.measures import LARGEST, Measure, Number, Outside, parsed
+from perrecord.tables.measures import LARGEST, Measure, Outside
 
 FieldKind = Literal["text", "integer", "truth", "measure"]
-Rounding = Literal["exact", "text", "float"]
 
 TYPES: dict[str, type] = {"text": str, "integer": int, "truth": bool}
 """The Python type of a dimension's values, by its kind."""
@@ -23,14 +21,14 @@ class Field:
     """One field of a record: a dimension with its public values, or a measure with its grid.
 
     A measure's value is rounded to a multiple of the resolution, ties away from zero; at most
-    `largest` multiples are counted, and what lies outside becomes null or is cut (T15). `rounding`
-    says how its source holds numbers: exactly, as text of ten decimals, or as floats.
-    `expression` defines a field that is no column of its own name.
+    `largest` multiples are counted, and what lies outside becomes null or is cut (T15). How its
+    source stores numbers changes nothing about that. `expression` defines a field that is no column
+    of its own name.
 
     >>> Field("payroll", "measure", resolution=Fraction(1000)).number("1500")
     Fraction(2000, 1)
-    >>> Field("pay", "measure", resolution=Fraction(1), rounding="text").number("50.49999999999")
-    Fraction(51, 1)
+    >>> Field("pay", "measure", resolution=Fraction(1, 100)).number("1.005")
+    Fraction(101, 100)
     """
 
     name: str
@@ -41,7 +39,6 @@ class Field:
     resolution: Fraction | None = None
     largest: int | None = None
     outside: Outside | None = None
-    rounding: Rounding = "exact"
     expression: str = ""
 
     def __post_init__(self) -> None:
@@ -63,21 +60,15 @@ class Field:
                 f"the measure {self.name!r} has values or lacks a resolution; expected a "
                 "resolution such as Fraction(1) and no list of values."
             )
-        if self.rounding not in get_args(Rounding):
-            raise SchemaError(
-                f"the measure {self.name!r} has the rounding {self.rounding!r}; expected one of "
-                f"{listing(get_args(Rounding))}."
-            )
         object.__setattr__(self, "largest", LARGEST if self.largest is None else self.largest)
         object.__setattr__(self, "outside", "null" if self.outside is None else self.outside)
         self.measure()
 
     def _check_dimension(self) -> None:
-        grid = (self.resolution, self.largest, self.outside, self.rounding)
-        if grid != (None, None, None, "exact"):
+        if (self.resolution, self.largest, self.outside) != (None, None, None):
             raise SchemaError(
-                f"the dimension {self.name!r} has a resolution, largest, outside or rounding; only "
-                "measures have."
+                f"the dimension {self.name!r} has a resolution, largest or outside; only measures "
+                "have."
             )
         expected = TYPES[self.kind]
         if any(type(value) not in (expected, type(None)) for value in self.values):
@@ -93,24 +84,10 @@ class Field:
         return Measure(self.resolution, largest=limit, outside=self.outside)
 
     def number(self, value: Any) -> Fraction | None:
-        """Return the number that the policy sees; text is read as the field's source reads it."""
-        read = self._read(value) if isinstance(value, str) else value
-        return self.measure().number(read)
-
-    def _read(self, written: str) -> Number | None:
-        exact = rational(written, f"the measure {self.name!r}")
-        match self.rounding:
-            case "exact":
-                return exact
-            case "text":
-                return parsed(written)
-            case "float":
-                try:
-                    return float(exact)
-                except OverflowError:
-                    return math.inf  # as the float of such text is: no number, so null
-            case _:
-                assert_never(self.rounding)
+        """Return the number that the policy sees; text is read exactly as it is written."""
+        if isinstance(value, str):
+            value = rational(value, f"the measure {self.name!r}")
+        return self.measure().number(value)
 
 
 def write_field(field: Field) -> Json:
@@ -121,15 +98,18 @@ def write_field(field: Field) -> Json:
     }  # fmt: skip
     if field.resolution is None:
         return named | {"values": list(field.values)}
-    grid = {"largest": str(field.largest), "outside": field.outside, "rounding": field.rounding}
+    grid = {"largest": str(field.largest), "outside": field.outside}
     return named | {"resolution": text(field.resolution)} | grid
 
 
 def read_field(value: object, where: str) -> Field:
     """Return the field that the document has, or say where it goes wrong."""
     names = ["name", "kind", "label", "unit", "expression"]
-    is_measure = isinstance(value, dict) and value.get("kind") == "measure"
-    extra = ["resolution", "largest", "outside", "rounding"] if is_measure else ["values"]
+    is_measure = False
+    if isinstance(value, dict) and value.get("kind") == "measure":
+        # Version 0.1 wrote down how the source stored numbers, which changes nothing any more.
+        is_measure, value = True, {key: each for key, each in value.items() if key != "rounding"}
+    extra = ["resolution", "largest", "outside"] if is_measure else ["values"]
     given = exactly(value, where, [*names, *extra])
     with located(where):
         texts = {name: plain_text(given[name], name) for name in names}
@@ -143,7 +123,6 @@ def read_field(value: object, where: str) -> Field:
             resolution=rational(resolution, "the resolution"),
             largest=int(rational(largest, "largest")),
             outside=plain_text(given["outside"], "outside"),
-            rounding=plain_text(given["rounding"], "rounding"),
         )
 
 

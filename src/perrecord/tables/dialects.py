@@ -76,6 +76,14 @@ class Dialect:
         known = f"{value} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
         return f"(CASE WHEN {known} THEN {self.as_text(value)} END)"
 
+    def unknown(self, value: str) -> str:
+        """Return a number of which the engine does not claim to know the least and the greatest.
+
+        DuckDB decides comparisons by the statistics of a Parquet file, without looking at values,
+        and leaves out checks of overflow. Those may be missing or wrong; TRY has none.
+        """
+        return f"TRY({value})" if self.name == "duckdb" else value
+
     def divided(self, value: str, divisor: int | str, *, is_wide: bool = False) -> tuple[str, str]:
         """Return the quotient of integers, cut towards zero, and what is left, signed as the value.
 

@@ -1,39 +1,55 @@
 """Measures: each record's number, rounded to a public grid before anything else (T15).
 
 In the engine a measure becomes a 64-bit integer g that counts multiples of the resolution, or NULL.
-The rule is the same on every engine and in Python:
+One rule, whatever type a source holds its numbers in, on every engine and in Python:
 
-- whole numbers and decimals are divided by the resolution exactly;
-- a float v is divided in IEEE arithmetic as v * S / P, the resolution being P/S in lowest terms;
-- ties round away from zero;
-- NULL, NaN and infinities become NULL; what exceeds `largest` becomes NULL or is cut to it.
+- a value is a number: the one that is written, in text; the decimal that was written, in a float;
+- it is divided by the resolution and rounded to the nearest whole number, ties away from zero;
+- NULL, NaN, infinities and text that is no number become NULL; what exceeds `largest` becomes NULL
+  or is cut to it.
 
-No row can make it raise.
+No row can make it raise, and nothing that an optimiser believes about a file can change it.
+`tables.written` has the reading of text and `tables.floats` that of floats.
 """
 
 import math
-import re
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
 
+import numpy as np
 import pyarrow as pa
 
 from perrecord.errors import SchemaError
 from perrecord.exact import Exact, ceil_div, parameter, text
 from perrecord.tables.dialects import Dialect
+from perrecord.tables.floats import (
+    SLACK,
+    SLACK_32,
+    finite_sql,
+    float_steps,
+    is_whole,
+    steps_sql,
+    whole_sql,
+)
+from perrecord.tables.written import (
+    is_number_sql,
+    is_plain_sql,
+    named_sql,
+    parsed,
+    short_sql,
+    units_sql,
+)
 
 Outside = Literal["null", "cut"]
-Number = int | float | Decimal | Fraction
+Number = int | float | np.float32 | Decimal | Fraction
 
 LARGEST = 2**63 - 1
 _MOST_PLACES = 12
-_EDGE = "9.2233720368547748e18"  # the largest float below 2^63
-_MOST_FLOAT = "1.7976931348623157e308"
+_MOST_FIGURES = 18
 _DIGITS = 38
-_TEXT_DIGITS, _TEXT_PLACES = 26, 10
-_NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?\s*", re.ASCII)
+_SHORT_PLACES = 6
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -64,7 +80,11 @@ class Measure:
             raise SchemaError(
                 f"the resolution is {text(step)}; expected a number above 0, such as 1 or '0.01'."
             )
-        if (10**_MOST_PLACES * step).denominator > 1 or max(step.as_integer_ratio()) >= 2**53:
+        if (
+            (10**_MOST_PLACES * step).denominator > 1
+            or max(step.as_integer_ratio()) >= 2**53
+            or step * 10 ** _places(step) >= 10**_MOST_FIGURES
+        ):
             raise SchemaError(
                 f"the resolution is {text(step)}; expected a decimal of at most {_MOST_PLACES} "
                 "places, such as 1, '0.01' or 1000."
@@ -77,15 +97,16 @@ class Measure:
         object.__setattr__(self, "outside", outside)
 
     def grid(self, value: Number | str | None) -> int | None:
-        """Return the integer that the engine holds for a number, or for text of a CSV file."""
+        """Return the integer that the engine holds for a number, or for text of a CSV file.
+
+        A float stands for the decimal that was written into it, so a number of a column of 32-bit
+        floats is given as np.float32, which holds fewer digits.
+        """
         if isinstance(value, str):
             value = parsed(value)
-        if value is None:
+        if value is None or _is_endless(value):
             return None
-        scaled = self._scaled(value)
-        if scaled is None:
-            return None
-        whole = round_half_away(scaled)
+        whole = self._steps(value)
         if abs(whole) <= self.largest:
             return whole
         return None if self.outside == "null" else (self.largest if whole > 0 else -self.largest)
@@ -95,18 +116,15 @@ class Measure:
         whole = self.grid(value)
         return None if whole is None else whole * self.resolution
 
-    def _scaled(self, value: Number) -> Fraction | None:
-        if isinstance(value, float):
-            if not math.isfinite(value):
-                return None
-            up, down = self.resolution.denominator, self.resolution.numerator
-            quotient = value * up / down
-            if math.isinf(quotient):
-                return Fraction(2**64 if quotient > 0 else -(2**64))
-            return Fraction(quotient)
-        if isinstance(value, Decimal) and not value.is_finite():
-            return None
-        return Fraction(value) / self.resolution
+    def _steps(self, value: Number) -> int:
+        if isinstance(value, float | np.float32):
+            slack = SLACK if isinstance(value, float) else SLACK_32
+            held = float(value)
+            if not is_whole(held):
+                steps = float_steps(held, self.resolution, slack)
+                return int(math.copysign(2**64, held)) if steps is None else steps
+            value = int(held)
+        return round_half_away(Fraction(value) / self.resolution)
 
 
 def round_half_away(value: Fraction) -> int:
@@ -119,18 +137,11 @@ def round_half_away(value: Fraction) -> int:
     return size if value >= 0 else -size
 
 
-def parsed(written: str) -> Decimal | None:
-    """Return the number that a text column of a CSV file holds, to ten decimals, or None.
-
-    This is what the engine's own TRY_CAST gives for plain decimal text.
-    """
-    if not _NUMBER.fullmatch(written):
-        return None
-    number, most = Decimal(written), 10 ** (_TEXT_DIGITS - _TEXT_PLACES)
-    if abs(number) >= most:
-        return None
-    rounded = number.quantize(Decimal(1).scaleb(-_TEXT_PLACES), ROUND_HALF_UP)
-    return rounded if abs(rounded) < most else None
+def _is_endless(value: Number) -> bool:
+    """Tell whether a value is NaN or infinite."""
+    if isinstance(value, Decimal):
+        return not value.is_finite()
+    return isinstance(value, float | np.float32) and not math.isfinite(value)
 
 
 def _largest(given: Exact | None, step: Fraction) -> int:
@@ -170,21 +181,22 @@ def check_measure(
 def grid_sql(measure: Measure, column: str, kind: pa.DataType, dialect: Dialect) -> str:
     """Return the expression that turns a column into the measure's 64-bit integer, or NULL."""
     if pa.types.is_floating(kind):
-        return _from_float(measure, f"CAST({column} AS DOUBLE)", dialect)
+        return _from_float(measure, column, kind, dialect)
     if is_text(kind):
-        # Left to itself DuckDB takes 1_000 for a number.
-        plain = f"regexp_full_match({column}, {dialect.literal(_NUMBER.pattern)})"
-        read = f"TRY_CAST({column} AS DECIMAL({_TEXT_DIGITS}, {_TEXT_PLACES}))"
-        column = f"CASE WHEN {plain} THEN {read} END"
-        kind = pa.decimal128(_TEXT_DIGITS, _TEXT_PLACES)
+        return _from_text(measure, column, dialect)
+    value = dialect.unknown(column)
     places = kind.scale if pa.types.is_decimal(kind) else 0
     up, down = _ratio(measure, places)
     if kind in _SIGNED and up == 1:
-        return _rounded(measure, f"CAST({column} AS BIGINT)", down, kind.bit_width, dialect)
-    units = dialect.units(column, places)
-    if up > 1:
-        units = f"({units} * {dialect.literal(up)})"
-    return _rounded(measure, units, down, _WIDE, dialect)
+        return _rounded(measure, f"CAST({value} AS BIGINT)", down, kind.bit_width, dialect)
+    return _counted(measure, dialect.units(value, places), up, down, dialect)
+
+
+def is_number_in(column: str, kind: pa.DataType, dialect: Dialect) -> str:
+    """Return the condition that a value is a number; it is NULL where the value is."""
+    if pa.types.is_floating(kind):
+        return finite_sql(column, dialect)
+    return is_number_sql(column) if is_text(kind) else dialect.literal(True)
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -196,6 +208,11 @@ def is_text(kind: pa.DataType) -> bool:
 
 _SIGNED = frozenset({pa.int8(), pa.int16(), pa.int32(), pa.int64()})
 _WIDE = 128
+
+
+def _places(number: Fraction) -> int:
+    """Return how many decimal places a number is written with."""
+    return next(places for places in range(64) if (number * 10**places).denominator == 1)
 
 
 def _ratio(measure: Measure, places: int) -> tuple[int, int]:
@@ -211,24 +228,64 @@ def _ends(measure: Measure, dialect: Dialect) -> tuple[str, str]:
     return dialect.literal(measure.largest), dialect.literal(-measure.largest)
 
 
-def _from_float(measure: Measure, value: str, dialect: Dialect) -> str:
-    up, down = measure.resolution.denominator, measure.resolution.numerator
-    scaled = value if up == 1 else f"({value} * CAST({up} AS DOUBLE))"
-    scaled = scaled if down == 1 else f"({scaled} / CAST({down} AS DOUBLE))"
-    above, below = _ends(measure, dialect)
-    whole = f"TRY_CAST(round({scaled}) AS BIGINT)"
-    within = _rounded(measure, whole, 1, 64, dialect)
-    # NaN is above every number on both engines, so the first comparison leaves it out.
-    return (
-        f"CASE WHEN abs({value}) <= CAST({_MOST_FLOAT} AS DOUBLE) THEN "
-        f"CASE WHEN {scaled} > CAST({_EDGE} AS DOUBLE) THEN {above} "
-        f"WHEN {scaled} < CAST(-{_EDGE} AS DOUBLE) THEN {below} ELSE {within} END END"
+def _from_float(measure: Measure, column: str, kind: pa.DataType, dialect: Dialect) -> str:
+    # What follows sees finite numbers only, and of those DuckDB knows no least or greatest one.
+    value = f"CASE WHEN {finite_sql(column, dialect)} THEN CAST({column} AS DOUBLE) END"
+    value = f"({value})"
+    slack = SLACK_32 if pa.types.is_float32(kind) else SLACK
+    up, down = _ratio(measure, 0)
+    whole = f"TRY_CAST({value} AS BIGINT)"
+    exactly = (
+        _rounded(measure, whole, down, 64, dialect)
+        if up == 1
+        else _counted(measure, dialect.units(whole, 0), up, down, dialect)
     )
+    most, ends = dialect.literal(measure.largest), _ends(measure, dialect)
+    nearly = steps_sql(value, measure.resolution, slack, ends, most)
+    return f"CASE WHEN {whole_sql(value)} THEN {exactly} ELSE {nearly} END"
+
+
+def _from_text(measure: Measure, column: str, dialect: Dialect) -> str:
+    """Return the grid number of text: the shorter ways are for speed alone, and agree.
+
+    Digits beyond the last place of half a step cannot change how it is rounded: cut off there, a
+    number is on the same side of every tie, or on it.
+    """
+    whole = grid_sql(measure, f"TRY_CAST({column} AS BIGINT)", pa.int64(), dialect)
+    places = _places(measure.resolution / 2)
+    some = max(places, _SHORT_PLACES)
+    is_short, units = short_sql(column, some)
+    short = named_sql("units", units, _in_units(measure, some, 64, dialect))
+    most = len(str(_beyond(measure, _ratio(measure, places)[1])))
+    within, ends = _in_units(measure, places, _WIDE, dialect), _ends(measure, dialect)
+    written = units_sql(column, places, most, within, ends)
+    return (
+        f"CASE WHEN {is_plain_sql(column)} THEN {whole} WHEN {is_short} THEN {short} "
+        f"WHEN {is_number_sql(column)} THEN {written} END"
+    )
+
+
+def _in_units(measure: Measure, places: int, bits: int, dialect: Dialect) -> str:
+    _, down = _ratio(measure, places)
+    if down >= 2**62:
+        return _rounded(measure, f"CAST(units AS {dialect.wide})", down, _WIDE, dialect)
+    return _rounded(measure, "units", down, bits, dialect)
+
+
+def _counted(measure: Measure, units: str, up: int, down: int, dialect: Dialect) -> str:
+    if up > 1:
+        units = f"({units} * {dialect.literal(up)})"
+    return _rounded(measure, units, down, _WIDE, dialect)
+
+
+def _beyond(measure: Measure, down: int) -> int:
+    """Return the least count of units, `down` of them being a step, that rounds out of range."""
+    return ceil_div((2 * measure.largest + 1) * down, 2)
 
 
 def _rounded(measure: Measure, units: str, down: int, bits: int, dialect: Dialect) -> str:
     """Return units / down, ties away from zero, held to the measure's range."""
-    beyond = ceil_div((2 * measure.largest + 1) * down, 2)  # the least size that rounds out of it
+    beyond = _beyond(measure, down)
     result = units
     if down > 1:
         half = ceil_div(down, 2)

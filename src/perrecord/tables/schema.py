@@ -6,6 +6,7 @@ from datetime import date
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from perrecord.errors import QueryError, listing, suggestion
@@ -149,10 +150,17 @@ class Schema:
                 return f"{column} by the lookup {lookup.digest(column)[:16]}"
         return column
 
+    def _stored(self, row: Mapping[str, Any], column: str) -> Any:
+        """Return a value as its column holds it: of a 32-bit float Python has made a longer one."""
+        value = row[column]
+        is_short = isinstance(value, float) and dict(self.columns).get(column) == pa.float32()
+        return np.float32(value) if is_short else value
+
     def record(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return a row of the source as the record that a policy sees: derived and rounded."""
         numbers = {
-            name: measure.number(row[measure.column or name]) for name, measure in self.measures
+            name: measure.number(self._stored(row, measure.column or name))
+            for name, measure in self.measures
         }
         plain = {
             name: value.isoformat() if isinstance(value, date) else value

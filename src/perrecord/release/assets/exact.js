@@ -54,36 +54,6 @@ const decimal = (a) => {
   return a.top < 0n ? `-${text}` : text;
 };
 
-// The fraction that a finite float is, bit by bit.
-const ofFloat = (value) => {
-  const view = new DataView(new ArrayBuffer(8));
-  view.setFloat64(0, value);
-  const raw = view.getBigUint64(0);
-  const exponent = (raw >> 52n) & 0x7ffn;
-  const digits = (raw & ((1n << 52n) - 1n)) | (exponent ? 1n << 52n : 0n);
-  const shift = (exponent || 1n) - 1075n;
-  const top = raw >> 63n ? -digits : digits;
-  return shift < 0n ? fraction(top, 1n << -shift) : fraction(top << shift);
-};
-
-// Whole steps of the grid as the table finds them, or null where it finds no number:
-// "exact" numbers are divided as they are; "text" is read to ten decimals first, sixteen digits
-// before the point at most; a "float" is multiplied and divided as a float.
-const TEXT_UNIT = fraction(1n, 10n ** 10n);
-const TEXT_MOST = fraction(10n ** 16n);
-const stepsOf = ({ number, text }, step, rounding) => {
-  if (rounding === "float") {
-    const value = Number(text);
-    if (!Number.isFinite(value)) return null;
-    const scaled = (value * Number(step.bottom)) / Number(step.top);
-    if (!Number.isFinite(scaled)) return scaled > 0 ? 1n << 64n : -(1n << 64n);
-    return roundHalfAway(ofFloat(scaled));
-  }
-  if (rounding === "exact") return roundHalfAway(divide(number, step));
-  const read = multiply(fraction(roundHalfAway(divide(number, TEXT_UNIT))), TEXT_UNIT);
-  return isBelow(absolute(read), TEXT_MOST) ? roundHalfAway(divide(read, step)) : null;
-};
-
 const bits = (whole) => whole.toString(2).length;
 
 // The nearest float, near enough for figures that people read.
@@ -100,7 +70,7 @@ const toNumber = (a) => {
   return a.top < 0n ? -value : value;
 };
 
-// What somebody typed as a number: { number, text } or { problem } in words.
+// What somebody typed as a number: { number } or { problem } in words.
 const MOST_DIGITS = 400;
 const typedNumber = (typed) => {
   const plain = typed
@@ -117,5 +87,5 @@ const typedNumber = (typed) => {
   const exponent = Math.abs(Number(joined.split(/e/i)[1] ?? 0));
   if (joined.length + exponent > MOST_DIGITS)
     return { problem: "This number is too long to be meant." };
-  return { number: exact(joined), text: joined };
+  return { number: exact(joined) };
 };

@@ -136,15 +136,9 @@ const measureControl = (field, id, example) => {
   const largest = BigInt(field.largest);
   const read = () => {
     if (input.value.trim() === "") return { number: ZERO, note: "Nothing entered: counted as 0." };
-    const typed = typedNumber(input.value);
-    const { number, problem } = typed;
+    const { number, problem } = typedNumber(input.value);
     if (problem) return { problem };
-    const steps = stepsOf(typed, step, field.rounding);
-    if (steps === null)
-      return {
-        number: ZERO,
-        note: "Longer than the table can read: treated as missing, which counts as 0.",
-      };
+    const steps = roundHalfAway(divide(number, step));
     if (size(steps) > largest) {
       const most = multiply(fraction(largest), step);
       if (field.outside === "null")

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-import pyarrow as pa
-
 from perrecord.errors import InputError, InternalError, QueryError
 from perrecord.exact import rational
 from perrecord.policy.policy import Policy
@@ -15,7 +13,7 @@ from perrecord.policy.split import Scheme
 from perrecord.queries.methods import Accounting
 from perrecord.queries.plan import plan
 from perrecord.queries.query import Query
-from perrecord.release.fields import Field, FieldKind, Rounding
+from perrecord.release.fields import Field, FieldKind
 from perrecord.release.spec.checks import unknown_field
 from perrecord.release.spec.load import LoadedSpec
 from perrecord.release.spec.models import Outputs, PostProcessing, Spec
@@ -27,7 +25,6 @@ from perrecord.release.spec.tables import lookups_of
 from perrecord.tables.expressions import Column, Expression, columns_of, describe, evaluate
 from perrecord.tables.fields import Kind
 from perrecord.tables.kinds import kind_of_column
-from perrecord.tables.measures import is_text
 from perrecord.tables.schema import Schema
 
 _KINDS: dict[Kind, FieldKind] = {
@@ -172,7 +169,6 @@ def _fields(spec: Spec, schema: Schema, problems: Problems) -> tuple[Field, ...]
                     expression=_definition(each.name, each.expression),
                 )
             )
-    columns = dict(schema.columns)
     for name, measure in schema.measures:
         entry, column = spec.measures[name], measure.column or name
         with problems.at("measures", name):
@@ -185,7 +181,6 @@ def _fields(spec: Spec, schema: Schema, problems: Problems) -> tuple[Field, ...]
                     resolution=measure.resolution,
                     largest=measure.largest,
                     outside=measure.outside,
-                    rounding=_rounding(columns[column]),
                     expression=_definition(name, Column(column)),
                 )
             )
@@ -194,12 +189,6 @@ def _fields(spec: Spec, schema: Schema, problems: Problems) -> tuple[Field, ...]
 
 def _definition(name: str, expression: Expression) -> str:
     return "" if expression == Column(name) else describe(expression)
-
-
-def _rounding(kind: pa.DataType) -> Rounding:
-    if is_text(kind):
-        return "text"
-    return "float" if pa.types.is_floating(kind) else "exact"
 
 
 def _record(given: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
