@@ -84,6 +84,15 @@ class Dialect:
         """
         return f"TRY({value})" if self.name == "duckdb" else value
 
+    def cut(self, value: str) -> str:
+        """Return a float without its decimals, as a float; of no use beyond 64 bits.
+
+        Spark's floor and its like make integers, and raise beyond those.
+        """
+        if self.name == "duckdb":
+            return f"trunc({value})"
+        return f"CAST(TRY_CAST({value} AS BIGINT) AS DOUBLE)"
+
     def divided(self, value: str, divisor: int | str, *, is_wide: bool = False) -> tuple[str, str]:
         """Return the quotient of integers, cut towards zero, and what is left, signed as the value.
 

@@ -20,6 +20,7 @@ from perrecord.tables.columns import checked_names
 from perrecord.tables.dialects import DUCKDB
 from perrecord.tables.engines.boundary import sealed
 from perrecord.tables.engines.database import Database, spellings
+from perrecord.tables.lines import lines_of
 
 EXPECTED = 'give the path of a Parquet or CSV file, such as "farms.parquet" or "farms/*.csv"'
 _LONGEST_LINE = 16_000_000  # bytes; DuckDB would set 16 times as much memory aside
@@ -140,19 +141,22 @@ def _load_csv(database: Database, files: Sequence[Path], name: str, delimiter: s
         )
     checked_names(header, f"the file {files[0].name!r}")
     columns = ", ".join(f"{DUCKDB.literal(column)}: 'VARCHAR'" for column in header)
+    counted = 0
     for place, path in enumerate(files):
         if place and _header(path, delimiter) != header:
             raise SourceError(
                 f"the first lines of {files[0].name!r} and {path.name!r} differ; expected the "
                 "same column names in the same order in every file."
             )
+        lines = lines_of(path, delimiter)
         read = (
             f"FROM read_csv({DUCKDB.literal(spellings(path)[-1])}, "
             f"columns = {{{columns}}}, auto_detect = false, header = true, "
             f"delim = {DUCKDB.literal(delimiter)}, quote = '\"', escape = '\"', comment = '', "
             "nullstr = '', allow_quoted_nulls = true, strict_mode = true, null_padding = false, "
             f"ignore_errors = false, hive_partitioning = false, max_line_size = {_LONGEST_LINE}, "
-            f"buffer_size = {_BUFFER})"
+            # In parts, a line end that is in quotes may be taken for one that is not.
+            f"buffer_size = {_BUFFER}, parallel = {not lines.has_breaks_in_quotes})"
         )
         table = DUCKDB.identifier(name)
         database.run(
@@ -161,6 +165,13 @@ def _load_csv(database: Database, files: Sequence[Path], name: str, delimiter: s
             "than the first, a quote is not closed, line ends are mixed, a line is longer than "
             "16 MB, or the text is not UTF-8. Mend it or write it again.",
         )
+        counted += lines.records(len(header))
+        if database.table(f"SELECT count(*) FROM {table}").column(0)[0].as_py() != counted:
+            raise SourceError(
+                f"the file {str(path)!r} could not be read as CSV: its lines are not as many as "
+                "the records that were found in it. Look for quotes that are not doubled inside "
+                "quoted fields, or write it again."
+            )
 
 
 def check_names(pattern: str | Path) -> None:

@@ -60,12 +60,19 @@ def is_whole(value: float) -> bool:
     return value.is_integer() and abs(value) <= EDGE
 
 
-def whole_sql(value: str) -> str:
+def whole_sql(value: str, dialect: Dialect) -> str:
     """Return whether a finite float is a whole number of 64 bits."""
-    return f"({value} = floor({value}) AND abs({value}) <= {_number(EDGE)})"
+    return f"(abs({value}) <= {_number(EDGE)} AND {value} = {dialect.cut(value)})"
 
 
-def steps_sql(value: str, step: Fraction, slack: float, ends: tuple[str, str], most: str) -> str:
+def steps_sql(
+    value: str,
+    step: Fraction,
+    slack: float,
+    ends: tuple[str, str],
+    most: str,
+    dialect: Dialect,
+) -> str:
     """Return the steps of a finite float that is not whole; beyond `most` one of the `ends`."""
     size = f"abs({value})"
     if step.denominator > 1:
@@ -73,8 +80,9 @@ def steps_sql(value: str, step: Fraction, slack: float, ends: tuple[str, str], m
     if step.numerator > 1:
         size = f"({size} / {_number(step.numerator)})"
     limit = f"{_number(0.5)} - least({size} * {_number(slack)}, {_number(_MOST_SLACK)})"
-    carry = f"CASE WHEN {size} - floor({size}) >= {limit} THEN 1 ELSE 0 END"
-    whole = f"(TRY_CAST(floor({size}) AS BIGINT) + {carry})"
+    cut = dialect.cut(size)
+    carry = f"CASE WHEN {size} - {cut} >= {limit} THEN 1 ELSE 0 END"
+    whole = f"(TRY_CAST({cut} AS BIGINT) + {carry})"
     above, below = ends
     outside = f"CASE WHEN {value} < 0 THEN {below} ELSE {above} END"
     return (

@@ -241,8 +241,8 @@ def _from_float(measure: Measure, column: str, kind: pa.DataType, dialect: Diale
         else _counted(measure, dialect.units(whole, 0), up, down, dialect)
     )
     most, ends = dialect.literal(measure.largest), _ends(measure, dialect)
-    nearly = steps_sql(value, measure.resolution, slack, ends, most)
-    return f"CASE WHEN {whole_sql(value)} THEN {exactly} ELSE {nearly} END"
+    nearly = steps_sql(value, measure.resolution, slack, ends, most, dialect)
+    return f"CASE WHEN {whole_sql(value, dialect)} THEN {exactly} ELSE {nearly} END"
 
 
 def _from_text(measure: Measure, column: str, dialect: Dialect) -> str:
