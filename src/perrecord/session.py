@@ -16,6 +16,7 @@ from perrecord.preview import Examples, Preview, expected, losses_of, meanings_i
 from perrecord.queries.plan import Plan, plan
 from perrecord.queries.query import Query
 from perrecord.queries.sql import from_sql
+from perrecord.tables.readable import check_readable
 from perrecord.tables.table import Table
 
 Asked = Query | str | Sequence[Query]
@@ -51,6 +52,7 @@ rho, for fewer answers, or with a scheme that the budget declares.
     ) -> None:
         self._table = table
         self._ledger = _ledger(ledger, budget, table.schema.name, new=new)
+        self._was_read = False
 
     @property
     def ledger(self) -> Ledger:
@@ -144,6 +146,10 @@ rho, for fewer answers, or with a scheme that the budget declares.
         return run_rows(planned, self._table)
 
     def _charge(self, policy: Policy, label: str) -> None:
+        if not self._was_read:
+            self._ledger.preview(policy, meanings=self._meanings(policy))
+            check_readable(self._table)
+            self._was_read = True
         self._ledger.charge(policy, label=label, meanings=self._meanings(policy))
 
     def _meanings(self, policy: Policy) -> dict[str, str]:

@@ -16,6 +16,7 @@ from perrecord.queries.plan import plan
 from perrecord.queries.rows import arrow_rows
 from perrecord.tables.dialects import SPARK
 from perrecord.tables.measures import grid_sql
+from perrecord.tables.readable import check_readable
 from tests.queries.reference import exact, reference
 from tests.tables.test_table import FAR, FAR_TEXT
 from tests.tables.random_numbers import MEASURES, a_float
@@ -215,6 +216,18 @@ def test_spark_rounds_to_the_grid_as_python_does(spark, kind):
         for index, measure in enumerate(MEASURES):
             value = held_in(kind, row["v"])
             assert row[f"m{index}"] == measure.grid(value), (value, measure)
+
+
+def test_bytes_that_are_no_text_are_refused_before_the_charge(spark):
+    """Spark takes any bytes for text, and would fail when they are handed on."""
+    frame = spark.sql("SELECT CAST(X'636166e9' AS STRING) AS name, 'ok' AS other, 1 AS emp")
+    for column, is_fine in (("name", False), ("other", True)):
+        with table(frame, dimensions=[column], measures=["emp"]) as opened:
+            if is_fine:
+                check_readable(opened)
+            else:
+                with pytest.raises(SourceError, match="the column 'name' cannot be read"):
+                    check_readable(opened)
 
 
 def test_a_name_that_spark_would_rewrite_is_refused(spark):

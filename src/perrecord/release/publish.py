@@ -29,6 +29,7 @@ from perrecord.release import staging
 from perrecord.release.contents import MANIFEST, public_files, release_files, released_table
 from perrecord.release.identity import identity_of
 from perrecord.release.spec import LoadedSpec, Workload, build, load_spec, open_table
+from perrecord.tables.readable import check_readable
 from perrecord.tables.table import Table
 from perrecord.watch import Share, Watch, nobody
 
@@ -110,6 +111,8 @@ class _Release:
         table.engine.fetch()  # a database that cannot be read costs no budget
         public = public_files(workload, planned)
         is_forgotten = state == "unknown" and self._is_whole()
+        if not is_forgotten:
+            check_readable(table)
         self.watch.step("charging the ledger")
         charge = self.ledger.charge(
             workload.policy,

@@ -5,27 +5,29 @@ A float is rarely the number that somebody wrote: 1.005 is held as 1.00499999999
 floats, a float that comes within a hair of a tie is taken for the tie.
 
 - A whole number of less than 2^63 is divided by the resolution P/S exactly, as an integer.
-- Otherwise t = |v| * S / P in IEEE arithmetic and f = floor(t). The number of steps is f + 1 where
-  t - f >= 1/2 - min(t * slack, 1/8), else f. The slack is 2^-50, or 2^-22 for 32-bit floats.
+- Otherwise t = |v| * S / P in IEEE arithmetic. The number of steps is t + 1/2 + t * slack without
+  its decimals, where t * slack < 1/8; t + 1/2 without them up to 2^52, beyond which t is whole. The
+  slack is 2^-50, or 2^-22 for 32-bit floats.
 
 **That is the exact reading of every decimal of at most 14 digits** (6 for 32-bit floats), counted
 down to its own last place or to the resolution's, whichever is finer, leading zeros aside. Let
 n < 10^14 be these digits as an integer and m the resolution in the same unit: the exact number of
 steps is T = n/m. Let u = 2^-53.
 
-1. The float v, the product and the quotient are each off by a factor within 1 +- u. So t differs
-   from T by at most 3.01 u T, and t * slack = 8 u t < 1/8. Subtracting f is exact; the right-hand
-   side is rounded by u/4 at most.
-2. If T = k + 1/2 is a tie, then k < t < k + 1, and t is below T by at most 3.01 u T. That is less
-   than 8 u t - u/4, because T >= 1/2. The rule goes up, as it should.
+1. The float v, the product and the quotient are each off by a factor within 1 +- u, so t differs
+   from T by at most 3.01 u T. What is added is 1/2 + 8 u t, rounded by at most u/2.
+2. If T = k + 1/2 is a tie, t is below it by at most 3.01 u T. The sum is at least
+   k + 1 + 4.9 u T - u/2, which is not below k + 1 because T >= 1/2; nor is it when rounded. The
+   result is k + 1, as it should be.
 3. If T is no tie, then 2n differs from (2k + 1) m by 1 or more for every k: T is at least
-   1/(2m) = T/(2n) > 45 u T away from every tie, and t more than 41 u T. Above a tie the rule goes
-   up. Below one it goes down, because 41 u T > 8 u t + u/4 where T >= 1/8, and below 1/8 no tie is
-   near. And where t falls below a whole number T, it does by 0.034 at most, and the rule goes up.
+   1/(2m) = T/(2n) > 45 u T away from every tie, and t more than 41 u T. Above a tie k + 1/2 the sum
+   is above k + 1. Below it, where T >= 1/8, the sum is below k + 1 by more than 33 u T - u/2, which
+   is more than it can be rounded by; and below 1/8 no tie is near. Next to a whole number T the sum
+   is less than 0.63 above it and not below it.
 
 For 32-bit floats u = 2^-24 stands for the error of v, the other errors vanish beside it, n < 10^6
-and the slack is 4 u: t is off by 1.01 u T at most, and no tie is nearer to other numbers than
-8.3 u T. From t = 2^19 the slack is 1/8 at most, which is more than 1.01 u t up to 10^6.
+and the slack is 4 u: t is off by 1.01 u T at most, ties are below 2^19, and no tie is nearer to
+other numbers than 8.3 u T.
 """
 
 import math
@@ -39,6 +41,7 @@ EDGE = 9223372036854774784.0
 SLACK = 2.0**-50
 SLACK_32 = 2.0**-22
 _MOST_SLACK = 0.125
+_NO_DECIMALS = 2.0**52
 
 
 def float_steps(value: float, step: Fraction, slack: float) -> int | None:
@@ -50,9 +53,11 @@ def float_steps(value: float, step: Fraction, slack: float) -> int | None:
     size = abs(value) * step.denominator / step.numerator
     if size > EDGE:
         return None
-    whole = math.floor(size)
-    whole += size - whole >= 0.5 - min(size * slack, _MOST_SLACK)
-    return whole if value >= 0 else -whole
+    if size < _MOST_SLACK / slack:
+        size += 0.5 + size * slack
+    elif size < _NO_DECIMALS:
+        size += 0.5
+    return int(size) if value >= 0 else -int(size)
 
 
 def is_whole(value: float) -> bool:
@@ -70,7 +75,7 @@ def steps_sql(
     step: Fraction,
     slack: float,
     ends: tuple[str, str],
-    most: str,
+    most: int,
     dialect: Dialect,
 ) -> str:
     """Return the steps of a finite float that is not whole; beyond `most` one of the `ends`."""
@@ -79,15 +84,20 @@ def steps_sql(
         size = f"({size} * {_number(step.denominator)})"
     if step.numerator > 1:
         size = f"({size} / {_number(step.numerator)})"
-    limit = f"{_number(0.5)} - least({size} * {_number(slack)}, {_number(_MOST_SLACK)})"
-    cut = dialect.cut(size)
-    carry = f"CASE WHEN {size} - {cut} >= {limit} THEN 1 ELSE 0 END"
-    whole = f"(TRY_CAST({cut} AS BIGINT) + {carry})"
+    half = _number(0.5)
+    more = f"{half} + {size} * {_number(slack)}"
+    added = (
+        f"CASE WHEN {size} < {_number(_MOST_SLACK / slack)} THEN {more} "
+        f"WHEN {size} < {_number(_NO_DECIMALS)} THEN {half} ELSE {_number(0)} END"
+    )
+    whole = f"TRY_CAST({dialect.cut(f'({size} + {added})')} AS BIGINT)"
     above, below = ends
-    outside = f"CASE WHEN {value} < 0 THEN {below} ELSE {above} END"
+    is_beyond = f"{size} > {_number(EDGE)}"
+    if most < EDGE:
+        is_beyond += f" OR {whole} > {dialect.literal(most)}"
     return (
-        f"CASE WHEN {size} > {_number(EDGE)} OR {whole} > {most} THEN {outside} "
-        f"WHEN {value} < 0 THEN -{whole} ELSE {whole} END"
+        f"CASE WHEN {is_beyond} THEN CASE WHEN {value} < 0 THEN {below} ELSE {above} END "
+        f"ELSE {whole} * CASE WHEN {value} < 0 THEN -1 ELSE 1 END END"
     )
 
 

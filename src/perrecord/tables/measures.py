@@ -229,9 +229,7 @@ def _ends(measure: Measure, dialect: Dialect) -> tuple[str, str]:
 
 
 def _from_float(measure: Measure, column: str, kind: pa.DataType, dialect: Dialect) -> str:
-    # What follows sees finite numbers only, and of those DuckDB knows no least or greatest one.
-    value = f"CASE WHEN {finite_sql(column, dialect)} THEN CAST({column} AS DOUBLE) END"
-    value = f"({value})"
+    value = dialect.unknown(f"CAST({column} AS DOUBLE)")
     slack = SLACK_32 if pa.types.is_float32(kind) else SLACK
     up, down = _ratio(measure, 0)
     whole = f"TRY_CAST({value} AS BIGINT)"
@@ -240,9 +238,10 @@ def _from_float(measure: Measure, column: str, kind: pa.DataType, dialect: Diale
         if up == 1
         else _counted(measure, dialect.units(whole, 0), up, down, dialect)
     )
-    most, ends = dialect.literal(measure.largest), _ends(measure, dialect)
-    nearly = steps_sql(value, measure.resolution, slack, ends, most, dialect)
-    return f"CASE WHEN {whole_sql(value, dialect)} THEN {exactly} ELSE {nearly} END"
+    ends = _ends(measure, dialect)
+    nearly = steps_sql(value, measure.resolution, slack, ends, measure.largest, dialect)
+    read = f"CASE WHEN {whole_sql(value, dialect)} THEN {exactly} ELSE {nearly} END"
+    return f"CASE WHEN {finite_sql(column, dialect)} THEN {read} END"
 
 
 def _from_text(measure: Measure, column: str, dialect: Dialect) -> str:
