@@ -71,22 +71,23 @@ def _counted(path: Path, delimiter: bytes) -> Lines | str | None:
     """Count by arrays of bytes: a quote in a quoted file opens and closes by turns."""
     every = blank = returned = unended = 0
     is_open = has_breaks = False
+    may_precede = np.zeros(256, dtype=np.bool_)
+    may_precede[[delimiter[0], _LF, _CR, _QUOTE]] = True
     with _opened(path) as file:
         for chunk in _chunks(file):
             found = np.frombuffer(chunk, dtype=np.uint8)
             quotes = np.flatnonzero(found == _QUOTE)
             opening = quotes[int(is_open) :: 2]
-            before = found[opening[opening > 0] - 1]
-            if not np.isin(before, [delimiter[0], _LF, _CR, _QUOTE]).all():
+            if not may_precede[found[opening[opening > 0] - 1]].all():
                 return None
             ends, inside = _outside(np.flatnonzero(found == _LF), quotes, is_open)
             returns, kept = _outside(np.flatnonzero(found == _CR), quotes, is_open)
             has_breaks |= inside or kept
-            if not np.isin(returns + 1, ends).all():
+            if not (np.append(found, 0)[returns + 1] == _LF).all():
                 return _LONE
             every, returned = every + len(ends), returned + len(returns)
             unended = int(chunk[-1] != _LF)  # of the last line of the file alone
-            lasts = ends - 1 - np.isin(ends - 1, returns)
+            lasts = ends - 1 - (found[ends - 1] == _CR)
             blank += int(np.count_nonzero((lasts < 0) | (found[lasts] == _LF)))
             is_open ^= len(quotes) % 2 == 1
     if is_open:
@@ -113,6 +114,8 @@ def _outside(
     places: NDArray[Any], quotes: NDArray[Any], is_open: bool
 ) -> tuple[NDArray[Any], bool]:
     """Return which of the places are outside quotes, and whether some are inside."""
+    if not len(quotes) and not is_open:
+        return places, False
     are_out = (np.searchsorted(quotes, places) + is_open) % 2 == 0
     return places[are_out], not bool(are_out.all())
 
