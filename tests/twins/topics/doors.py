@@ -28,8 +28,8 @@ TWINS = (
     Twin(
         "a session does not say what its names mean",
         "session.py",
-        "self._ledger.charge(policy, label=label, meanings=self._meanings(policy))",
-        "self._ledger.charge(policy, label=label)",
+        "return meanings_in(self._table.schema, policy)",
+        "return {}",
         ("test_session.py::test_a_name_means_the_same_in_every_session_of_a_ledger",),
     ),
     Twin(
