@@ -18,9 +18,9 @@ from perrecord.tables.dialects import SPARK
 from perrecord.tables.measures import grid_sql
 from perrecord.tables.readable import check_readable
 from tests.queries.reference import exact, reference
-from tests.tables.test_table import FAR, FAR_TEXT
 from tests.tables.random_numbers import MEASURES, a_float
 from tests.tables.test_measures import held_in
+from tests.tables.test_table import FAR, FAR_TEXT
 
 pytestmark = pytest.mark.spark
 
