@@ -64,7 +64,7 @@ def _keys(held: Held, name: str) -> Keys:
 
 def _answer(random: Random, held: Held, asked: Query, kind: str, name: str) -> Query:
     measure = random.choice(MEASURES)
-    step, rho = held.measures[measure].resolution, random.choice(["0.1", "1/3", 2])
+    step, rho = held.measures[measure].resolution, random.choice(["0.1", "1/3", "2"])
     match kind:
         case "count":
             return asked.count(name=name, rho=rho)

@@ -149,7 +149,7 @@ def _measured(
     whole: Counter[Any] | None = None
     for record in (NOBODY, *left_out):
         before = len(session.ledger.entries())
-        given = {"columns": [column], "where": f"{WORLD} = {record + 1}"}
+        given: dict[str, Any] = {"columns": [column], "where": f"{WORLD} = {record + 1}"}
         try:
             if split is None:
                 session.run(measurement, **given)

@@ -55,18 +55,14 @@ def number(spelled: Spelled) -> Fraction | None:
     >>> number("27835881828832004E-14"), number("1e"), number(0.1 + 0.2)
     (Fraction(6958970457208001, 25000000000000), None, Fraction(3, 10))
     """
-    match spelled:
-        case None:
-            return None
-        case str():
-            return _of_text(spelled)
-        case float() | np.float32():
-            digits = FLOAT_DIGITS if isinstance(spelled, float) else FLOAT32_DIGITS
-            return _of_float(float(spelled), digits)
-        case Decimal():
-            return Fraction(spelled) if spelled.is_finite() else None
-        case int():
-            return Fraction(spelled)
+    if isinstance(spelled, str):
+        return _of_text(spelled)
+    if isinstance(spelled, float | np.floating):
+        digits = FLOAT_DIGITS if isinstance(spelled, float) else FLOAT32_DIGITS
+        return _of_float(float(spelled), digits)
+    if spelled is None or (isinstance(spelled, Decimal) and not spelled.is_finite()):
+        return None
+    return Fraction(spelled)
 
 
 def _of_float(held: float, digits: int) -> Fraction | None:
