@@ -31,15 +31,16 @@ def as_held(held: Held, random: Random) -> pa.Table:
 
 def _single(folder: Path, held: Held, random: Random) -> Source:
     path = folder / "rows.parquet"
-    _write(path, as_held(held, random), random)
+    _write(path, as_held(held, random), random, random.random() < 0.5)
     return Source(path)
 
 
 def _several(folder: Path, held: Held, random: Random) -> Source:
     kind = {"sector": random.choice([TEXT, "large text"])}
+    as_integers = random.random() < 0.5  # how decimals are stored is part of a file's types
 
     def write(path: Path, rows: Sequence[dict[str, Any]]) -> None:
-        _write(path, arrow_of(replace(held, rows=tuple(rows)), kind), random)
+        _write(path, arrow_of(replace(held, rows=tuple(rows)), kind), random, as_integers)
 
     return Source(spread(folder, held, random, ".parquet", write))
 
@@ -50,7 +51,7 @@ def _dataset(folder: Path, held: Held, random: Random) -> Source:
     return Source(package("pyarrow.dataset").dataset(str(path)))
 
 
-def _write(path: Path, rows: pa.Table, random: Random) -> None:
+def _write(path: Path, rows: pa.Table, random: Random, as_integers: bool = False) -> None:
     pq.write_table(
         rows,
         path,
@@ -58,5 +59,5 @@ def _write(path: Path, rows: pa.Table, random: Random) -> None:
         write_statistics=random.choice([True, False]),
         use_dictionary=random.choice([True, False]),
         data_page_version=random.choice(["1.0", "2.0"]),
-        store_decimal_as_integer=random.choice([True, False]),
+        store_decimal_as_integer=as_integers,
     )

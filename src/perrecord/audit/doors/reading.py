@@ -1,11 +1,11 @@
 """The audit's own reading of a number as it was spelled. Nothing of perrecord is used for it.
 
 The public rule: blanks, a sign, digits with at most one point, an exponent of at most three digits,
-in at most 400 characters. Whole numbers, decimals and text count as what they say, and so do floats
-that are whole; another float counts as the decimal that a person wrote, which the audit keeps to 14
-digits (6 in 32 bits), because more than that a float does not hold for certain. NULL, NaN, what is
-infinite and what is no number are missing. The number is rounded to the grid, a tie away from zero;
-what is beyond the largest is missing, or cut to it.
+in at most 400 characters. Whole numbers, decimals and text count as what they say, and so do whole
+floats of 64 bits; another float counts as the decimal that a person wrote, which the audit keeps to
+14 digits (6 in 32 bits), because more than that a float does not hold for certain. NULL, NaN, what
+is infinite and what is no number are missing. The number is rounded to the grid, a tie away from
+zero; what is beyond the largest is missing, or cut to it.
 """
 
 import math

@@ -58,11 +58,13 @@ _JUNK = [
     *("1e1e1", "0x1p3", "null", "NULL", "None", "5\x00", "5;", "'5'", "1e 5", "- 5", "+ 5"),
 ]
 _STORED = [0, 0, 1, 1, 2, 5, 5, 6, 12, 50, 51, -1, -3, -5, -6, 100, 127, -128]
+_EDGE = 9223372036854774784.0
+"""The largest float of 64 bits as a whole number; floats beyond it say only their first digits."""
 _FLOATS = [
     *(0.0, -0.0, 0.05, 0.1, 0.15, 0.25, 0.5, 1.5, 2.5, -0.5, -2.5, 2.675, 7.3, 0.1 + 0.2, 1.005),
-    *(5.0, 6.0, 50.0, -3.0, 1e6, 1e15, 1e15 + 1, 1e16, 2.0**53, 2.0**62, 2.0**63, -(2.0**63)),
+    *(5.0, 6.0, 50.0, -3.0, 1e6, 1e15, 1e15 + 1, 1e16, 2.0**53, 2.0**62, _EDGE, -_EDGE),
     *(9.3e18, -9.3e18, 1e19, 1e22, 1e300, -1e300, 5e-324, 1e-300, 1e300, -1e300),
-    *(math.nan, math.nan, math.nan, math.inf, -math.inf, 1234.125, 0.005, 0.015, -1.115, 8.345),
+    *(math.nan, math.nan, math.nan, math.inf, -math.inf, 123.125, 0.005, 0.015, -1.115, 8.345),
 ]
 
 
@@ -97,7 +99,7 @@ def _float(random: Random, kind: str) -> float | np.float32:
         value = round(random.uniform(-60, 60), random.randrange(4))
     if kind == "float64":
         return value
-    return np.float32(value if abs(value) < 1e38 or not math.isfinite(value) else 2.0**100)
+    return np.float32(2.0**100 if math.isfinite(value) and abs(value) > _EDGE else value)
 
 
 def _whole(random: Random, kind: str) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from perrecord.audit.utility.laws import rate_chance
-from perrecord.audit.utility.worlds import CONFIDENCE, Tested, World
+from perrecord.audit.utility.worlds import CONFIDENCE, Finding, World
 from perrecord.mechanisms.released import Ratio
 from perrecord.policy.split import Split
 from perrecord.queries.query import Query
@@ -57,7 +57,7 @@ AVERAGES = (
 )
 
 
-def average_tests(world: World, case: AverageCase, seed: int) -> Iterator[Tested]:
+def average_tests(world: World, case: AverageCase, seed: int) -> Iterator[Finding]:
     """Yield the tests of one kind of average.
 
     A count is taken as 1 at least. An interval without an end reaches as far as it likes.
@@ -71,7 +71,7 @@ def average_tests(world: World, case: AverageCase, seed: int) -> Iterator[Tested
     wanted = float(column.centre) + totals / counts
     is_same = bool(np.allclose(np.asarray(shown["x"]), wanted, rtol=1e-12, atol=1e-12))
     fault = None if is_same else "it is another number"
-    yield Tested(f"{case.name}: its total over its count", 1.0, fault)
+    yield Finding(f"{case.name}: its total over its count", 1.0, fault)
     meant = world.truth(f"avg({case.value})")
     truth = np.array([np.nan if each is None else float(each) for each in meant])
     low, high = (shown[f"x_{end}"].to_numpy() for end in ("low", "high"))
@@ -79,4 +79,4 @@ def average_tests(world: World, case: AverageCase, seed: int) -> Iterator[Tested
     outside = (low[held] > truth[held]) | (truth[held] > high[held])
     chance = rate_chance(int((~outside).sum()), len(outside), CONFIDENCE, at_least=True)
     share = f"{1 - outside.mean():.1%} hold the average"
-    yield Tested(f"{case.name}: its interval, {share}", chance)
+    yield Finding(f"{case.name}: its interval, {share}", chance)
