@@ -63,11 +63,11 @@ def test_a_door_that_cannot_be_tried_is_named(monkeypatch):
 @pytest.mark.parametrize(
     ("spelled", "meant"),
     [
-        ("5", 5), (" -5.5e1\t", -55), ("+.5", "1/2"), ("5.", 5), ("1.8888888888888888e+16", 18888888888888888),
-        ("27835881828832004E-14", "278.35881828832004"), ("0e999", 0), ("1e1000", None), ("1e", None),
-        ("", None), (".", None), ("1_000", None), ("NaN", None), ("٣", None), ("5\u00a0", None),
-        ("9" * 401, None), (2.675, "2.675"), (np.float32(0.1), "0.1"), (float("nan"), None), (None, None),
-        (2.0**62, 2**62),
+        ("5", 5), (" -5.5e1\t", -55), ("+.5", "1/2"), ("5.", 5), ("0e999", 0), ("1e1000", None),
+        ("1.8888888888888888e+16", 18888888888888888), ("1e", None), ("", None), (".", None),
+        ("27835881828832004E-14", "278.35881828832004"), ("1_000", None), ("NaN", None),
+        ("٣", None), ("5\u00a0", None), ("9" * 401, None), (2.675, "2.675"), (None, None),
+        (np.float32(0.1), "0.1"), (float("nan"), None), (2.0**62, 2**62),
     ],
 )  # fmt: skip
 def test_a_spelled_number_is_what_a_person_reads(spelled, meant):

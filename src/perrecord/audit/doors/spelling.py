@@ -99,7 +99,7 @@ def _float(random: Random, kind: str) -> float | np.float32:
         value = round(random.uniform(-60, 60), random.randrange(4))
     if kind == "float64":
         return value
-    return np.float32(2.0**100 if math.isfinite(value) and abs(value) > _EDGE else value)
+    return np.float32(2.0**100 if math.isfinite(value) and abs(value) > 9e18 else value)
 
 
 def _whole(random: Random, kind: str) -> int:
