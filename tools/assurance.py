@@ -63,6 +63,30 @@ AUDITS = (
         ("perrecord", "audit", "replay", "--json"),
     ),
     Audit(
+        "doors",
+        "Doors: the same records, by every way in",
+        "Random records, their numbers spelled as people and programs spell them, come in as text, "
+        "as Parquet of every numeric type with and without statistics, in several files behind "
+        "globs and links, as pandas and Polars frames, from DuckDB and SQLite files, through Ibis "
+        "on engines with odd settings, from Spark, and to OpenDP measurements of every domain. A "
+        "small reader of the audit's own says what each record is, from how it was spelled; the "
+        "engine's exact numbers, the policy's reading of the record and what a measurement is "
+        "given are compared with it, and what a record changes with P(r), exactly.",
+        ("perrecord", "audit", "doors", "--json"),
+    ),
+    Audit(
+        "utility",
+        "Utility: answers mean what their SQL says",
+        "Every kind of answer, over random tables full of ties, nulls, duplicates, zeros, "
+        "negatives, giants and empty cells. With so much rho that noise vanishes, each published "
+        "number, in answers and in the CSV and Parquet files of whole releases, must equal what an "
+        "aggregate in plain SQL gives in a DuckDB of the audit's own; a quantile must be one. With "
+        "little rho, the noise in very many cells is compared with the exact law that its price "
+        "calls for, written anew: its shape, its variance, the chance of each candidate of a "
+        "quantile and of each key, standard errors, and how often intervals hold the truth.",
+        ("perrecord", "audit", "utility", "--json"),
+    ),
+    Audit(
         "sample",
         "Samples: what an attacker can show",
         "Each mechanism is run millions of times with a record and without it, through the same "

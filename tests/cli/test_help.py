@@ -19,6 +19,8 @@ COMMANDS = [
     "release",
     "policy",
     "audit replay",
+    "audit doors",
+    "audit utility",
     "audit sample",
     "ledger create",
     "ledger show",

@@ -41,6 +41,8 @@ COMMANDS = (
 LONG = (
     "tune release.yaml --out tuned --goal '5% for 95% of cells'",
     "audit replay --pairs 50",
+    "audit doors --pairs 50 --only CSV",
+    "audit utility --tables 2 --cells 1000",
     "audit sample --runs 1000 --only 'number of firms'",
     "reproduce all --quick --out reproduced",
 )

@@ -78,6 +78,8 @@ _add(app, "doctor", doctor.doctor, "Look whether everything is there.", doctor.E
 _add(app, "schema", schema.schema, "Print the JSON Schema of a spec.", schema.EXAMPLES)
 app.add_typer(_audit, name="audit")
 _add(_audit, "replay", audit.replay, "Compare neighbours exactly.", audit.REPLAY_EXAMPLES)
+_add(_audit, "doors", audit.doors, "The same, by every way in.", audit.DOORS_EXAMPLES)
+_add(_audit, "utility", audit.utility, "Compare answers with SQL.", audit.UTILITY_EXAMPLES)
 _add(_audit, "sample", audit.sample, "Attack outputs, many times.", audit.SAMPLE_EXAMPLES)
 app.add_typer(_ledger, name="ledger")
 _add(_ledger, "create", ledger.create, "Make the ledger of a spec.", ledger.CREATE_EXAMPLES)

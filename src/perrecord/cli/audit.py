@@ -1,6 +1,8 @@
 # ruff: noqa: PLC0415 -- what a command needs is loaded when it runs
 """`perrecord audit`: programs that try to disprove the guarantee."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +21,16 @@ REPLAY_EXAMPLES = examples(
     "perrecord audit replay",
     "perrecord audit replay --pairs 5000 --seed 7",
     "perrecord audit replay --json > replay.json",
+)
+DOORS_EXAMPLES = examples(
+    "perrecord audit doors",
+    "perrecord audit doors --pairs 2000 --only Parquet",
+    "perrecord audit doors --json > doors.json",
+)
+UTILITY_EXAMPLES = examples(
+    "perrecord audit utility",
+    "perrecord audit utility --tables 50 --cells 50000",
+    "perrecord audit utility --json > utility.json",
 )
 SAMPLE_EXAMPLES = examples(
     "perrecord audit sample",
@@ -49,6 +61,70 @@ def replay(
     """
     from perrecord.audit.replay.audit import replay as replayed
 
+    with _pairs_shown(pairs, quiet=quiet) as moved:
+        found = replayed(pairs, seed, first, moved)
+    report(found, as_json=as_json)
+
+
+def doors(
+    pairs: Annotated[int, typer.Option(min=1, help="How many pairs of sources at least.")] = 20_000,
+    seed: Seed = 1,
+    first: Annotated[int, typer.Option(min=0, help="Begin at this round of the seed.")] = 0,
+    only: Annotated[str | None, typer.Option(help="Only doors whose name holds this text.")] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Send random records through every way in, and compare what is counted with how they read.
+
+    The records are spelled as people and programs spell them, and come in as text files, Parquet
+    files, globs, data frames, databases, Ibis and Spark tables, and to OpenDP measurements by a
+    session. The exact numbers of every pair of neighbours are compared with the audit's own reading
+    of the records as they were spelled, and with P(r). Doors whose packages are not installed are
+    named and left out. The data is random; nothing of yours is read.
+    """
+    from perrecord.audit.doors.audit import BY_SESSION, doors_audit, every_door
+
+    every = every_door()
+    chosen = [door for door in every if only is None or only in door.name]
+    measures = only is None or only in BY_SESSION
+    if not chosen and not measures:
+        names = [*(door.name for door in every), BY_SESSION]
+        raise InputError(f"no door is called {only!r}; there are {listing(names, limit=20)}.")
+    with _pairs_shown(pairs, quiet=quiet) as moved:
+        found = doors_audit(
+            pairs, seed, doors=chosen, measures=measures, first=first, progress=moved
+        )
+    report(found, as_json=as_json)
+
+
+def utility(
+    tables: Annotated[int, typer.Option(min=1, help="How many random tables.")] = 400,
+    cells: Annotated[
+        int, typer.Option(min=1000, help="In how many cells each answer gets real noise.")
+    ] = 1_000_000,
+    seed: Seed = 1,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compare every kind of answer with its meaning in plain SQL, and its noise with its law.
+
+    With so much rho that noise vanishes, each published number, in answers and in files, must equal
+    what an aggregate in plain SQL gives. With little rho, what is left of it must follow the law
+    that its price calls for; standard errors and intervals must be that law's. A sound library
+    fails once in a million seeds. The data is random; nothing of yours is read. Needs scipy:
+    pip install 'perrecord[experiments]'.
+    """
+    _needs_scipy("the audit of utility")
+    from perrecord.audit.utility.audit import utility_audit
+
+    with progress(quiet=quiet) as step:
+        found = utility_audit(tables, cells, seed, step)
+    report(found, as_json=as_json)
+
+
+@contextmanager
+def _pairs_shown(pairs: int, *, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """Give what shows how many pairs of so many were compared."""
     with progress(quiet=quiet, parts=_STEPS) as step:
         shown = 0
 
@@ -59,8 +135,15 @@ def replay(
                 step.done()
                 shown += 1
 
-        found = replayed(pairs, seed, first, moved)
-    report(found, as_json=as_json)
+        yield moved
+
+
+def _needs_scipy(what: str) -> None:
+    if find_spec("scipy") is None:
+        raise InputError(
+            f"{what} needs scipy, which is not installed; type "
+            "pip install 'perrecord[experiments]'."
+        )
 
 
 def sample(
@@ -80,11 +163,7 @@ def sample(
     least: never more than P(r), and nearly as much where accounting is exact. The data is made up;
     nothing of yours is read. Needs scipy: pip install 'perrecord[experiments]'.
     """
-    if find_spec("scipy") is None:
-        raise InputError(
-            "the audit by samples needs scipy, which is not installed; type "
-            "pip install 'perrecord[experiments]'."
-        )
+    _needs_scipy("the audit by samples")
     from perrecord.audit.sample.cases import every_case
     from perrecord.audit.sample.lone_keys import PIECES
     from perrecord.audit.sample.report import sample_audit

@@ -1,0 +1,1 @@
+"""The replay audit through every door: the same records as files, frames, databases, mechanisms."""
