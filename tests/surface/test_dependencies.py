@@ -100,7 +100,9 @@ def test_what_an_extra_brings_is_not_installed_for_everybody():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
         "optional-dependencies"
     ]
-    optional = {_normal(re.split(r"[<>=\[; ]", each)[0]) for some in extras.values() for each in some}
+    optional = {
+        _normal(re.split(r"[<>=\[; ]", each)[0]) for some in extras.values() for each in some
+    }
     assert {"scipy", "pyspark", "ibis-framework"} <= optional
     assert optional & names((ROOT / "requirements.lock").read_text("utf-8")) == set()
 

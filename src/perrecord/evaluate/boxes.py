@@ -10,6 +10,7 @@ from perrecord.evaluate.accuracy import CellErrors
 from perrecord.evaluate.noise_size import Floats
 from perrecord.evaluate.simulation import simulated_error
 from perrecord.evaluate.summaries import SIZES, summary
+from perrecord.evaluate.within import known_within, share_of
 from perrecord.exact import Exact, rational, text
 
 Row = dict[str, Any]
@@ -48,12 +49,8 @@ def box(each: AnswerErrors, limits: Sequence[Exact]) -> Row:
     errors = each.errors
     row = each.labels | _five(errors.relative(errors.size))
     row |= {"cells": len(errors.true), "zeros": int(errors.is_zero.sum())}
-    reach = errors.relative(errors.reach)
-    known = reach[~np.isnan(reach)]
-    for limit in limits:
-        is_within = known < float(rational(limit))  # as a goal asks (T22)
-        name = f"within_{text(100 * rational(limit))}_percent"
-        row[name] = float(is_within.mean()) if len(known) else None
+    for limit in map(rational, limits):
+        row[f"within_{text(100 * limit)}_percent"] = share_of(known_within(errors, limit))
     return row
 
 

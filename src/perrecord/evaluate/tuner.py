@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from perrecord.errors import CurrencyError, InputError
+from perrecord.evaluate.accuracy import CellErrors, cell_errors
 from perrecord.evaluate.asked import Asked, one_set_each
 from perrecord.evaluate.candidates import WRITTEN, Candidate, candidates
 from perrecord.evaluate.goals import Target, check_names, target_of
@@ -150,6 +151,11 @@ class Tuner:
             self._allowed[place, times] = allowed(self.truths[place], goal)
         otherwise = asked_otherwise(self.truths[place], answer, self.table.schema)
         return factors(otherwise, self._allowed[place, times])
+
+    def errors(self, place: Place, answer: Answer) -> CellErrors:
+        """Return the errors that an answer would have with these amounts, at its own confidence."""
+        otherwise = asked_otherwise(self.truths[place], answer, self.table.schema)
+        return cell_errors(otherwise, self.targets[place].goal.confidence)
 
     def fixed(self) -> Policy:
         """Return what is paid for answers that stay as they are and for the selection of keys."""
