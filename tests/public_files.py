@@ -1,7 +1,7 @@
 """Public files by their name: small ones of the same columns, made here, and the real ones.
 
-What is checked on the real ones is checked on the made ones first, so that nothing is left out where
-the real ones are not at hand. CONTRIBUTING.md says how to name the folder that holds them.
+What is checked on the real ones is checked on the made ones first, so that nothing is left out
+where the real ones are not at hand. CONTRIBUTING.md says how to name the folder that holds them.
 """
 
 import csv
@@ -25,7 +25,7 @@ FOLDER = "PERRECORD_REAL_DATA"
 Row = dict[str, Any]
 
 
-def real(name: str, folder: Path) -> Path:  # noqa: ARG001 - as `made`
+def real(name: str, folder: Path) -> Path:
     """Return a real file, or leave the test out and say what is missing."""
     given = os.environ.get(FOLDER)
     if not given:

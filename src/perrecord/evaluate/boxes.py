@@ -55,10 +55,19 @@ def box(each: AnswerErrors, limits: Sequence[Exact]) -> Row:
 
 
 def noise_and_bias(each: AnswerErrors) -> list[Row]:
-    """Return the five numbers of the noise alone, E|noise|/|true|, and of the bias alone."""
+    """Return the five numbers of the noise alone, E|noise|/|true|, and of the bias alone.
+
+    `raised` is the share of the biased cells whose number the bias takes further from 0: bounds can
+    cut large values off, and lift small ones up to the lower bound.
+    """
     errors = each.errors
-    parts = (("noise", errors.noise_size), ("bias", np.abs(errors.bias)))
-    return [each.labels | {"part": part} | _five(errors.relative(sizes)) for part, sizes in parts]
+    is_biased = ~errors.is_zero & (errors.bias != 0)
+    raised = share_of(errors.bias[is_biased] * errors.true[is_biased] > 0)
+    parts = (("noise", errors.noise_size, None), ("bias", np.abs(errors.bias), raised))
+    return [
+        each.labels | {"part": part} | _five(errors.relative(sizes)) | {"raised": share}
+        for part, sizes, share in parts
+    ]
 
 
 def drawn(each: AnswerErrors, repeats: int) -> Row:

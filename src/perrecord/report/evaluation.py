@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from perrecord.evaluate.evaluation import Evaluation
 from perrecord.report import errors, losses
+from perrecord.report.numbers import percent
 from perrecord.report.page import Page, Section
 
 _SECTIONS: tuple[Callable[[Evaluation], Section | None], ...] = (
@@ -25,12 +26,13 @@ def evaluation_page(found: Evaluation, title: str, made: str = "") -> Page:
     units = found.losses.units
     people = f" of {units.realised.count:,} units" if units is not None else ""
     lead = (
-        f"{found.records:,} records{people}. The release as it is written is held against "
+        f"{found.records:,} records{people}. The release as it is written is compared with "
         f"{len(found.variants) - 1} other ways to ask the same questions."
         if len(found.variants) > 1
         else f"{found.records:,} records{people}. The release as it is written."
     )
+    meant = errors.DEFINITION.format(confidence=percent(float(found.confidence)))
     findings = [
         each.finding or each.figures[0].finding for each in sections if each.finding or each.figures
     ]
-    return Page(f"Evaluation: {title}", (lead,), tuple(findings), sections, made)
+    return Page(f"Evaluation: {title}", (lead, meant), tuple(findings), sections, made)
