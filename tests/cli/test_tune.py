@@ -134,3 +134,12 @@ def test_a_spec_is_never_replaced_by_its_tuned_form(folder):
     assert (folder / "tuning" / "tuned.yaml").read_text("utf-8") == before
     again = run("tune", "tuning/tuned.yaml", "--goal", GOAL, "--out", "again", "--json")
     assert again.code == 0, again.err
+
+
+def test_a_spec_without_anything_to_tune_is_not_written(folder):
+    """No record at all: every number is 0."""
+    pq.write_table(pq.read_table(folder / "est.parquet").slice(0, 0), folder / "est.parquet")
+    shown = run("tune", "release.yaml", "--goal", GOAL)
+    assert shown.code == 1
+    assert "nothing was written" in shown.err
+    assert not (folder / "tuning").exists()

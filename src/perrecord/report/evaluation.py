@@ -1,9 +1,11 @@
 """The report of an evaluation: what a workload costs its records, and what it buys."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from perrecord.evaluate.coverage import Coverage
 from perrecord.evaluate.evaluation import Evaluation
 from perrecord.report import errors, losses
+from perrecord.report.coverage import outside_keys
 from perrecord.report.numbers import percent
 from perrecord.report.page import Page, Section
 
@@ -19,9 +21,11 @@ _SECTIONS: tuple[Callable[[Evaluation], Section | None], ...] = (
 )
 
 
-def evaluation_page(found: Evaluation, title: str, made: str = "") -> Page:
+def evaluation_page(
+    found: Evaluation, title: str, made: str = "", covered: Sequence[Coverage] = ()
+) -> Page:
     """Return the report of an evaluation, its findings first; sections without content are out."""
-    made_sections = [section(found) for section in _SECTIONS]
+    made_sections = [outside_keys(covered), *(section(found) for section in _SECTIONS)]
     sections = tuple(each for each in made_sections if each is not None)
     units = found.losses.units
     people = f" of {units.realised.count:,} units" if units is not None else ""
