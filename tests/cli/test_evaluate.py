@@ -222,6 +222,32 @@ def test_data_without_any_declared_key_is_refused(folder, command, public):
     assert not (folder / "trial").exists()
 
 
+def test_one_table_whose_keys_match_nothing_is_enough(folder):
+    """Its errors would be missing from the report without a word; a filter may leave nothing."""
+    more = """
+  - name: states
+    group_by: [state]
+    keys: states
+    answers: {establishments: {count: records, rho: 0.1}}
+  - name: giants
+    group_by: [state]
+    where: emp > 999999999
+    keys: states
+    answers: {establishments: {count: records, rho: 0.1}}
+examples:
+"""
+    changed(folder, "\nexamples:\n", more)
+    changed(
+        folder, "keys:\n  counties", 'keys:\n  states: {values: {state: ["37", "48"]}}\n  counties'
+    )
+    shown = run("evaluate", "release.yaml")
+    assert shown.code == 0, shown.err
+    changed(folder, '["37001", "48001", "48003"]', '["037001", "048001"]')
+    shown = run("tune", "release.yaml")
+    assert shown.code == 1
+    assert "declares for counties. counties is by county" in shown.err
+
+
 def test_data_that_no_filter_lets_pass_is_refused(folder):
     """There are records, and none is looked at."""
     changed(folder, "    keys: counties\n", "    keys: counties\n    where: emp < 0\n")

@@ -143,3 +143,15 @@ def test_a_spec_without_anything_to_tune_is_not_written(folder):
     assert shown.code == 1
     assert "nothing was written" in shown.err
     assert not (folder / "tuning").exists()
+
+
+def test_keys_of_a_file_are_found_from_a_new_folder(folder):
+    """The tuned spec lies in a folder that is made for it, and names the file from there."""
+    (folder / "counties.csv").write_text("county\n37001\n48001\n48003\n", encoding="utf-8")
+    changed(
+        folder, 'counties: {values: {county: ["37001", "48001", "48003"]}}',
+        "counties: {file: counties.csv}",
+    )  # fmt: skip
+    shown = run("tune", "release.yaml", "--goal", GOAL, "--out", "new")
+    assert shown.code == 0, shown.err
+    assert "../counties.csv" in (folder / "new" / "tuned.yaml").read_text("utf-8")

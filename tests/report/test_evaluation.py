@@ -65,8 +65,8 @@ def test_findings_begin_with_what_can_be_asked_for(found):
     first, *_ = found.fitness
     assert "of its own" not in " ".join(page.findings)
     assert goal.endswith(
-        f"half of the records would lose up to {amount(first.losses.quantile('0.5'))}, the largest "
-        f"{amount(first.losses.largest)}."
+        f"half of the records would lose up to {amount(first.losses.quantile('0.5'))} rho, the "
+        f"largest {amount(first.losses.largest)}."
     )
     readings = [each.reading for each in found.fitness]
     assert readings[2::3] == [EVERY_CELL] * 3

@@ -127,8 +127,8 @@ def tune(
                 "accurate about, and nothing was written. Tune on a file with records."
             )
         step("writing the spec and the report")
+        folder = confidential_folder(out, is_public=public)  # paths of the spec lead through it
         text = tuned_spec(found.loaded, result, found.table.schema, path, is_public=public)
-        folder = confidential_folder(out, is_public=public)
         folder.write_bytes(path.name, text.encode())
         made = f"perrecord tune {spec.name}"
         title = found.workload.title

@@ -73,26 +73,26 @@ def coverage(table: Table, queries: Mapping[str, Query]) -> tuple[Coverage, ...]
 def check_coverage(
     found: Sequence[Coverage], table: Table, *, is_public: bool, place: str = "the source"
 ) -> None:
-    """Refuse data of which no record enters any table that declares its keys.
+    """Refuse data of which no record enters some table, because it declares other keys.
 
     The message names declared keys, which are public, and keys of the data only if that is public.
     """
-    if not found or not all(each.is_empty for each in found):
+    missed = [each for each in found if each.records and each.is_empty]
+    if missed:
+        first = missed[0]
+        raise InputError(
+            f"no record of {place} has a key that the spec declares for {listing(_names(missed))}. "
+            f"{first.query} is by {', '.join(first.columns)}, with {_shown(first)}"
+            f"{_found_keys(table, first) if is_public else ''}. Check that both are of the same "
+            "places and coded alike: leading zeros, digits, upper and lower case, spaces."
+        )
+    if not found or any(each.records for each in found):
         return
-    first = next((each for each in found if each.records), None)
-    if first is None:
-        if not _integers(table, f"SELECT count(*) FROM {table.engine.relation} AS source")[0]:
-            return
+    if _integers(table, f"SELECT count(*) FROM {table.engine.relation} AS source")[0]:
         raise InputError(
             f"no record of {place} passes the filter of {listing(_names(found))}, so there is "
             "nothing to look at. Check the filter (where: ...) and the file."
         )
-    raise InputError(
-        f"no record of {place} has a key that the spec declares for {listing(_names(found))}. "
-        f"{first.query} is by {', '.join(first.columns)}, with {_shown(first)}"
-        f"{_found_keys(table, first) if is_public else ''}. Check that both are of the same places "
-        "and coded alike: leading zeros, digits, upper and lower case, spaces."
-    )
 
 
 def _names(found: Sequence[Coverage]) -> list[str]:

@@ -88,9 +88,9 @@ def of_units(found: Evaluation) -> Section | None:
     ]
     table = _joined(named, "loss")
     finding = (
-        f"Units lose up to {amount(units.tight.largest)} by the tight bound, where the simple one "
-        f"says up to {amount(units.simple.largest)}. Half of them really lose up to "
-        f"{amount(units.realised.quantile('0.5'))}."
+        f"Units lose up to {amount(units.tight.largest)} {found.currency.value} by the tight bound, "
+        f"where the simple one says up to {amount(units.simple.largest)}. Half of them really lose "
+        f"up to {amount(units.realised.quantile('0.5'))}."
     )
     figure = Figure(
         "losses-of-units",
@@ -201,7 +201,7 @@ def _goal(found: Evaluation) -> str:
     return (
         f"For 95 % of the cells of every {every} to come within {within}, with a probability of "
         f"{confidence}, half of the records would lose up to "
-        f"{amount(first.losses.quantile('0.5'))}, the largest {amount(first.losses.largest)}."
+        f"{amount(first.losses.quantile('0.5'))} rho, the largest {amount(first.losses.largest)}."
     )
 
 
@@ -211,8 +211,8 @@ def _above_minimum(found: Evaluation) -> str:
     own = found.losses
     return (
         f"{percent(own.share_above_minimum)} of the records lose more than the policy's minimum of "
-        f"{amount(float(own.minimum))}; half lose up to {amount(own.policy.quantile('0.5'))}, 99 % "
-        f"up to {amount(own.policy.quantile('0.99'))}, the largest {amount(own.policy.largest)}."
+        f"{amount(float(own.minimum))} {found.currency.value}; half lose up to "
+        f"{amount(own.policy.quantile('0.5'))}, 99 % up to {amount(own.policy.quantile('0.99'))}, the largest {amount(own.policy.largest)}."
     )
 
 

@@ -45,6 +45,8 @@ def open_table(loaded: LoadedSpec, source: Any = None) -> Table:
         _check_examples(spec, opened)
         return opened
     except SourceError as error:
+        if isinstance(source, str):  # the spec's own line is about another file
+            raise SourceError(f"{source}: {error}") from None
         problems.add(("source",), str(error))
     except InputError as error:
         _place(loaded, source, lookups, measures, problems)
