@@ -88,9 +88,9 @@ def of_units(found: Evaluation) -> Section | None:
     ]
     table = _joined(named, "loss")
     finding = (
-        f"Units lose up to {amount(units.tight.largest)} {found.currency.value} by the tight bound, "
-        f"where the simple one says up to {amount(units.simple.largest)}. Half of them really lose "
-        f"up to {amount(units.realised.quantile('0.5'))}."
+        f"Units lose up to {amount(units.tight.largest)} {found.currency.value} by the tight "
+        f"bound, where the simple one says up to {amount(units.simple.largest)}. Half of them "
+        f"really lose up to {amount(units.realised.quantile('0.5'))}."
     )
     figure = Figure(
         "losses-of-units",
@@ -212,7 +212,8 @@ def _above_minimum(found: Evaluation) -> str:
     return (
         f"{percent(own.share_above_minimum)} of the records lose more than the policy's minimum of "
         f"{amount(float(own.minimum))} {found.currency.value}; half lose up to "
-        f"{amount(own.policy.quantile('0.5'))}, 99 % up to {amount(own.policy.quantile('0.99'))}, the largest {amount(own.policy.largest)}."
+        f"{amount(own.policy.quantile('0.5'))}, 99 % up to {amount(own.policy.quantile('0.99'))}, "
+        f"the largest {amount(own.policy.largest)}."
     )
 
 
