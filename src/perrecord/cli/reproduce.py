@@ -43,7 +43,7 @@ def reproduce(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Make the figures of the paper again, and hold its claims against what is measured.
+    """Reproduce the figures of the paper, and compare its claims with what is measured.
 
     Writes index.html, with every figure as SVG, PNG and CSV beside it. The data is synthetic, or
     public files that you name; nothing is charged.
