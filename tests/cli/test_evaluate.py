@@ -3,6 +3,7 @@
 import json
 import stat
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -172,6 +173,18 @@ def test_the_spec_s_own_source_is_named_from_where_one_stands(folder, monkeypatc
     shown = run("evaluate", "../release.yaml", "--public")
     assert "--source ../est.parquet" in shown.err
     assert run("evaluate", "../release.yaml", "--public", "--source", "../est.parquet").code == 0
+
+
+def test_a_database_is_public_by_its_address_and_no_message_repeats_it(folder):
+    """An address may hold a password; the spec's own is taken by its name, relation and all."""
+    with duckdb.connect(folder / "est.db") as connection:
+        connection.execute("CREATE TABLE est AS SELECT * FROM 'est.parquet'")
+    changed(folder, "source: est.parquet", "source: {path: 'duckdb://est.db', relation: est}")
+    shown = run("evaluate", "release.yaml", "--public")
+    assert "--source the spec's address" in shown.err
+    assert "est.db" not in shown.err
+    again = run("evaluate", "release.yaml", "--public", "--source", "duckdb://est.db", "--quiet")
+    assert again.code == 0, again.err
 
 
 @pytest.mark.parametrize("command", ["evaluate", "tune"])

@@ -58,6 +58,7 @@ def opened_for(
     from perrecord.evaluate.confidential import check_folder
     from perrecord.evaluate.coverage import check_coverage, coverage
     from perrecord.report.write import check_report
+    from perrecord.tables.addresses import is_address
 
     check_folder(out, is_public=is_public)
     check_report(out, report)
@@ -65,7 +66,7 @@ def opened_for(
     with opened(spec, other) as found:
         on_step("counting the records in the declared keys")
         covered = coverage(found.table, named_queries(found))
-        place = "the source" if other is None else repr(other)
+        place = "the source" if other is None or is_address(other) else repr(other)
         check_coverage(covered, found.table, is_public=is_public, place=place)
         yield found, covered
 
@@ -77,23 +78,29 @@ def _other_source(spec: Path, source: str | None, *, is_public: bool) -> str | N
     says so in so many words.
     """
     from perrecord.release.spec import load_spec
-    from perrecord.tables.databases import is_address
+    from perrecord.tables.addresses import absolute_address, is_address
 
     loaded = load_spec(spec)
-    own = loaded.source if isinstance(loaded.source, str) else os.path.relpath(loaded.source)
+    own = loaded.source
     if source is None and is_public:
+        # An address may hold a password, and is not repeated.
+        named = "the spec's address" if isinstance(own, str) else shlex.quote(os.path.relpath(own))
         raise InputError(
             "--public says that data may be looked at; name that data with --source. Without it "
             f"the source of {spec.name} itself would be read, which is confidential. If that one "
-            f"really is public, say so: --source {shlex.quote(own)}"
+            f"really is public, say so: --source {named}"
         )
-    if source is None or source == own:
+    if source is None:
         return None
     if is_address(source):
-        return source
+        is_own = own in (
+            absolute_address(source, Path.cwd()),
+            absolute_address(source, loaded.folder),
+        )
+        return None if is_own else source
     if not glob(source, recursive=True):
         raise InputError(f"there is no file {source!r} to read in place of the source.")
-    is_own = isinstance(loaded.source, Path) and Path(source).resolve() == loaded.source.resolve()
+    is_own = isinstance(own, Path) and Path(source).resolve() == own.resolve()
     return None if is_own else source
 
 

@@ -11,7 +11,7 @@ from perrecord.release.spec.load import LoadedSpec
 from perrecord.release.spec.models import MeasureEntry, Spec
 from perrecord.release.spec.pieces import existing
 from perrecord.release.spec.problems import Problems
-from perrecord.tables.databases import is_address
+from perrecord.tables.addresses import is_address
 from perrecord.tables.kinds import check_header
 from perrecord.tables.lookups import Lookup
 from perrecord.tables.measures import Measure
@@ -45,7 +45,8 @@ def open_table(loaded: LoadedSpec, source: Any = None) -> Table:
         _check_examples(spec, opened)
         return opened
     except SourceError as error:
-        if isinstance(source, str):  # the spec's own line is about another file
+        # The spec's own line is about another file. An address may hold a password.
+        if isinstance(source, str) and not is_address(source):
             raise SourceError(f"{source}: {error}") from None
         problems.add(("source",), str(error))
     except InputError as error:
