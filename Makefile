@@ -62,7 +62,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-UV_COMPILE := uv pip compile pyproject.toml --extra experiments --universal --generate-hashes --python-version 3.11 --quiet
+UV_COMPILE := uv pip compile pyproject.toml --universal --generate-hashes --python-version 3.11 --quiet
 lock: $(VENV)/.dev
 	$(BIN)/$(UV_COMPILE) --group build --group dev --output-file requirements-dev.lock
 	$(BIN)/$(UV_COMPILE) --group build --constraint requirements-dev.lock --output-file requirements.lock

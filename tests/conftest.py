@@ -10,6 +10,9 @@ import pytest
 from hypothesis import settings
 
 from tests import server
+from tests.public_files import public_file
+
+__all__ = ["public_file"]
 
 settings.register_profile("perrecord", deadline=None, derandomize=True)
 settings.load_profile("perrecord")

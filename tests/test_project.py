@@ -128,6 +128,17 @@ def test_every_extra_that_is_advised_exists():
     assert any("sqlite" in each and "duckdb" in each for each in extras["ibis"])
 
 
+def test_no_program_looks_for_folders_beside_the_project():
+    """What lies there differs from machine to machine; a test takes it from the environment."""
+    above = re.compile(r"""__file__\)(?:\.resolve\(\))?\.(?:parents\[(\d+)\]|((?:parent\b\.?)+))""")
+    for folder in ("src", "tests", "tools", "benchmarks", "examples"):
+        for path in (ROOT / folder).rglob("*.py"):
+            depth = len(path.relative_to(ROOT).parts)
+            for index, steps in above.findall(path.read_text("utf-8")):
+                up = int(index) + 1 if index else steps.count("parent")
+                assert up <= depth, f"{path.relative_to(ROOT)} leaves the project"
+
+
 @pytest.mark.parametrize(("required", "outcome"), [("", "1 skipped"), ("1", "1 error")])
 def test_a_missing_system_package_skips_here_and_fails_in_ci(required, outcome):
     """Without Chromium on the path its test is skipped, saying what to install; CI fails."""

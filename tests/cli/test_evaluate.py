@@ -3,6 +3,7 @@
 import json
 import stat
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -131,7 +132,7 @@ def test_an_empty_table_is_evaluated(folder):
 
 def test_json_holds_nothing_but_json(folder):
     """And no warning: it can be piped."""
-    found = run("evaluate", "release.yaml", "--json", "--public")
+    found = run("evaluate", "release.yaml", "--json", "--public", "--source", "est.parquet")
     assert json.loads(found.out)["report"].endswith("report.html")
 
 
@@ -146,3 +147,163 @@ def test_a_spec_of_medians_has_a_report_too(folder):
     shown = run("evaluate", "release.yaml")
     assert shown.code == 0, shown.err
     assert "No count, total or average is asked for" in shown.out
+
+
+# -- data that is public by name, and folders that are taken -----------------------------------
+
+
+@pytest.mark.parametrize("command", ["evaluate", "tune"])
+def test_public_data_must_be_named(folder, command):
+    """The spec's own source is confidential unless somebody says its name."""
+    shown = run(command, "release.yaml", "--public", "--out", "trial")
+    assert shown.code == 1
+    assert "name that data with --source" in shown.err
+    assert "--source est.parquet" in shown.err
+    assert not (folder / "trial").exists()
+    goal = ["--goal", "20% for 50% of cells"] if command == "tune" else []
+    for name in ("est.parquet", "./est.parquet", folder / "est.parquet"):
+        again = run(command, "release.yaml", "--public", "--source", name, *goal, "--quiet")
+        assert again.code == 0, again.err
+
+
+def test_the_spec_s_own_source_is_named_from_where_one_stands(folder, monkeypatch):
+    """What the message says can be typed as it is."""
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere")
+    shown = run("evaluate", "../release.yaml", "--public")
+    assert "--source ../est.parquet" in shown.err
+    assert run("evaluate", "../release.yaml", "--public", "--source", "../est.parquet").code == 0
+
+
+def test_a_database_is_public_by_its_address_and_no_message_repeats_it(folder):
+    """An address may hold a password; the spec's own is taken by its name, relation and all."""
+    with duckdb.connect(folder / "est.db") as connection:
+        connection.execute("CREATE TABLE est AS SELECT * FROM 'est.parquet'")
+    changed(folder, "source: est.parquet", "source: {path: 'duckdb://est.db', relation: est}")
+    shown = run("evaluate", "release.yaml", "--public")
+    assert "--source the spec's address" in shown.err
+    assert "est.db" not in shown.err
+    again = run("evaluate", "release.yaml", "--public", "--source", "duckdb://est.db", "--quiet")
+    assert again.code == 0, again.err
+
+
+@pytest.mark.parametrize("command", ["evaluate", "tune"])
+@pytest.mark.parametrize("taken", ["file", "files", "figures", "release", "open"])
+def test_a_folder_that_is_taken_is_refused_before_anything_is_read(folder, command, taken):
+    """Neither the spec nor the source is there, and it is the folder that is complained about."""
+    out = folder / "out"
+    if taken == "file":
+        out.write_text("mine", encoding="utf-8")
+    else:
+        out.mkdir(mode=0o755 if taken == "open" else 0o700)
+    if taken == "files":
+        (out / "notes.txt").write_text("mine", encoding="utf-8")
+    if taken == "figures":
+        (out / "CONFIDENTIAL.txt").write_text("", encoding="utf-8")
+        for name in ("figures", "tuning-figures"):
+            (out / name).mkdir()
+            (out / name / "mine.csv").write_text("mine", encoding="utf-8")
+    if taken == "release":
+        (out / "manifest.json").write_text("{}", encoding="utf-8")
+    for path in ("est.parquet", "release.yaml"):
+        (folder / path).unlink()
+    shown = run(command, "release.yaml", "--out", "out")
+    assert shown.code == 1
+    assert "out" in shown.err.split(": ", 1)[1]
+    assert "release.yaml" not in shown.err
+
+
+# -- keys that the data does not have ---------------------------------------------------------
+
+OTHER = {"id": [1, 2, 3], "county": ["9001", "9001", SECRET], "emp": [7, 8, SECRET_NUMBER]}
+
+
+@pytest.mark.parametrize("command", ["evaluate", "tune"])
+@pytest.mark.parametrize("public", [True, False])
+def test_data_without_any_declared_key_is_refused(folder, command, public):
+    """The message names declared keys; values of the file only where it is public."""
+    pq.write_table(pa.table(OTHER), folder / "prior.parquet")
+    mark = ["--public"] if public else []
+    shown = run(command, "release.yaml", "--source", "prior.parquet", "--out", "trial", *mark)
+    assert shown.code == 1
+    assert "no record of 'prior.parquet' has a key that the spec declares for counties" in shown.err
+    assert "3 declared keys of county: '37001', '48001', '48003'" in shown.err
+    assert ("9001" in shown.err) is public
+    assert (SECRET in shown.err) is public
+    assert str(SECRET_NUMBER) not in shown.err
+    assert shown.out == ""
+    assert not (folder / "trial").exists()
+
+
+def test_one_table_whose_keys_match_nothing_is_enough(folder):
+    """Its errors would be missing from the report without a word; a filter may leave nothing."""
+    more = """
+  - name: states
+    group_by: [state]
+    keys: states
+    answers: {establishments: {count: records, rho: 0.1}}
+  - name: giants
+    group_by: [state]
+    where: emp > 999999999
+    keys: states
+    answers: {establishments: {count: records, rho: 0.1}}
+examples:
+"""
+    changed(folder, "\nexamples:\n", more)
+    changed(
+        folder, "keys:\n  counties", 'keys:\n  states: {values: {state: ["37", "48"]}}\n  counties'
+    )
+    shown = run("evaluate", "release.yaml")
+    assert shown.code == 0, shown.err
+    changed(folder, '["37001", "48001", "48003"]', '["037001", "048001"]')
+    shown = run("tune", "release.yaml")
+    assert shown.code == 1
+    assert "declares for counties. counties is by county" in shown.err
+
+
+def test_data_that_no_filter_lets_pass_is_refused(folder):
+    """There are records, and none is looked at."""
+    changed(folder, "    keys: counties\n", "    keys: counties\n    where: emp < 0\n")
+    shown = run("evaluate", "release.yaml", "--out", "trial")
+    assert shown.code == 1
+    assert "no record of the source passes the filter of counties" in shown.err
+    assert not (folder / "trial").exists()
+
+
+def test_records_outside_the_declared_keys_are_reported(folder):
+    """One of four records, and nearly all of the total: said on stdout, in JSON, on the pages."""
+    share = SECRET_NUMBER / (SECRET_NUMBER + 147)
+    for command, page in (("evaluate", "report.html"), ("tune", "tuning.html")):
+        shown = run(command, "release.yaml", "--out", command)
+        assert shown.code == 0, shown.err
+        said = "1 of 4 records (25 %, 100 % of emp) have a key that counties by county does not"
+        assert said in shown.out.replace("\N{NO-BREAK SPACE}", " ")
+        assert "Who is outside the declared keys?" in (folder / command / page).read_text("utf-8")
+        found = run(command, "release.yaml", "--json").json()["CONFIDENTIAL"]
+        assert found["keys"] == [
+            {
+                "query": "counties", "by": ["county"], "records": 4, "outside": 1,
+                "outside_keys": 1, "outside_shares": {"emp": pytest.approx(share)},
+            }
+        ]  # fmt: skip
+
+
+def test_nothing_is_said_where_every_record_has_a_declared_key(folder):
+    """As it should be."""
+    table = pq.read_table(folder / "est.parquet").slice(0, 3)
+    pq.write_table(table, folder / "est.parquet")
+    shown = run("evaluate", "release.yaml")
+    assert "declare" not in shown.out
+    page = (folder / "evaluation" / "report.html").read_text("utf-8")
+    assert "outside the declared keys" not in page
+
+
+def test_a_file_that_lacks_a_column_is_named_by_what_is_missing(folder):
+    """The other file is looked at, not the spec's own, which may lie elsewhere."""
+    pq.write_table(pa.table({"id": [1], "county": ["37001"]}), folder / "prior.parquet")
+    (folder / "est.parquet").unlink()
+    shown = run("evaluate", "release.yaml", "--source", "prior.parquet")
+    assert shown.code == 1
+    assert "emp" in shown.err
+    assert "measures" in shown.err
+    assert "est.parquet" not in shown.err.replace("source: est.parquet", "")

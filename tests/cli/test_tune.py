@@ -134,3 +134,24 @@ def test_a_spec_is_never_replaced_by_its_tuned_form(folder):
     assert (folder / "tuning" / "tuned.yaml").read_text("utf-8") == before
     again = run("tune", "tuning/tuned.yaml", "--goal", GOAL, "--out", "again", "--json")
     assert again.code == 0, again.err
+
+
+def test_a_spec_without_anything_to_tune_is_not_written(folder):
+    """No record at all: every number is 0."""
+    pq.write_table(pq.read_table(folder / "est.parquet").slice(0, 0), folder / "est.parquet")
+    shown = run("tune", "release.yaml", "--goal", GOAL)
+    assert shown.code == 1
+    assert "nothing was written" in shown.err
+    assert not (folder / "tuning").exists()
+
+
+def test_keys_of_a_file_are_found_from_a_new_folder(folder):
+    """The tuned spec lies in a folder that is made for it, and names the file from there."""
+    (folder / "counties.csv").write_text("county\n37001\n48001\n48003\n", encoding="utf-8")
+    changed(
+        folder, 'counties: {values: {county: ["37001", "48001", "48003"]}}',
+        "counties: {file: counties.csv}",
+    )  # fmt: skip
+    shown = run("tune", "release.yaml", "--goal", GOAL, "--out", "new")
+    assert shown.code == 0, shown.err
+    assert "../counties.csv" in (folder / "new" / "tuned.yaml").read_text("utf-8")

@@ -392,6 +392,35 @@ def test_a_folder_that_is_in_the_way_is_left_alone(tmp_path):
     assert contents(tmp_path / "out") == {"mine.txt": b"mine"}
 
 
+def test_a_folder_that_is_in_the_way_is_refused_before_the_source_is_read(tmp_path, monkeypatch):
+    """Whoever mistypes --out does not wait for gigabytes to be hashed first."""
+    spec = prepared(tmp_path)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "farms.parquet").unlink(missing_ok=True)
+    monkeypatch.setattr(publish, "identity_of", None)
+    with pytest.raises(ReleaseError, match="exists already"):
+        release(spec, tmp_path / "out")
+
+
+def test_files_of_others_are_not_read_to_see_that_a_release_is_there(tmp_path, monkeypatch):
+    """A sealed release is not looked for file by file: one strange name will do."""
+    spec = prepared(tmp_path)
+    release(spec, tmp_path / "out")
+    home = tmp_path / "home"
+    publish.staging.write_files(home, {"manifest.json": b"{}"})
+    (home / "photographs").mkdir()
+    (home / "photographs" / "mine.jpg").write_bytes(b"mine")
+    read, digests = [], publish.staging.digests
+    monkeypatch.setattr(
+        publish.staging, "digests", lambda folder: read.append(folder) or digests(folder)
+    )
+    with pytest.raises(ReleaseError, match="exists already"):
+        release(spec, home)
+    assert home not in read
+    assert release(spec, tmp_path / "out").did == "nothing"
+    assert tmp_path / "out" in read
+
+
 def test_a_missing_ledger_is_not_made_on_the_way(tmp_path):
     """It may have been lost, with what was spent."""
     spec = prepared(tmp_path, ledger=False)

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import subprocess
 import sys
 import tomllib
 from importlib.metadata import packages_distributions
@@ -92,6 +93,39 @@ def test_everything_that_is_imported_is_declared_and_locked(record_property):
     assert needed <= locked
     assert needed <= {dist for dists in found.values() for dist in dists}, "declared, never used"
     record_property("packages imported at run time", len(found))
+
+
+def test_what_an_extra_brings_is_not_installed_for_everybody():
+    """`make demo` installs the lock file: none of it is there for experiments or other engines."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    optional = {
+        _normal(re.split(r"[<>=\[; ]", each)[0]) for some in extras.values() for each in some
+    }
+    assert {"scipy", "pyspark", "ibis-framework"} <= optional
+    assert optional & names((ROOT / "requirements.lock").read_text("utf-8")) == set()
+
+
+WITH_EXTRA = ("perrecord.experiments", "perrecord.audit.sample")
+"""What needs scipy as soon as it is imported; the commands that do so ask for it first."""
+
+_IMPORT_ALL = """
+import importlib, pkgutil, sys
+absent = {"scipy", "ibis", "pyspark"}
+sys.modules |= dict.fromkeys(absent)
+import perrecord
+for each in pkgutil.walk_packages(perrecord.__path__, "perrecord."):
+    if not each.name.startswith(tuple(sys.argv[1:])) and not each.name.endswith("__main__"):
+        importlib.import_module(each.name)
+"""
+
+
+def test_everything_else_is_imported_without_the_extras():
+    """As somebody has it who installed perrecord and nothing more."""
+    subprocess.run([sys.executable, "-c", _IMPORT_ALL, *WITH_EXTRA], check=True)
+    broken = [sys.executable, "-c", _IMPORT_ALL, "perrecord.experiments"]
+    assert b"scipy" in subprocess.run(broken, check=False, capture_output=True).stderr
 
 
 def test_an_import_that_nobody_declared_is_caught(tmp_path):

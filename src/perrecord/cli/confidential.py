@@ -1,11 +1,13 @@
 # ruff: noqa: PLC0415 -- what a command needs is loaded when it runs
 """What commands share that read confidential data to report to the curator."""
 
-from collections.abc import Iterable, Iterator
+import os
+import shlex
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from glob import glob
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,20 +16,22 @@ from perrecord.cli.output import say, show
 from perrecord.errors import InputError
 
 if TYPE_CHECKING:
-    from perrecord.evaluate.confidential import ConfidentialFolder
+    from perrecord.evaluate.coverage import Coverage
     from perrecord.policy.split import Scheme
     from perrecord.queries.query import Query
 
 Spec = Annotated[Path, typer.Argument(help="The release spec, a YAML file.", metavar="SPEC")]
 Source = Annotated[
-    Path | None,
-    typer.Option(help="Read this file of the same columns in place of the spec's source."),
+    str | None,
+    typer.Option(
+        help="Read this file of the same columns in place of the spec's source.", metavar="FILE"
+    ),
 ]
 Public = Annotated[
     bool,
     typer.Option(
         "--public",
-        help="The data is public or synthetic: write an ordinary folder without marks.",
+        help="What --source names is public or synthetic: write an ordinary folder without marks.",
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
@@ -38,19 +42,88 @@ MARK = "CONFIDENTIAL"
 
 @contextmanager
 def opened_for(
-    spec: Path, source: Path | None, out: Path, *, is_public: bool
-) -> Iterator[tuple[Opened, "ConfidentialFolder"]]:
-    """Give an opened spec, and the folder for what is found about it.
+    spec: Path,
+    source: str | None,
+    out: Path,
+    *,
+    is_public: bool,
+    report: str,
+    on_step: Callable[[str], None],
+) -> Iterator[tuple[Opened, tuple["Coverage", ...]]]:
+    """Give an opened spec, and how much of its data lies in the keys that it declares.
 
-    Nothing is made for a spec that cannot be opened, and nothing read for a folder that cannot be
-    used.
+    Nothing is read where the folder for the results, or an earlier report in it, cannot be used;
+    and nothing has been made when something is refused here.
     """
-    from perrecord.evaluate.confidential import confidential_folder
+    from perrecord.evaluate.confidential import check_folder
+    from perrecord.evaluate.coverage import check_coverage, coverage
+    from perrecord.report.write import check_report
+    from perrecord.tables.addresses import is_address
 
-    if source is not None and not glob(str(source), recursive=True):
-        raise InputError(f"there is no file {str(source)!r} to read in place of the source.")
-    with opened(spec, source) as found:
-        yield found, confidential_folder(out, is_public=is_public)
+    check_folder(out, is_public=is_public)
+    check_report(out, report)
+    other = _other_source(spec, source, is_public=is_public)
+    with opened(spec, other) as found:
+        on_step("counting the records in the declared keys")
+        covered = coverage(found.table, named_queries(found))
+        place = "the source" if other is None or is_address(other) else repr(other)
+        check_coverage(covered, found.table, is_public=is_public, place=place)
+        yield found, covered
+
+
+def _other_source(spec: Path, source: str | None, *, is_public: bool) -> str | None:
+    """Return what is read in place of the spec's own source, None for that one.
+
+    What is public must be named, the spec's own source too: it is confidential unless somebody
+    says so in so many words.
+    """
+    from perrecord.release.spec import load_spec
+    from perrecord.tables.addresses import absolute_address, is_address
+
+    loaded = load_spec(spec)
+    own = loaded.source
+    if source is None and is_public:
+        # An address may hold a password, and is not repeated.
+        named = "the spec's address" if isinstance(own, str) else shlex.quote(os.path.relpath(own))
+        raise InputError(
+            "--public says that data may be looked at; name that data with --source. Without it "
+            f"the source of {spec.name} itself would be read, which is confidential. If that one "
+            f"really is public, say so: --source {named}"
+        )
+    if source is None:
+        return None
+    if is_address(source):
+        is_own = own in (
+            absolute_address(source, Path.cwd()),
+            absolute_address(source, loaded.folder),
+        )
+        return None if is_own else source
+    if not glob(source, recursive=True):
+        raise InputError(f"there is no file {source!r} to read in place of the source.")
+    is_own = isinstance(own, Path) and Path(source).resolve() == own.resolve()
+    return None if is_own else source
+
+
+def outside_lines(covered: Iterable["Coverage"]) -> Iterator[str]:
+    """Yield, for each grouping with records outside its declared keys, how many there are."""
+    from perrecord.report.coverage import outside
+
+    yield from (outside(each) for each in covered if each.outside)
+
+
+def coverage_rows(covered: Iterable["Coverage"]) -> list[dict[str, Any]]:
+    """Return the same for programs."""
+    return [
+        {
+            "query": each.query,
+            "by": list(each.columns),
+            "records": each.records,
+            "outside": each.outside,
+            "outside_keys": each.outside_keys,
+            "outside_shares": dict(each.shares),
+        }
+        for each in covered
+    ]
 
 
 def named_queries(found: Opened) -> dict[str, "Query"]:

@@ -16,7 +16,12 @@ from pathlib import Path
 import perrecord
 
 _REQUIRED = ("duckdb", "pyarrow", "numpy", "python-flint", "sqlglot", "pydantic", "cryptography")
-_OPTIONAL = {"pyspark": "spark", "ibis-framework": "ibis", "psycopg": "postgres"}
+_OPTIONAL = {
+    "pyspark": "spark",
+    "ibis-framework": "ibis",
+    "psycopg": "postgres",
+    "scipy": "experiments",
+}
 _OLDEST_JAVA = 17
 
 

@@ -14,6 +14,7 @@ from perrecord.cli.confidential import (
     Quiet,
     Source,
     Spec,
+    coverage_rows,
     named_queries,
     named_schemes,
     opened_for,
@@ -26,6 +27,7 @@ from perrecord.cli.progress import progress
 from perrecord.errors import InputError, listing, suggestion
 
 if TYPE_CHECKING:
+    from perrecord.evaluate.coverage import Coverage
     from perrecord.evaluate.evaluation import Evaluation
     from perrecord.policy.split import Scheme
 
@@ -68,14 +70,16 @@ def evaluate(
     charged. Do not publish them, nor choose the spec by them; --source and --public evaluate the
     spec on public, prior or synthetic data.
     """
+    from perrecord.evaluate.confidential import confidential_folder
     from perrecord.evaluate.evaluation import evaluate as evaluated
     from perrecord.report.evaluation import evaluation_page
     from perrecord.report.write import write_report
 
     with (
-        opened_for(spec, source, out, is_public=public) as (found, folder),
         progress(quiet=quiet) as step,
+        opened_for(spec, source, out, is_public=public, report="report", on_step=step) as opened,
     ):
+        found, covered = opened
         result = evaluated(
             named_queries(found),
             found.table,
@@ -87,10 +91,11 @@ def evaluate(
             on_step=step,
         )
         step("drawing the report")
-        page = evaluation_page(result, found.workload.title, f"perrecord evaluate {spec.name}")
-        path = write_report(folder, page)
+        made = f"perrecord evaluate {spec.name}"
+        page = evaluation_page(result, found.workload.title, made, covered)
+        path = write_report(confidential_folder(out, is_public=public), page)
     if as_json:
-        show_json(_as_json(result, path, is_public=public))
+        show_json(_as_json(result, covered, path, is_public=public))
     else:
         lines = [*(f"- {each}" for each in page.findings), str(path)]
         show_marked(lines, is_public=public)
@@ -114,10 +119,13 @@ def _example(found: Opened) -> dict[str, Any] | None:
     return next((dict(record) for _, record in found.workload.examples), None)
 
 
-def _as_json(result: "Evaluation", path: Path, *, is_public: bool) -> dict[str, Any]:
+def _as_json(
+    result: "Evaluation", covered: tuple["Coverage", ...], path: Path, *, is_public: bool
+) -> dict[str, Any]:
     found = {
         "report": str(path),
         "records": result.records,
+        "keys": coverage_rows(covered),
         "errors": result.errors.to_pylist(),
         "losses": [
             {

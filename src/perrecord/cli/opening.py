@@ -26,7 +26,7 @@ class Opened:
 
 
 @contextmanager
-def opened(path: Path, source: Path | None = None) -> Iterator[Opened]:
+def opened(path: Path, source: str | None = None) -> Iterator[Opened]:
     """Give a spec checked in full, its source open for as long as the block lasts.
 
     Another source of the same columns may stand in place of the one that the spec names.
@@ -37,7 +37,7 @@ def opened(path: Path, source: Path | None = None) -> Iterator[Opened]:
 
     loaded = load_spec(path)
     check_without_data(loaded)
-    with data_open(), open_table(loaded, None if source is None else str(source)) as table:
+    with data_open(), open_table(loaded, source) as table:
         workload = build(loaded, table.schema)
         planned = plan([named.query for named in workload.queries], table.schema)
         check_plan(planned)

@@ -43,7 +43,7 @@ def reproduce(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Make the figures of the paper again, and hold its claims against what is measured.
+    """Reproduce the figures of the paper, and compare its claims with what is measured.
 
     Writes index.html, with every figure as SVG, PNG and CSV beside it. The data is synthetic, or
     public files that you name; nothing is charged.
@@ -52,8 +52,9 @@ def reproduce(
     from perrecord.evaluate.confidential import confidential_folder
     from perrecord.experiments.findings import findings_page
     from perrecord.experiments.reproduce import reproduced, runs
-    from perrecord.report.write import write_report
+    from perrecord.report.write import check_report, write_report
 
+    check_report(out, "index")
     folder = confidential_folder(out, is_public=True)
     every = runs(which, quick=quick, cis_file=cis_file, cbp_file=cbp_file)
     with progress(quiet=quiet, parts=len(every)) as step:

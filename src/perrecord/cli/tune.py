@@ -15,9 +15,11 @@ from perrecord.cli.confidential import (
     Quiet,
     Source,
     Spec,
+    coverage_rows,
     named_queries,
     named_schemes,
     opened_for,
+    outside_lines,
     show_marked,
     warn,
 )
@@ -28,6 +30,7 @@ from perrecord.cli.records import subject_of_spec, typed_record
 from perrecord.errors import InputError
 
 if TYPE_CHECKING:
+    from perrecord.evaluate.coverage import Coverage
     from perrecord.evaluate.tune import Tuning
 
 EXAMPLES = examples(
@@ -89,6 +92,7 @@ def tune(
     something about it. So the results are CONFIDENTIAL, unless --source names public, prior or
     synthetic data of the same columns and --public says so. That is the way to go.
     """
+    from perrecord.evaluate.confidential import confidential_folder
     from perrecord.evaluate.tune import tune as tuned
     from perrecord.evaluate.tuned_spec import check_names, tuned_spec
     from perrecord.report.tuning import tuning_page
@@ -100,9 +104,10 @@ def tune(
             f"the tuned spec would replace {str(spec)!r} itself; give another folder with --out."
         )
     with (
-        opened_for(spec, source, out, is_public=public) as (found, folder),
         progress(quiet=quiet) as step,
+        opened_for(spec, source, out, is_public=public, report="tuning", on_step=step) as opened,
     ):
+        found, covered = opened
         check_names(named_queries(found))
         known: dict[str, Any] = dict(found.workload.examples)
         caps = _caps(cap or [], found, known)
@@ -116,17 +121,27 @@ def tune(
             caps=caps,
             on_step=step,
         )
+        if not result.answers:
+            raise InputError(
+                "every answer that a goal is about is 0 in every cell, so there is nothing to be "
+                "accurate about, and nothing was written. Tune on a file with records."
+            )
         step("writing the spec and the report")
+        folder = confidential_folder(out, is_public=public)  # paths of the spec lead through it
         text = tuned_spec(found.loaded, result, found.table.schema, path, is_public=public)
         folder.write_bytes(path.name, text.encode())
         made = f"perrecord tune {spec.name}"
-        page = tuning_page(result, found.workload.title, is_public=public, made=made)
+        title = found.workload.title
+        page = tuning_page(result, title, is_public=public, made=made, covered=covered)
         report = write_report(folder, page, "tuning")
         is_affordable = result.policy.is_below(found.workload.budget)
     if as_json:
-        show_json(_as_json(result, path, report, is_affordable, is_public=public))
+        shown = _as_json(result, covered, path, report, is_affordable)
+        show_json(shown if public else {MARK: shown})
     else:
-        show_marked([*_lines(result), "", str(path), str(report)], is_public=public)
+        remarks = [*(f"- {each}" for each in outside_lines(covered))]
+        lines = [*remarks, *_lines(result), "", str(path), str(report)]
+        show_marked(lines, is_public=public)
     if not is_affordable:
         say(
             "The tuned release costs some possible record more than the spec's budget allows; the "
@@ -183,9 +198,14 @@ def _lines(result: "Tuning") -> Iterator[str]:
 
 
 def _as_json(
-    result: "Tuning", path: Path, report: Path, is_affordable: bool, *, is_public: bool
+    result: "Tuning",
+    covered: tuple["Coverage", ...],
+    path: Path,
+    report: Path,
+    is_affordable: bool,
 ) -> dict[str, Any]:
-    found = {
+    return {
+        "keys": coverage_rows(covered),
         "spec": str(path),
         "report": str(report),
         "within_budget": is_affordable,
@@ -197,4 +217,3 @@ def _as_json(
         ],
         "frontier": result.frontier.to_pylist(),
     }
-    return found if is_public else {MARK: found}

@@ -99,8 +99,13 @@ def each_accuracy(planned: Plan, table: Table, *, confidence: Exact) -> Iterator
             '"0.95".'
         )
     for truth in truths(planned, table):
-        is_average = truth.count is not None
-        yield _average(truth, level) if is_average else _additive(truth, level)
+        yield cell_errors(truth, level)
+
+
+def cell_errors(truth: Truth, confidence: Fraction) -> CellErrors:
+    """Return the errors to be expected of one answer, whose true numbers are known."""
+    is_average = truth.count is not None
+    return _average(truth, confidence) if is_average else _additive(truth, confidence)
 
 
 def _additive(truth: Truth, confidence: Fraction) -> CellErrors:

@@ -10,6 +10,7 @@ from perrecord.evaluate.accuracy import CellErrors
 from perrecord.evaluate.noise_size import Floats
 from perrecord.evaluate.simulation import simulated_error
 from perrecord.evaluate.summaries import SIZES, summary
+from perrecord.evaluate.within import known_within, share_of
 from perrecord.exact import Exact, rational, text
 
 Row = dict[str, Any]
@@ -48,20 +49,25 @@ def box(each: AnswerErrors, limits: Sequence[Exact]) -> Row:
     errors = each.errors
     row = each.labels | _five(errors.relative(errors.size))
     row |= {"cells": len(errors.true), "zeros": int(errors.is_zero.sum())}
-    reach = errors.relative(errors.reach)
-    known = reach[~np.isnan(reach)]
-    for limit in limits:
-        is_within = known < float(rational(limit))  # as a goal asks (T22)
-        name = f"within_{text(100 * rational(limit))}_percent"
-        row[name] = float(is_within.mean()) if len(known) else None
+    for limit in map(rational, limits):
+        row[f"within_{text(100 * limit)}_percent"] = share_of(known_within(errors, limit))
     return row
 
 
 def noise_and_bias(each: AnswerErrors) -> list[Row]:
-    """Return the five numbers of the noise alone, E|noise|/|true|, and of the bias alone."""
+    """Return the five numbers of the noise alone, E|noise|/|true|, and of the bias alone.
+
+    `raised` is the share of the biased cells whose number the bias takes further from 0: bounds can
+    cut large values off, and lift small ones up to the lower bound.
+    """
     errors = each.errors
-    parts = (("noise", errors.noise_size), ("bias", np.abs(errors.bias)))
-    return [each.labels | {"part": part} | _five(errors.relative(sizes)) for part, sizes in parts]
+    is_biased = ~errors.is_zero & (errors.bias != 0)
+    raised = share_of(errors.bias[is_biased] * errors.true[is_biased] > 0)
+    parts = (("noise", errors.noise_size, None), ("bias", np.abs(errors.bias), raised))
+    return [
+        each.labels | {"part": part} | _five(errors.relative(sizes)) | {"raised": share}
+        for part, sizes, share in parts
+    ]
 
 
 def drawn(each: AnswerErrors, repeats: int) -> Row:

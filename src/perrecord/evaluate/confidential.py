@@ -90,38 +90,36 @@ def confidential_folder(path: str | Path, *, is_public: bool = False) -> Confide
     marked.
     """
     folder = Path(path)
+    check_folder(folder, is_public=is_public)
+    folder.mkdir(mode=0o755 if is_public else 0o700, parents=True, exist_ok=True)
+    marker = folder / MARKER
+    if not is_public and not marker.exists():
+        with os.fdopen(os.open(marker, _CREATE, 0o600), "w") as file:
+            file.write(f"{HEADER}\n")
+    return ConfidentialFolder(folder, is_public=is_public)
+
+
+def check_folder(path: str | Path, *, is_public: bool = False) -> None:
+    """Refuse a folder that results cannot be written to; nothing is made, no file of it is read."""
+    folder = Path(path)
+    if not folder.exists():
+        above = next(each for each in folder.absolute().parents if each.exists())
+        if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+            raise InputError(f"nothing can be written to {above}; give another folder.")
+        return
+    if not folder.is_dir():
+        raise InputError(f"{folder} is a file; expected a folder, or a name for a new one.")
     if (folder / MANIFEST).exists():
         raise InputError(
             f"{folder} holds a release; results of other kinds go to a folder of their own. Give "
             "the name of a new one."
         )
     if is_public:
-        _make(folder, 0o755)
         if (folder / MARKER).exists():
             raise InputError(
                 f"{folder} is marked as confidential; write public results to another folder."
             )
-        return ConfidentialFolder(folder, is_public=True)
-    if folder.exists():
-        _check(folder)
-    else:
-        _make(folder, 0o700)
-    marker = folder / MARKER
-    if not marker.exists():
-        with os.fdopen(os.open(marker, _CREATE, 0o600), "w") as file:
-            file.write(f"{HEADER}\n")
-    return ConfidentialFolder(folder, is_public=False)
-
-
-def _make(folder: Path, mode: int) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file; expected a folder, or a name for a new one.")
-    folder.mkdir(mode=mode, parents=True, exist_ok=True)
-
-
-def _check(folder: Path) -> None:
-    if not folder.is_dir():
-        raise InputError(f"{folder} is a file; expected a folder, or a name for a new one.")
+        return
     if not (folder / MARKER).exists() and any(folder.iterdir()):
         raise InputError(
             f"{folder} holds files and no {MARKER}; confidential results go to a folder of their "

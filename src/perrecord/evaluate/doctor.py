@@ -4,29 +4,24 @@ Exact numbers of the data, without noise. They help to find a wrong file, a wron
 missing key before a release, and must not be published, nor thresholds and keys be chosen by them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from uuid import uuid4
 
-import numpy as np
 import pyarrow as pa
 
+from perrecord.evaluate.coverage import coverage
 from perrecord.policy.split import Scheme
-from perrecord.queries.groupings import SelectCells
 from perrecord.queries.methods import dimensions_of
 from perrecord.queries.query import Query
 from perrecord.queries.values import Parts, pieces_value, scheme_tree
-from perrecord.tables.dialects import DUCKDB, Dialect
-from perrecord.tables.domains import Domain
+from perrecord.tables.dialects import Dialect
 from perrecord.tables.engines import RESERVED
-from perrecord.tables.expressions import Expression, columns_of, to_sql
-from perrecord.tables.keys import Keys
 from perrecord.tables.measures import Measure, Outside, grid_sql, is_number_in
 from perrecord.tables.table import Table
 
 _FOUND = f"{RESERVED}_found"
-_INDEX = f"{RESERVED}_index"
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,53 +162,8 @@ def _roles(table: Table) -> Iterator[RoleFindings]:
 
 
 def _keys(table: Table, queries: Mapping[str, Query]) -> Iterator[KeyFindings]:
-    for name, query in queries.items():
-        for grouping in query.groupings:
-            match grouping.cells:
-                case Keys() as keys:
-                    domain = Domain(keys)
-                case SelectCells(domain=domain):
-                    pass
-                case _:
-                    continue
-            records, number = _outside(table, domain, grouping.columns, query.filter)
-            yield KeyFindings(name, grouping.columns, records, number)
-
-
-def _outside(
-    table: Table, domain: Domain, columns: Sequence[str], condition: Expression | None
-) -> tuple[int, int]:
-    """Return how many records, and how many different keys, a domain does not hold."""
-    dialect = table.engine.dialect
-    shown = ", ".join(f"records.{dialect.identifier(column)}" for column in columns)
-    needed = {*columns, *(() if condition is None else columns_of(condition))}
-    cells = (
-        f"SELECT {shown}, count(*) AS {_FOUND} FROM ({table.select(sorted(needed))}) AS records"
-        f"{_where(table, condition)} GROUP BY {shown}"
-    )
-    name = _fresh_name()
-    factors = {f"{name}_{index}": keys for index, keys in enumerate(domain.factors)}
-    joins = "".join(
-        f" LEFT JOIN {alias} ON {_same(alias, keys.columns)}" for alias, keys in factors.items()
-    )
-    strangers = " OR ".join(f"{alias}.{_INDEX} IS NULL" for alias in factors)
-    engine = table.engine
-    with _dropped(table, [name, *factors]):
-        engine.keep(name, cells)
-        for alias, keys in factors.items():
-            index = pa.array(np.arange(len(keys), dtype=np.int64))
-            engine.add_local(alias, keys.table.append_column(_INDEX, index))
-        batches = engine.local(
-            f"SELECT {_total(f'cells.{_FOUND}')}, count(*) FROM {name} AS cells{joins} "
-            f"WHERE {strangers}"
-        )
-        records, number = _first_row(batches)
-    return records, number
-
-
-def _same(alias: str, columns: Sequence[str]) -> str:
-    names = [DUCKDB.identifier(column) for column in columns]
-    return " AND ".join(DUCKDB.is_same(f"cells.{name}", f"{alias}.{name}") for name in names)
+    for each in coverage(table, queries):
+        yield KeyFindings(each.query, each.columns, each.outside, each.outside_keys)
 
 
 # -- pieces -----------------------------------------------------------------------------------
@@ -259,14 +209,6 @@ def _number_of(condition: str) -> str:
 
 def _total(value: str) -> str:
     return f"coalesce(sum({value}), 0)"
-
-
-def _where(table: Table, condition: Expression | None) -> str:
-    if condition is None:
-        return ""
-    dialect, fields = table.engine.dialect, table.schema.fields
-    known = {name: f"records.{dialect.identifier(name)}" for name in fields}
-    return f" WHERE {to_sql(condition, fields, known, dialect)}"
 
 
 def _integers(table: Table, sql: str) -> tuple[int, ...]:

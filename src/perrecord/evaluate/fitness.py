@@ -219,7 +219,7 @@ def fitness(planned: Plan, table: Table, *, within: Exact, confidence: Exact = "
     if not found:
         raise InputError(
             "the workload has no count and no total; averages and quantiles have no one noise to "
-            "hold against a goal."
+            "compare with a goal."
         )
     return Fitness(planned, goal, tuple(found))
 
@@ -267,7 +267,7 @@ def _policy(required: Requirement, share: Exact | None) -> Policy:
 
 
 def _by_spread(spreads: Spreads, loss: Callable[[Spread], Policy]) -> Policy:
-    """Return a policy that hangs on a cell's noise as the noise hangs on the cell's key."""
+    """Return a policy that depends on a cell's noise as the noise depends on its key."""
     if spreads.cases is None:
         return Policy.zero() if spreads.value is None else loss(spreads.value)
     cases = spreads.cases.map(lambda each: _by_spread(each, loss))

@@ -114,18 +114,6 @@ def has_zeros_only(truth: Truth) -> bool:
     return not np.any(truth.total.exact != 0)
 
 
-def is_met(found: Floats, share: Fraction) -> bool:
-    """Tell whether this share of the cells, zeros apart, meets the goal as it is."""
-    factor = factor_for(found, share)
-    return factor is not None and factor <= 1
-
-
-def share_met(found: Floats) -> float | None:
-    """Return the share of the cells, zeros apart, that meet the goal as they are."""
-    known = found[~np.isnan(found)]
-    return float((known <= 1).mean()) if len(known) else None
-
-
 def shared_best(answer: Average, truth: Truth) -> Average:
     """Return an average with its amount shared as T : |mean|, which errs least (T13).
 

@@ -22,7 +22,7 @@ def losses_by_size(
 ) -> pa.Table:
     """Return the losses of records that hold one measure and nothing else, from small to large.
 
-    A row for each policy, measure and size. Where losses hang on dimensions, the record has those
+    A row for each policy, measure and size. Where losses depend on dimensions, the record has those
     of the example, or else of the first case.
     """
     rows = []

@@ -2,17 +2,18 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from perrecord.errors import InputError, listing
 from perrecord.evaluate.accuracy import CellErrors, accuracy
 from perrecord.evaluate.losses import policy_losses
 from perrecord.evaluate.noise_size import Floats
+from perrecord.evaluate.within import Which, is_within, share_of
 from perrecord.exact import Exact, rational, text
 from perrecord.queries.plan import Plan
 from perrecord.tables.table import Table
@@ -35,8 +36,8 @@ def summary(
 
     `zeros` are cells without a relative error, left out of all figures. `within_...` is the share
     of the others whose error, bias included, is below so much of the true number with the
-    confidence that the errors were computed for. Size classes begin at the numbers of records in
-    `sizes`.
+    confidence that the errors were computed for, as a goal asks (T22). Size classes begin at the
+    numbers of records in `sizes`.
     """
     unknown = [name for name in by if name not in BY]
     if unknown or not by:
@@ -55,14 +56,13 @@ def summary(
                 "size": size,
             }
             key = tuple(labels[name] for name in by)
-            groups.setdefault(key, []).append(_Figures.of(each, cells))
+            groups.setdefault(key, []).append(_Figures.of(each, cells, edges))
     rows = []
     for key, found in groups.items():
-        row = dict(zip(by, key, strict=True)) | _Figures.joined(found).row()
-        reaches = np.concatenate([each.reach for each in found])
-        for limit in edges:
-            is_within = reaches < float(limit)  # as a goal asks (T22)
-            row[f"within_{text(100 * limit)}_percent"] = _mean(is_within.astype(np.float64))
+        figures = _Figures.joined(found)
+        row = dict(zip(by, key, strict=True)) | figures.row()
+        for limit, which in zip(edges, figures.within, strict=True):
+            row[f"within_{text(100 * limit)}_percent"] = share_of(which)
         rows.append(row)
     return pa.Table.from_pylist(rows)
 
@@ -72,6 +72,8 @@ class _Figures:
     """The relative errors of some cells, and how many have none."""
 
     zeros: int
+    within: tuple[Which, ...]
+    """For each limit, which of the cells come within it."""
     noise: Floats
     error: Floats
     noise_reach: Floats
@@ -79,7 +81,7 @@ class _Figures:
     bias: Floats
 
     @classmethod
-    def of(cls, errors: CellErrors, cells: npt.NDArray[np.bool_]) -> "_Figures":
+    def of(cls, errors: CellErrors, cells: Which, limits: Sequence[Fraction]) -> "_Figures":
         kept = cells & ~errors.is_zero
         figures = (
             errors.noise_size,
@@ -89,13 +91,15 @@ class _Figures:
             errors.bias,
         )
         zeros = int((cells & errors.is_zero).sum())
-        return cls(zeros, *(errors.relative(each)[kept] for each in figures))
+        within = tuple(is_within(errors, limit)[kept] for limit in limits)
+        return cls(zeros, within, *(errors.relative(each)[kept] for each in figures))
 
     @classmethod
     def joined(cls, every: Sequence["_Figures"]) -> "_Figures":
         names = ("noise", "error", "noise_reach", "reach", "bias")
         return cls(
             sum(each.zeros for each in every),
+            tuple(map(np.concatenate, zip(*(each.within for each in every), strict=True))),
             *(np.concatenate([getattr(each, name) for each in every]) for name in names),
         )
 
@@ -145,9 +149,7 @@ def compare(
     return pa.concat_tables(found, promote_options="default")
 
 
-def _by_size(
-    errors: CellErrors, sizes: Sequence[int] | None
-) -> Iterator[tuple[str | None, npt.NDArray[np.bool_]]]:
+def _by_size(errors: CellErrors, sizes: Sequence[int] | None) -> Iterator[tuple[str | None, Which]]:
     records = errors.truth.records
     if sizes is None:
         yield None, np.ones(len(records), dtype=np.bool_)

@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-import numpy as np
 import pyarrow as pa
 
 from perrecord.errors import AmountError, InputError, listing, suggestion
@@ -21,10 +20,10 @@ from perrecord.evaluate.asked import Asked
 from perrecord.evaluate.candidates import WRITTEN, Candidate
 from perrecord.evaluate.capped import Caps, Record, kept, least_errors
 from perrecord.evaluate.goals import Target, percent, target
-from perrecord.evaluate.needs import is_met, share_met
 from perrecord.evaluate.smallest import LossAt, LossOf, Smallest, sizes, smallest
 from perrecord.evaluate.tuner import OutOfReach, Times, Tuner
 from perrecord.evaluate.variants import accounted, amounts
+from perrecord.evaluate.within import is_share, known_within, share_of
 from perrecord.exact import Exact, parameter
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
@@ -201,8 +200,10 @@ def _answers(tuner: Tuner, tuned: Sequence[Query], times: Times) -> tuple[Tuned,
     for place, aim in tuner.targets.items():
         asked, truth = tuner.asked[place[0]], tuner.truths[place]
         (after,) = [each for each in tuned[place[0]].answers if each.name == place[1]]
-        before = tuner.factors(place, truth.answer, times[place])
-        now = tuner.factors(place, after, times[place])
+        within = aim.goal.times(times[place]).within
+        before, now = (
+            known_within(tuner.errors(place, each), within) for each in (truth.answer, after)
+        )
         found.append(
             Tuned(
                 asked.name,
@@ -210,13 +211,13 @@ def _answers(tuner: Tuner, tuned: Sequence[Query], times: Times) -> tuple[Tuned,
                 truth.answer,
                 after,
                 aim,
-                aim.goal.times(times[place]).within,
-                len(before),
-                int(np.isnan(before).sum()),
-                share_met(before),
-                share_met(now),
-                is_met(before, aim.share),
-                is_met(now, aim.share),
+                within,
+                len(truth.records),
+                len(truth.records) - len(before),
+                share_of(before),
+                share_of(now),
+                is_share(before, aim.share),
+                is_share(now, aim.share),
             )
         )
     return tuple(found)

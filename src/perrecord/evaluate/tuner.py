@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from perrecord.errors import CurrencyError, InputError
+from perrecord.evaluate.accuracy import CellErrors, cell_errors
 from perrecord.evaluate.asked import Asked, one_set_each
 from perrecord.evaluate.candidates import WRITTEN, Candidate, candidates
 from perrecord.evaluate.goals import Target, check_names, target_of
@@ -74,7 +75,7 @@ class Tuner:
         if not kept:
             raise InputError(
                 "there is no goal for any count, total or average; give one, such as '5% for 95% "
-                "of cells'. Medians and quantiles have no one noise to hold against a goal."
+                "of cells'. Medians and quantiles have no one noise to compare with a goal."
             )
         # Where all numbers are 0 there is nothing to be accurate about.
         aimed = {place: aim for place, aim in kept.items() if not has_zeros_only(found[place])}
@@ -150,6 +151,11 @@ class Tuner:
             self._allowed[place, times] = allowed(self.truths[place], goal)
         otherwise = asked_otherwise(self.truths[place], answer, self.table.schema)
         return factors(otherwise, self._allowed[place, times])
+
+    def errors(self, place: Place, answer: Answer) -> CellErrors:
+        """Return the errors that an answer would have with these amounts, at its own confidence."""
+        otherwise = asked_otherwise(self.truths[place], answer, self.table.schema)
+        return cell_errors(otherwise, self.targets[place].goal.confidence)
 
     def fixed(self) -> Policy:
         """Return what is paid for answers that stay as they are and for the selection of keys."""

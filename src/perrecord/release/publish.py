@@ -73,6 +73,8 @@ def release(
     watch = Watch(progress, share)
     watch.step("reading the spec")
     loaded, target = load_spec(spec), Path(out).absolute()
+    if os.path.lexists(target) and not (target / MANIFEST).is_file():
+        raise _taken(target)  # before anything is read
     ledger = ledger_of(loaded)
     watch.step("hashing the source")
     identity = identity_of(loaded, ledger.secret, snapshot, share)
@@ -151,7 +153,7 @@ class _Release:
         # Whoever wrote the seal may have died before it was durable; asking again makes it so.
         seal = self.ledger.seal(charge, seal.digests)
         sealed = dict(seal.digests)
-        if self.target.is_dir() and staging.digests(self.target) == sealed:
+        if staging.is_exactly(self.target, sealed):
             staging.flush_names(self.target)
             self.ledger.publish(charge, place=str(self.target))
             return Outcome(self.target, charge, seal, "nothing")
@@ -190,10 +192,7 @@ class _Release:
     def _check_target(self) -> None:
         """Refuse a place that cannot be published to, before anything is charged."""
         if os.path.lexists(self.target):
-            raise ReleaseError(
-                f"{str(self.target)!r} exists already and holds something else than this release; "
-                "give another folder with --out, or move it away."
-            )
+            raise _taken(self.target)
         private = self.staged.parent.resolve()
         parent = next(each for each in self.target.parents if os.path.lexists(each))
         if private in (self.target.resolve(), *self.target.resolve().parents):
@@ -205,6 +204,13 @@ class _Release:
             raise ReleaseError(
                 f"nothing can be written to {str(parent)!r}; give another folder with --out."
             )
+
+
+def _taken(target: Path) -> ReleaseError:
+    return ReleaseError(
+        f"{str(target)!r} exists already and holds something else than this release; give another "
+        "folder with --out, or move it away."
+    )
 
 
 def ledger_of(loaded: LoadedSpec) -> Ledger:

@@ -83,6 +83,16 @@ def digests(folder: Path) -> dict[str, str]:
     return found
 
 
+def is_exactly(folder: Path, wanted: Mapping[str, str]) -> bool:
+    """Tell whether a folder holds these files and no others; nothing else in it is opened."""
+    if not folder.is_dir():
+        return False
+    named = {*wanted, *(parent.as_posix() for name in wanted for parent in Path(name).parents)}
+    if any(path.relative_to(folder).as_posix() not in named for path in folder.rglob("*")):
+        return False
+    return digests(folder) == wanted
+
+
 def publish(sealed: Path, wanted: Mapping[str, str], out: Path) -> None:
     """Copy sealed files to their public place: there is all of them as sealed, or nothing.
 

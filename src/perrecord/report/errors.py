@@ -15,7 +15,14 @@ from perrecord.report.page import Section
 
 Row = dict[str, Any]
 
-ERROR = "Expected relative error"
+ERROR = "Expected error"
+DEFINITION = (
+    "Errors are expected ones throughout: how far a released number lies from the true one on "
+    "average over the noise, the bias of clamping included, as a share of the true number. Only "
+    "shares of cells within a limit ask for more: that a cell's error stays below the limit with "
+    "a probability of {confidence}."
+)
+"""What an error is, in this report and in everything that it says."""
 
 
 def panels_of(found: Evaluation) -> Panels:
@@ -32,11 +39,11 @@ def sizes_of_errors(found: Evaluation) -> Section:
     panels, errors = panels_of(found), found.errors
     figure = Figure(
         "errors",
-        "Relative errors by table, answer and scheme",
+        "Expected errors by table, answer and scheme",
         _best(found),
-        "Each box is about the cells of one table and answer: half of them err by what the box "
-        "spans, the line in it is the median, the whiskers reach from 5 % to 95 % of the cells. "
-        "Errors are expected ones, bias included. The dashed lines stand at 5 % (green) and 20 % "
+        "Each box is about the cells of one table and answer: the expected errors of half of them "
+        "lie in the box, the line in it is the median, the whiskers reach from 5 % to 95 % of the "
+        "cells. The dashed lines stand at 5 % (green) and 20 % "
         "(red). Cells whose true number is 0 have no relative error and are left out.",
         lambda width: boxes(
             errors, width, x="variant", colour="kind", y_title=ERROR, panels=panels
@@ -54,15 +61,11 @@ def sizes_of_errors(found: Evaluation) -> Section:
 
 
 def bias_and_noise(found: Evaluation) -> Section | None:
-    """Return the section that sets bias apart from noise, if anything is cut off."""
-    rows = [row for row in found.parts.to_pylist() if row["part"] == "bias" and row["high"]]
+    """Return the section that sets bias apart from noise, if any cell is biased."""
+    rows = [row for row in found.parts.to_pylist() if row["raised"] is not None]
     if not rows:
         return None
-    worst = max(rows, key=lambda row: row["middle"] or 0)
-    finding = (
-        f"Top-coding takes {percent(worst['middle'])} off the median cell of {_of(worst)} under "
-        f"{worst['variant']!r}, and no budget brings it back. Splitting has no bias at all."
-    )
+    finding = _bias(max(rows, key=lambda row: (row["middle"], row["high"])))
     panels, parts = panels_of(found), found.parts
     figure = Figure(
         "bias-and-noise",
@@ -91,14 +94,14 @@ def by_cell_size(found: Evaluation) -> Section | None:
         for row in found.by_size.to_pylist()
         if row["size"] != "0"
     ]
-    known = [row for row in rows if row["median_relative_error"] is not None]
+    known = [row for row in rows if row["median_expected_error"] is not None]
     if not known:
         return None
     table = pa.Table.from_pylist(rows)
     within = [name for name in table.column_names if name.startswith("within_")]
     shown = ShownTable(
-        f"Cells by how many records they have, at {percent(float(found.confidence))} confidence",
-        ("table", "answer", "records", "cells", "zeros", "median error", *map(_limit, within)),
+        f"Expected errors by how many records a cell has; {_last_columns(found)}",
+        ("table", "answer", "records", "cells", "zeros", "median cell", *map(_limit, within)),
         tuple(
             (
                 row["table"],
@@ -106,7 +109,7 @@ def by_cell_size(found: Evaluation) -> Section | None:
                 row["size"],
                 amount(row["cells"]),
                 amount(row["zeros"]),
-                percent(row["median_relative_error"]),
+                percent(row["median_expected_error"]),
                 *(percent(row[name]) for name in within),
             )
             for row in rows
@@ -118,13 +121,12 @@ def by_cell_size(found: Evaluation) -> Section | None:
         "Errors of small cells and large ones",
         _small_and_large(known),
         "Cells are sorted by how many records they hold: from 1, 10, 100, 1,000. Each point is the "
-        "median, over such cells, of the error that is kept with a probability of "
-        f"{percent(float(found.confidence))} (QueryRelErr, bias included).",
+        "expected error of the median among such cells.",
         lambda width: curves(
             table,
             width,
             x=Axis("from", "Records in a cell, from"),
-            y=Axis("median_relative_error", "Median relative error", "percent"),
+            y=Axis("median_expected_error", f"{ERROR} of the median cell", "percent"),
             colour="answer",
             panels=panels,
             with_points=True,
@@ -156,14 +158,14 @@ def privacy_against_error(found: Evaluation) -> Section | None:
         "Privacy against error",
         _price(moving, lost),
         "Each point is a way to ask the same questions. Its loss is what 99 % of the records do "
-        "not exceed, for the whole workload; its error is that of the median cell. Further to the "
-        "left is more private, further down more accurate: a point above and to the right of "
-        "another is beaten by it. Answers that no scheme changes are left out.",
+        "not exceed, for the whole workload; its error is the expected one of the median cell. "
+        "Further to the left is more private, further down more accurate: a point above and to the "
+        "right of another is beaten by it. Answers that no scheme changes are left out.",
         lambda width: points(
             table,
             width,
             x=Axis("loss", f"Loss at 99 % of records ({found.currency.value})"),
-            y=Axis("error", "Median relative error", "percent"),
+            y=Axis("error", f"{ERROR} of the median cell", "percent"),
             colour="variant",
             panels=panels,
         ),
@@ -183,10 +185,13 @@ def _own_errors(found: Evaluation) -> str:
         return "No cell has a true number other than 0, so there are no relative errors."
     least, most = (pick(own, key=lambda row: row["middle"]) for pick in (min, max))
     if least is most:
-        return f"As written, the median cell of {_of(most)} errs by {percent(most['middle'])}."
+        return (
+            f"As written, the expected error of the median cell is {percent(most['middle'])} in "
+            f"{_of(most)}."
+        )
     return (
-        f"As written, the median cell errs by {percent(least['middle'])} in {_of(least)} and by "
-        f"{percent(most['middle'])} in {_of(most)}."
+        f"As written, the expected error of the median cell lies between "
+        f"{percent(least['middle'])} in {_of(least)} and {percent(most['middle'])} in {_of(most)}."
     )
 
 
@@ -204,8 +209,8 @@ def _best(found: Evaluation) -> str:
         return _own_errors(found)
     better = sum(split < coded for split, coded in pairs)
     return (
-        f"At the same thresholds and budget, splitting errs less than top-coding in {better} of "
-        f"{len(pairs)} comparisons of medians."
+        f"At the same thresholds and budget, the expected error of the median cell is smaller by "
+        f"splitting than by top-coding in {better} of {len(pairs)} comparisons."
     )
 
 
@@ -220,11 +225,12 @@ def _price(rows: Sequence[Row], lost: dict[str, float]) -> str:
     if not lost[private]:
         return f"Under {private!r}, 99 % of the records lose nothing."
     if private == accurate:
-        return f"{private!r} costs 99 % of the records least, and errs least."
+        return f"{private!r} costs 99 % of the records least, and its expected errors are smallest."
     return (
-        f"From {private!r}, which costs 99 % of the records least, to {accurate!r}, which errs "
-        f"least, the loss grows {amount(lost[accurate] / lost[private])} times and the error of a "
-        f"typical answer falls {amount(typical[private] / typical[accurate])} times."
+        f"From {private!r}, which costs 99 % of the records least, to {accurate!r}, whose expected "
+        f"errors are smallest, the loss grows by a factor of "
+        f"{amount(lost[accurate] / lost[private])} and the expected error of the median cell falls "
+        f"by a factor of {amount(typical[private] / typical[accurate])}, on average over answers."
     )
 
 
@@ -233,16 +239,31 @@ def _small_and_large(rows: Sequence[Row]) -> str:
     for key in dict.fromkeys((row["table"], row["answer"]) for row in rows):
         own = [row for row in rows if (row["table"], row["answer"]) == key]
         small, large = own[0], own[-1]
-        ratio = small["median_relative_error"] / max(large["median_relative_error"], 1e-12)
+        ratio = small["median_expected_error"] / max(large["median_expected_error"], 1e-12)
         if small is not large and (steepest is None or ratio > steepest[0]):
             steepest = ratio, small, large
     if steepest is None:
         return "The cells of each answer lie in one class of size."
     _, small, large = steepest
     return (
-        f"Errors hang on the size of a cell: of {_of(small)}, cells of {small['size']} records err "
-        f"by {percent(small['median_relative_error'])}, cells of {large['size']} by "
-        f"{percent(large['median_relative_error'])}."
+        f"Errors depend on the size of a cell: in {_of(small)}, the expected error of the median "
+        f"cell is {percent(small['median_expected_error'])} among cells of {small['size']} records "
+        f"and {percent(large['median_expected_error'])} among cells of {large['size']}."
+    )
+
+
+def _bias(row: Row) -> str:
+    """Return what clamping does to the cells of one answer, and in which direction."""
+    by = percent(row["middle"]) if row["middle"] else f"at least {percent(row['high'])}"
+    cell = "the median cell" if row["middle"] else "one cell in twenty"
+    does = {0: f"takes {by} off {cell}", 1: f"adds {by} to {cell}"}.get(
+        row["raised"], f"shifts {cell}, up or down, by {by}"
+    )
+    if not row["high"]:
+        does = "shifts fewer than one cell in twenty"
+    return (
+        f"Under {row['variant']!r}, clamping {does} of {_of(row)}, and no budget changes that. "
+        "Splitting has no bias."
     )
 
 
@@ -260,9 +281,11 @@ def _table_of_errors(found: Evaluation) -> ShownTable:
     rows = found.errors.to_pylist()
     within = [name for name in found.errors.column_names if name.startswith("within_")]
     return ShownTable(
-        f"Errors over cells; the last columns are shares of cells within an error at "
-        f"{percent(float(found.confidence))} confidence",
-        ("variant", "table", "answer", "cells", "zeros", "median", "95 %", *map(_limit, within)),
+        f"Expected errors of cells; {_last_columns(found)}",
+        (
+            *("variant", "table", "answer", "cells", "zeros", "median cell"),
+            *("95 % of cells up to", *map(_limit, within)),
+        ),
         tuple(
             (
                 row["variant"],
@@ -281,9 +304,9 @@ def _table_of_errors(found: Evaluation) -> ShownTable:
 
 def _drawn(found: Evaluation) -> ShownTable:
     return ShownTable(
-        "A check: the median error as it is expected, and how large drawn errors were beside "
+        "A check: the expected error of the median cell, and how large drawn errors were beside "
         "expected ones, on average over cells",
-        ("table", "answer", "expected", "drawn / expected"),
+        ("table", "answer", "median cell", "drawn / expected"),
         tuple(
             (row["table"], row["answer"], percent(row["expected"]), amount(row["ratio"]))
             for row in found.drawn.to_pylist()
@@ -291,9 +314,16 @@ def _drawn(found: Evaluation) -> ShownTable:
     )
 
 
+def _last_columns(found: Evaluation) -> str:
+    return (
+        "the last columns are the shares of cells whose error stays below a limit with a "
+        f"probability of {percent(float(found.confidence))}"
+    )
+
+
 def _limit(name: str) -> str:
-    """Return the heading of a share of cells: `within_5_percent` is ≤ 5 %."""
-    return f"≤ {name.removeprefix('within_').removesuffix('_percent')} %"
+    """Return the heading of a share of cells: `within_5_percent` is < 5 %."""
+    return f"< {name.removeprefix('within_').removesuffix('_percent')} %"
 
 
 def _known(table: pa.Table) -> list[Row]:

@@ -1,9 +1,12 @@
 """The report of an evaluation: what a workload costs its records, and what it buys."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from perrecord.evaluate.coverage import Coverage
 from perrecord.evaluate.evaluation import Evaluation
 from perrecord.report import errors, losses
+from perrecord.report.coverage import outside_keys
+from perrecord.report.numbers import percent
 from perrecord.report.page import Page, Section
 
 _SECTIONS: tuple[Callable[[Evaluation], Section | None], ...] = (
@@ -18,19 +21,22 @@ _SECTIONS: tuple[Callable[[Evaluation], Section | None], ...] = (
 )
 
 
-def evaluation_page(found: Evaluation, title: str, made: str = "") -> Page:
+def evaluation_page(
+    found: Evaluation, title: str, made: str = "", covered: Sequence[Coverage] = ()
+) -> Page:
     """Return the report of an evaluation, its findings first; sections without content are out."""
-    made_sections = [section(found) for section in _SECTIONS]
+    made_sections = [outside_keys(covered), *(section(found) for section in _SECTIONS)]
     sections = tuple(each for each in made_sections if each is not None)
     units = found.losses.units
     people = f" of {units.realised.count:,} units" if units is not None else ""
     lead = (
-        f"{found.records:,} records{people}. The release as it is written is held against "
+        f"{found.records:,} records{people}. The release as it is written is compared with "
         f"{len(found.variants) - 1} other ways to ask the same questions."
         if len(found.variants) > 1
         else f"{found.records:,} records{people}. The release as it is written."
     )
+    meant = errors.DEFINITION.format(confidence=percent(float(found.confidence)))
     findings = [
         each.finding or each.figures[0].finding for each in sections if each.finding or each.figures
     ]
-    return Page(f"Evaluation: {title}", (lead,), tuple(findings), sections, made)
+    return Page(f"Evaluation: {title}", (lead, meant), tuple(findings), sections, made)

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from perrecord.evaluate.distributions import Distribution
-from perrecord.evaluate.evaluation import Evaluation, fitness_table
+from perrecord.evaluate.evaluation import AS_CHARGED, Evaluation, fitness_table
 from perrecord.report.charts import Axis, Panels, curves, shares
 from perrecord.report.figure import Figure, ShownTable
 from perrecord.report.numbers import amount, percent
@@ -88,9 +88,9 @@ def of_units(found: Evaluation) -> Section | None:
     ]
     table = _joined(named, "loss")
     finding = (
-        f"Units lose up to {amount(units.tight.largest)} by the tight bound, where the simple one "
-        f"says up to {amount(units.simple.largest)}. Half of them really lose up to "
-        f"{amount(units.realised.quantile('0.5'))}."
+        f"Units lose up to {amount(units.tight.largest)} {found.currency.value} by the tight "
+        f"bound, where the simple one says up to {amount(units.simple.largest)}. Half of them "
+        f"really lose up to {amount(units.realised.quantile('0.5'))}."
     )
     figure = Figure(
         "losses-of-units",
@@ -153,27 +153,17 @@ def fit_for_use(found: Evaluation) -> Section | None:
         )
         for each in found.fitness
     ]
-    first = found.fitness[0]
-    finding = (
-        f"For every cell to come within {percent(float(first.within))}, with {confidence} "
-        f"probability and a rho of its own, half of the records would lose up to "
-        f"{amount(first.losses.quantile('0.5'))}, the largest {amount(first.losses.largest)}."
-    )
-    if first.missed:
-        finding = (
-            f"Within {percent(float(first.within))} some cells are out of reach whatever the rho, "
-            f"because clamping biases them: {', '.join(first.missed)}. Losses below are what the "
-            "other cells would cost."
-        )
+    finding = _goal(found)
     figure = Figure(
         "fitness-for-use",
         "What fitness for use would cost",
         finding,
-        f"Each panel is an error that cells should come within, with {confidence} probability. "
-        "Either every cell gets the rho that it needs, or one rho for each answer serves 95 % of "
-        "its cells; both by exact accounting, under which thresholds make no difference. As "
-        "charged is what the whole workload would cost with one rho for each answer, by its own "
-        "schemes and accounting, averages, medians and the selection of keys included.",
+        f"Each panel is an error that cells should come within, with {confidence} probability. One "
+        "rho for each answer serves 95 % of its cells. As charged is what the whole workload would "
+        "then cost, by its own schemes and accounting, averages, medians and the selection of keys "
+        "included; by exact accounting thresholds make no difference, and counts and totals alone "
+        "are in it. The last is a comparison that nobody can ask for: a rho for every cell that "
+        "follows from its true number.",
         lambda width: shares(
             table,
             width,
@@ -197,14 +187,33 @@ def fit_for_use(found: Evaluation) -> Section | None:
 # -- findings ---------------------------------------------------------------------------------
 
 
+def _goal(found: Evaluation) -> str:
+    """Return what the first goal would cost, as somebody can ask for it."""
+    first = found.fitness[0]
+    within, confidence = percent(float(first.within)), percent(float(found.confidence))
+    if first.missed:
+        return (
+            f"Within {within} some cells are out of reach whatever the rho, because clamping "
+            f"biases them: {', '.join(first.missed)}. Losses below are what the other cells would "
+            "cost."
+        )
+    every = "answer" if first.reading == AS_CHARGED else "count and total"
+    return (
+        f"For 95 % of the cells of every {every} to come within {within}, with a probability of "
+        f"{confidence}, half of the records would lose up to "
+        f"{amount(first.losses.quantile('0.5'))} rho, the largest {amount(first.losses.largest)}."
+    )
+
+
 def _above_minimum(found: Evaluation) -> str:
     if not found.records:
         return "The table has no records."
     own = found.losses
     return (
         f"{percent(own.share_above_minimum)} of the records lose more than the policy's minimum of "
-        f"{amount(float(own.minimum))}; half lose up to {amount(own.policy.quantile('0.5'))}, 99 % "
-        f"up to {amount(own.policy.quantile('0.99'))}, the largest {amount(own.policy.largest)}."
+        f"{amount(float(own.minimum))} {found.currency.value}; half lose up to "
+        f"{amount(own.policy.quantile('0.5'))}, 99 % up to {amount(own.policy.quantile('0.99'))}, "
+        f"the largest {amount(own.policy.largest)}."
     )
 
 
@@ -238,7 +247,7 @@ def _by_scheme(found: Evaluation) -> str:
 def _slope(found: Evaluation) -> str:
     rows = [row for row in found.sizes.to_pylist() if row["policy"] == found.variants[0].name]
     if not rows:
-        return "As written, the loss does not hang on the size of a record."
+        return "As written, the loss does not depend on the size of a record."
     measure = rows[0]["measure"]
     own = [row for row in rows if row["measure"] == measure]
     large = own[-1]

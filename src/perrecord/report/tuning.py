@@ -1,9 +1,13 @@
 """The report of a tuning: what was found, what it costs, and the frontier that it lies on."""
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 
+from perrecord.evaluate.coverage import Coverage
 from perrecord.evaluate.tune import Tuning, shown_amounts, shown_goal
 from perrecord.report.charts import Axis, Panels, curves
+from perrecord.report.coverage import outside_keys
 from perrecord.report.figure import Figure, ShownTable
 from perrecord.report.numbers import amount, percent
 from perrecord.report.page import Page, Section
@@ -16,10 +20,23 @@ NOT_PRIVATE = (
 )
 
 
-def tuning_page(found: Tuning, title: str, *, is_public: bool, made: str = "") -> Page:
+def tuning_page(
+    found: Tuning,
+    title: str,
+    *,
+    is_public: bool,
+    made: str = "",
+    covered: Sequence[Coverage] = (),
+) -> Page:
     """Return the report of a tuning."""
     lead = () if is_public else (NOT_PRIVATE,)
-    sections = (_amounts(found), _losses(found), _frontier(found), _schemes(found))
+    sections = (
+        outside_keys(covered),
+        _amounts(found),
+        _losses(found),
+        _frontier(found),
+        _schemes(found),
+    )
     kept = tuple(each for each in sections if each is not None)
     findings = tuple(each.finding or each.figures[0].finding for each in kept)
     return Page(f"Tuning: {title}", lead, findings, kept, made)

@@ -19,11 +19,12 @@ def write_report(folder: ConfidentialFolder, page: Page, name: str = "report") -
     an earlier report left there is replaced as a whole: everything is written under other names,
     then renamed. A folder of that name that holds anything else is refused.
     """
-    beside = "figures" if folder.place(name).name == "report" else f"{name}-figures"
+    folder.place(name)
+    beside = _beside(name)
     partial = folder.place(f".{beside}.partial")
     earlier = folder.place(f".{beside}.earlier")
     final = folder.place(beside)
-    _check(final)
+    check_report(folder.path, name)
     drawn = {figure.name: pictures(figure, is_public=folder.is_public) for figure in page.figures}
     html = report_page(page, drawn, is_public=folder.is_public, folder=beside)
     for left in (partial, earlier):
@@ -45,8 +46,13 @@ def write_report(folder: ConfidentialFolder, page: Page, name: str = "report") -
     return path
 
 
-def _check(final: Path) -> None:
+def _beside(name: str) -> str:
+    return "figures" if name == "report" else f"{name}-figures"
+
+
+def check_report(folder: Path, name: str = "report") -> None:
     """Refuse to replace what no report has written: each figure has its three files."""
+    final = folder / _beside(name)
     if not final.exists() and not final.is_symlink():
         return
     stems: dict[str, set[str]] = {suffix: set() for suffix in _SUFFIXES}

@@ -11,6 +11,7 @@ from perrecord.release.spec.load import LoadedSpec
 from perrecord.release.spec.models import MeasureEntry, Spec
 from perrecord.release.spec.pieces import existing
 from perrecord.release.spec.problems import Problems
+from perrecord.tables.addresses import is_address
 from perrecord.tables.kinds import check_header
 from perrecord.tables.lookups import Lookup
 from perrecord.tables.measures import Measure
@@ -30,9 +31,6 @@ def open_table(loaded: LoadedSpec, source: Any = None) -> Table:
         _check_source(loaded, problems)
     problems.check()
     spec = loaded.spec
-    options = _options(loaded)
-    if source is not None:
-        options.pop("relation")
     try:
         opened = table(
             loaded.source if source is None else source,
@@ -42,14 +40,17 @@ def open_table(loaded: LoadedSpec, source: Any = None) -> Table:
             measures=measures,
             lookups=lookups,
             name=spec.table,
-            **options,
+            **_options(loaded, source),
         )
         _check_examples(spec, opened)
         return opened
     except SourceError as error:
+        # The spec's own line is about another file. An address may hold a password.
+        if isinstance(source, str) and not is_address(source):
+            raise SourceError(f"{source}: {error}") from None
         problems.add(("source",), str(error))
     except InputError as error:
-        _place(loaded, lookups, measures, problems)
+        _place(loaded, source, lookups, measures, problems)
         if not problems.found:
             problems.add(("source",), str(error))
     problems.check()
@@ -102,14 +103,14 @@ def _dimensions(spec: Spec) -> dict[str, str]:
     return {name: each.expression or quoted[name] for name, each in spec.dimensions.items()}
 
 
-def _options(loaded: LoadedSpec) -> dict[str, Any]:
+def _options(loaded: LoadedSpec, other: Any) -> dict[str, Any]:
+    """Return how a source is opened; the relation is that of databases alone."""
     source = loaded.spec.source
     spill = None if source.spill_folder is None else loaded.resolve(source.spill_folder)
-    return {
-        "relation": source.relation,
-        "memory_limit": source.memory_limit,
-        "spill_folder": spill,
-    }
+    options = {"memory_limit": source.memory_limit, "spill_folder": spill}
+    if other is None or is_address(other):
+        options["relation"] = source.relation
+    return options
 
 
 def _check_source(loaded: LoadedSpec, problems: Problems) -> None:
@@ -130,6 +131,7 @@ def _check_source(loaded: LoadedSpec, problems: Problems) -> None:
 
 def _place(
     loaded: LoadedSpec,
+    source: Any,
     lookups: list[Lookup],
     measures: Mapping[str, Measure],
     problems: Problems,
@@ -139,9 +141,9 @@ def _place(
     A table says the first thing that does not fit. To show all of them, each role is declared by
     itself on an empty table of the same columns.
     """
-    spec = loaded.spec
+    spec, given = loaded.spec, loaded.source if source is None else source
     try:
-        with open_source(loaded.source, **_options(loaded)) as engine:
+        with open_source(given, **_options(loaded, source)) as engine:
             columns, is_text = dict(engine.columns), engine.is_text
     except InputError as error:
         problems.add(("source",), str(error))
