@@ -30,6 +30,7 @@ def check_readable(table: Table) -> None:
     text that is none.
     """
     engine, dialect = table.engine, table.engine.dialect
+    engine.fetch()  # a database that cannot be reached says so itself
     texts = [] if engine.is_text else _text_columns(table.schema, engine.columns)
     shown = {column: f"source.{dialect.identifier(column)}" for column in texts}
     _read(table, shown, f"{engine.relation} AS source", is_text=True)
