@@ -121,7 +121,10 @@ TWINS = (
         "mechanisms/quantiles.py",
         "return eps / (2 * max(level, 1 - level) * level.denominator)",
         "return eps / (max(level, 1 - level) * level.denominator)",
-        ("mechanisms/test_quantiles.py::test_the_divergence_of_a_record_is_within_the_policy",),
+        (
+            "mechanisms/test_quantiles.py::test_the_divergence_of_a_record_is_within_the_policy",
+            "mechanisms/test_quantiles.py::test_log_ratios_vary_within_epsilon",
+        ),
     ),
     Twin(
         "a quantile's sensitivity is the smaller of q and 1 - q",
@@ -138,10 +141,38 @@ TWINS = (
         ("mechanisms/test_quantiles.py::test_the_divergence_of_a_record_is_within_the_policy",),
     ),
     Twin(
+        "a quantile is best where both sides balance, between two heaps of ties",
+        "mechanisms/quantiles.py",
+        "yield np.maximum(np.maximum(whole * below - rank, rank - whole * not_above), 0)",
+        "yield np.abs((whole - answer.level.numerator) * below"
+        " - answer.level.numerator * (up_to[:, -1:] - not_above))",
+        (
+            "mechanisms/test_quantiles.py::test_the_median_of_two_heaps_is_the_larger_heap",
+            "mechanisms/test_quantiles.py::test_without_noise_an_answer_is_the_quantile_of_sql",
+        ),
+    ),
+    Twin(
+        "a quantile's score is not cut at 0, so that it tells one quantile from another",
+        "mechanisms/quantiles.py",
+        "rank - whole * not_above), 0)",
+        "rank - whole * not_above), -whole) + whole",
+        (
+            "mechanisms/test_quantiles.py"
+            "::test_the_best_candidates_are_the_quantiles_where_there_are_any",
+        ),
+    ),
+    Twin(
+        "the sensitivity of a quantile is 1 - q",
+        "mechanisms/quantiles.py",
+        "return eps / (2 * max(level, 1 - level) * level.denominator)",
+        "return eps / (2 * (1 - level) * level.denominator)",
+        ("mechanisms/test_quantiles.py::test_log_ratios_vary_within_epsilon",),
+    ),
+    Twin(
         "a quantile counts ties as smaller",
         "mechanisms/quantiles.py",
-        "less, more = below[:, 0:-1:2],",
-        "less, more = below[:, 1::2],",
+        "below, not_above = up_to[:, 0:-1:2],",
+        "below, not_above = up_to[:, 1::2],",
         (
             "mechanisms/test_quantiles.py"
             "::test_candidates_are_chosen_with_the_probabilities_of_the_definition",
