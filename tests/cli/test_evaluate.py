@@ -136,7 +136,7 @@ def test_json_holds_nothing_but_json(folder):
 
 
 def test_a_spec_of_medians_has_a_report_too(folder):
-    """Losses, and no word about errors that is not true."""
+    """Losses, and errors from the chances of the candidates."""
     changed(
         folder,
         "      establishments: {count: records, rho: 0.1}\n"
@@ -145,4 +145,4 @@ def test_a_spec_of_medians_has_a_report_too(folder):
     )
     shown = run("evaluate", "release.yaml")
     assert shown.code == 0, shown.err
-    assert "No count, total or average is asked for" in shown.out
+    assert "the median cell of counties.middle errs by" in shown.out

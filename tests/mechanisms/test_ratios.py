@@ -200,7 +200,7 @@ def test_an_average_whose_count_may_be_zero_has_no_interval():
 
 def test_few_records_are_flagged():
     """Below 4 standard errors of the count's noise, or below 1."""
-    flags = average([50] * 5, [100, 12, 11, 0, -4]).few_records()
+    flags = average([50] * 5, [100, 13, 11, 0, -4]).few_records()
     assert flags.tolist() == [False, False, True, True, True]
     which = np.zeros(2, dtype=np.intp)
     count = Estimate("n", np.array([0, 1]), Fraction(1), (DiscreteGaussian("0.01"),), which)

@@ -119,6 +119,7 @@ def _as_json(result: "Evaluation", path: Path, *, is_public: bool) -> dict[str, 
         "report": str(path),
         "records": result.records,
         "errors": result.errors.to_pylist(),
+        "quantiles": result.quantiles.to_pylist(),
         "losses": [
             {
                 "variant": variant.name,

@@ -13,6 +13,7 @@ from perrecord.errors import InputError, listing
 from perrecord.evaluate.accuracy import CellErrors, accuracy
 from perrecord.evaluate.losses import policy_losses
 from perrecord.evaluate.noise_size import Floats
+from perrecord.evaluate.quantile_errors import QuantileErrors, quantile_accuracy
 from perrecord.exact import Exact, rational, text
 from perrecord.queries.plan import Plan
 from perrecord.tables.table import Table
@@ -25,7 +26,7 @@ SIZES = (1, 10, 100, 1000)
 
 
 def summary(
-    errors: Sequence[CellErrors],
+    errors: Sequence[CellErrors | QuantileErrors],
     *,
     by: Sequence[str] = ("query", "grouping", "answer"),
     limits: Sequence[Exact] = LIMITS,
@@ -79,7 +80,7 @@ class _Figures:
     bias: Floats
 
     @classmethod
-    def of(cls, errors: CellErrors, cells: npt.NDArray[np.bool_]) -> "_Figures":
+    def of(cls, errors: CellErrors | QuantileErrors, cells: npt.NDArray[np.bool_]) -> "_Figures":
         kept = cells & ~errors.is_zero
         figures = (
             errors.noise_size,
@@ -129,9 +130,11 @@ def compare(
     """
     found = []
     for name, planned in workloads.items():
-        rows = summary(
-            accuracy(planned, table, confidence=confidence), by=by, limits=limits, sizes=sizes
-        )
+        errors: list[CellErrors | QuantileErrors] = [
+            *accuracy(planned, table, confidence=confidence),
+            *quantile_accuracy(planned, table, confidence=confidence),
+        ]
+        rows = summary(errors, by=by, limits=limits, sizes=sizes)
         policy = planned.policy
         losses = policy_losses(policy, table)
         facts: dict[str, Any] = {"currency": policy.currency.value}
@@ -146,7 +149,7 @@ def compare(
 
 
 def _by_size(
-    errors: CellErrors, sizes: Sequence[int] | None
+    errors: CellErrors | QuantileErrors, sizes: Sequence[int] | None
 ) -> Iterator[tuple[str | None, npt.NDArray[np.bool_]]]:
     records = errors.truth.records
     if sizes is None:
