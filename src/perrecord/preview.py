@@ -8,8 +8,8 @@ from typing import Any
 
 from perrecord.exact import float_up, text
 from perrecord.laws import Law
+from perrecord.laws.widths import deviation
 from perrecord.mechanisms.additive import noise_plan
-from perrecord.mechanisms.released import deviation
 from perrecord.policy.policy import Policy
 from perrecord.policy.reads import names_read
 from perrecord.policy.terms import Currency

@@ -137,7 +137,7 @@ def test_json_holds_nothing_but_json(folder):
 
 
 def test_a_spec_of_medians_has_a_report_too(folder):
-    """Losses, and no word about errors that is not true."""
+    """Losses, and errors from the chances of the candidates."""
     changed(
         folder,
         "      establishments: {count: records, rho: 0.1}\n"
@@ -146,7 +146,8 @@ def test_a_spec_of_medians_has_a_report_too(folder):
     )
     shown = run("evaluate", "release.yaml")
     assert shown.code == 0, shown.err
-    assert "No count, total or average is asked for" in shown.out
+    assert "the expected error of the median cell is" in shown.out
+    assert "in counties.middle" in shown.out
 
 
 # -- data that is public by name, and folders that are taken -----------------------------------

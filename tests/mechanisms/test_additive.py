@@ -205,9 +205,6 @@ def test_the_standard_error_of_an_average_is_that_of_the_delta_method():
     found = ratio([5000, 5000], [100, 100], centre=7)
     wanted = (400 + 50**2 * 9) ** 0.5 / 100
     assert found.standard_errors() == pytest.approx([wanted] * 2, rel=1e-6)
-    low, high = found.interval("0.95")
-    assert high.to_pylist() == pytest.approx([57 + 1.959964 * wanted] * 2, rel=1e-6)
-    assert low.to_pylist() == pytest.approx([57 - 1.959964 * wanted] * 2, rel=1e-6)
 
 
 def test_averages_vary_as_the_delta_method_says():
@@ -390,12 +387,12 @@ def test_the_common_step_divides_every_number():
 
 
 def test_huge_noise_is_shown_for_what_it_is():
-    """A rho of 10^-200 gives noise of order 10^100, not its last 76 digits."""
+    """A rho of 10^-120 at 10^30 gives noise of order 10^90, not its last 76 digits."""
     with table(pa.table({"x": [1]}), measures=["x"]) as opened:
-        query = Query().sum("x", split=Split(x=1), rho="1e-200")
+        query = Query().sum("x", split=Split(x=10**30), rho="1e-120")
         (found,) = answer(opened, query, _bits=Replayed(4))
     (value,) = found.table["sum_x"].to_pylist()
-    assert 1e97 < abs(value) < 1e102
+    assert 1e87 < abs(value) < 1e92
 
 
 def test_a_threshold_beyond_every_number_is_refused():
@@ -457,9 +454,12 @@ def test_errors_stand_beside_every_answer_that_has_some(found):
     table_of_errors = found.with_errors("0.9")
     names = ["count", "sum_x", "sum_y", "avg_x"]
     wanted = [f"{name}{end}" for name in names for end in ("", "_se", "_low", "_high")]
-    assert table_of_errors.column_names == ["k", *wanted, "median_x"]
+    assert table_of_errors.column_names == ["k", *wanted, "avg_x_few_records", "median_x"]
     for row in table_of_errors.to_pylist():
         for name in names:
+            if row[f"{name}_low"] is None:  # an average over hardly anybody
+                assert row[f"{name}_few_records"]
+                continue
             assert row[f"{name}_low"] <= row[name] <= row[f"{name}_high"]
             assert row[f"{name}_se"] >= 0
 

@@ -1,9 +1,12 @@
 """Quantiles by the exponential mechanism, against its definition in T14 computed apart."""
 
+import itertools
 import tracemalloc
 from fractions import Fraction
+from math import isqrt
 from random import Random
 
+import duckdb
 import mpmath
 import numpy as np
 import pyarrow as pa
@@ -38,6 +41,13 @@ def pearson(counts, wanted):
 
 def score(values, candidate, level):
     """Return T14's score of a candidate, straight from its definition."""
+    known = [value for value in values if value is not None]
+    below, above = sum(x < candidate for x in known), sum(x > candidate for x in known)
+    return -max(Fraction(0), below - level * len(known), above - (1 - level) * len(known))
+
+
+def balanced(values, candidate, level):
+    """Return the score of version 0.1, which is best between two heaps of ties: broken."""
     known = [value for value in values if value is not None]
     below, above = sum(x < candidate for x in known), sum(x > candidate for x in known)
     return -abs((1 - level) * below - level * above)
@@ -91,7 +101,7 @@ def with_ties(values, candidate, level):
     """Count what equals the candidate as below it: broken."""
     known = [value for value in values if value is not None]
     below, above = sum(x <= candidate for x in known), sum(x > candidate for x in known)
-    return -abs((1 - level) * below - level * above)
+    return -max(Fraction(0), below - level * len(known), above - (1 - level) * len(known))
 
 
 def with_nulls(values, candidate, level):
@@ -104,7 +114,7 @@ def mirrored(values, candidate, level):
     return score(values, candidate, 1 - level)
 
 
-@pytest.mark.parametrize("broken", [with_ties, with_nulls, mirrored])
+@pytest.mark.parametrize("broken", [balanced, with_ties, with_nulls, mirrored])
 def test_another_score_is_caught(groups, broken):
     """The broken twins of the score."""
     counts = chosen(groups, "1/3", Replayed(1), rho="0.2")
@@ -135,14 +145,14 @@ def test_an_empty_group_is_answered_evenly(groups):
 
 
 def test_without_a_grouping_all_records_are_one_group(groups):
-    """At a large rho the answer is the candidate nearest to the quantile, in its own units."""
+    """At a large rho the answer is the candidate nearest in rank, in its own units."""
     query = Query()
-    for index, level in enumerate(["0", "0.4", "0.5", "0.9", "1"]):
+    for index, level in enumerate(["0", "0.3", "0.6", "0.95", "1"]):
         query = query.quantile("x", level, candidates=CANDIDATES[1:], rho=1, name=f"q{index}")
     (found,) = answer(groups, query)
     assert found.policy == Policy.constant(5)
     (row,) = found.table.to_pylist()
-    assert [round(float(each), 3) for each in row.values()] == [0.1, 3.333, 3.333, 7.3, 20]
+    assert [round(float(each), 3) for each in row.values()] == [0.1, 0.1, 7, 20, 20]
     assert len(found) == 1
 
 
@@ -197,8 +207,8 @@ def test_the_definition_tells_a_tie_from_a_smaller_value():
     """The broken twin: a score that takes what equals a candidate for smaller."""
     asked = asked_of("0.5", [0, 5])
     for of, is_right in ((score, True), (with_ties, False)):
-        wanted = [-2 * of([5, 7], c, asked.level) for c in asked.candidates]
-        assert (scores(asked, [5, 7]).tolist() == wanted) is is_right
+        wanted = [-2 * of([5, 5, 7], c, asked.level) for c in asked.candidates]
+        assert (scores(asked, [5, 5, 7]).tolist() == wanted) is is_right
 
 
 # -- what a record can change ------------------------------------------------------------------
@@ -210,7 +220,7 @@ ASKED = st.sampled_from([*LEVELS, "0.25", "2/3"])
 
 def asked_of(level, candidates, rho="0.3"):
     """Return the answer asked for."""
-    candidates = tuple(sorted(candidates))
+    candidates = tuple(sorted({Fraction(each) for each in candidates}))
     return Quantile("q", "x", Fraction(rho), Fraction(level), candidates)
 
 
@@ -235,12 +245,156 @@ def test_a_record_changes_a_score_by_at_most_its_sensitivity(values, record, can
     assert change <= max(asked.level, 1 - asked.level) * asked.level.denominator
 
 
+def spread(asked, values, record, rate, of=scores):
+    """Return how far apart the log ratios of two candidates can be, exactly.
+
+    ln Pr[c] - ln Pr'[c] is rate * (change of the score of c) plus what all candidates share.
+    """
+    changes = [
+        int(after) - int(before)
+        for before, after in zip(of(asked, values), of(asked, [*values, record]), strict=True)
+    ]
+    return rate * (max(changes) - min(changes))
+
+
+def epsilon(asked):
+    """Return an eps with eps^2 / 8 <= rho, as near as 60 figures."""
+    return Fraction(isqrt(int(8 * asked.amount * 10**120)), 10**60) * (1 + Fraction(1, 10**37))
+
+
+@settings(max_examples=300)
+@given(DATA, st.integers(-3, 12), CHOICES, ASKED)
+def test_log_ratios_vary_within_epsilon(values, record, candidates, level):
+    """All in rationals, on tables full of ties: what the policy rests on (T14)."""
+    asked = asked_of(level, candidates)
+    assert spread(asked, values, record, selection_rate(asked, Currency.RHO)) <= epsilon(asked)
+
+
+def worst(level, of=scores, rate_of=lambda asked: selection_rate(asked, Currency.RHO)):
+    """Return the widest range of log ratios, in epsilons, over many small tables full of ties."""
+    asked, found = asked_of(level, [-1, 0, "1/2", 1, "3/2", 2]), Fraction(0)
+    rate = rate_of(asked)
+    for heaps in itertools.product((0, 1, 10), repeat=3):
+        values = [value for value, times in enumerate(heaps) for _ in range(times)]
+        for record in range(-1, 4):
+            found = max(found, spread(asked, values, record, rate, of))
+    return found / epsilon(asked)
+
+
+@pytest.mark.parametrize("level", ["1/4", "1/3", "1/2", "9/10"])
+def test_the_range_of_log_ratios_is_epsilon_and_no_less(level):
+    """So nothing is wasted, and every constant of T14 is needed."""
+    assert 1 - Fraction(1, 10**30) < worst(level) <= 1
+
+
+@pytest.mark.parametrize("level", ["1/4", "1/3", "1/2", "9/10"])
+def test_rates_and_scores_that_promise_too_much_are_caught(level):
+    """The broken twins: without the 2; the sensitivity 1 - q, or q; the score not cut at 0."""
+
+    def without_the_two(asked):
+        return 2 * selection_rate(asked, Currency.RHO)
+
+    assert worst(level, rate_of=without_the_two) > Fraction(19, 10)
+    whole = Fraction(level).denominator
+    for sensitivity in {Fraction(level), 1 - Fraction(level)} - {Fraction(1, 2)}:
+        wanted = sensitivity >= Fraction(1, 2)
+        found = worst(level, rate_of=lambda asked, s=sensitivity: epsilon(asked) / (2 * s * whole))
+        assert (found <= 1 + Fraction(1, 10**30)) is wanted
+
+
 def test_the_sensitivity_is_reached():
     """The twin: anything less, such as min(q, 1 - q), would promise too much."""
     for level in LEVELS:
         asked = asked_of(level, [0, 5])
-        changes = [np.abs(scores(asked, [x]) - scores(asked, [])).max() for x in (-1, 9)]
+        changes = [
+            np.abs(scores(asked, [*values, x]) - scores(asked, values)).max()
+            for values in ([], [-1] * 9, [9] * 9)
+            for x in (-1, 9)
+        ]
         assert max(changes) == max(asked.level, 1 - asked.level) * asked.level.denominator
+
+
+# -- what it means -----------------------------------------------------------------------------
+
+HEAPS = st.lists(st.sampled_from([-2, 0, 0, 0, 1, 3, 900]), min_size=1, max_size=15)
+
+
+def is_quantile(values, number, level):
+    """Tell whether no more than q n values lie below a number and no more than (1-q) n above."""
+    below, above = sum(x < number for x in values), sum(x > number for x in values)
+    return below <= level * len(values) and above <= (1 - level) * len(values)
+
+
+@settings(max_examples=200)
+@given(HEAPS, CHOICES, ASKED)
+def test_the_best_candidates_are_the_quantiles_where_there_are_any(values, candidates, level):
+    """A score is 0 exactly at the q-quantiles, among which is SQL's percentile_disc."""
+    asked = asked_of(level, [*candidates, *set(values)])
+    found = scores(asked, values)
+    assert [each == 0 for each in found] == [
+        is_quantile(values, c, asked.level) for c in asked.candidates
+    ]
+    place = max(1, -(-asked.level.numerator * len(values) // asked.level.denominator))
+    assert found[asked.candidates.index(sorted(values)[place - 1])] == 0
+
+
+@settings(max_examples=200)
+@given(HEAPS, CHOICES, ASKED)
+def test_otherwise_the_best_candidate_is_the_nearest_in_rank(values, candidates, level):
+    """A score is the distance of q n from the ranks that a candidate covers."""
+    asked = asked_of(level, candidates)
+    wanted = asked.level * len(values)
+    for c, found in zip(asked.candidates, scores(asked, values), strict=True):
+        ranks = range(sum(x < c for x in values), sum(x <= c for x in values) + 1)
+        nearest = min(abs(wanted - rank) for rank in (ranks[0], ranks[-1]))
+        inside = ranks[0] <= wanted <= ranks[-1]
+        assert found == asked.level.denominator * (0 if inside else nearest)
+
+
+@pytest.fixture(scope="module")
+def heaps():
+    """Open a table of groups full of ties, nulls, zeros and negatives; one group is empty."""
+    random = Random(5)
+    rows = [
+        {"g": g, "x": random.choice([None, -2, 0, 0, 0, 1, 3, 900_000])}
+        for g in range(200)
+        for _ in range(random.randrange(1, 40))
+    ]
+    with table(pa.Table.from_pylist(rows), dimensions=["g"], measures=["x"]) as opened:
+        yield opened, rows
+
+
+@pytest.mark.parametrize("level", ["0.1", "0.25", "0.5", "0.9"])
+def test_without_noise_an_answer_is_the_quantile_of_sql(heaps, level):
+    """DuckDB's own quantile_disc, or another number that cuts the values in the same shares."""
+    opened, rows = heaps
+    query = Query().group_by("g", keys=Keys.from_dict({"g": range(201)}))
+    asked = query.quantile(
+        "x", level, candidates=[-2, -1, 0, 1, 2, 3, 500_000, 900_000], rho=10**6, name="q"
+    )
+    (found,) = answer(opened, asked)
+    source = pa.Table.from_pylist(rows)  # which DuckDB reads by its name
+    sql = f"SELECT g, quantile_disc(x, {level}) FROM source GROUP BY g"
+    meant = dict(duckdb.sql(sql).fetchall())
+    assert len(source) == len(rows)
+    same = 0
+    for g, number in enumerate(found.table["q"].to_pylist()):
+        values = [row["x"] for row in rows if row["g"] == g and row["x"] is not None]
+        if values:
+            assert is_quantile(values, number, Fraction(level))
+            assert is_quantile(values, meant[g], Fraction(level))
+            same += number == meant[g]
+    assert same > 150  # the others lie between two values that cut in the same shares
+
+
+def test_the_median_of_two_heaps_is_the_larger_heap():
+    """600 zeros and 400 values of 900,000: 0, at any rho, and nothing between them."""
+    values, candidates = [0] * 600 + [900_000] * 400, range(0, 1_000_001, 50_000)
+    for rho in ("0.01", 1, 100):
+        assert chances(values, candidates, "0.5", rho=rho)[0] > 0.999
+    assert chances(values, candidates, "0.5", rho=100, of=balanced)[0] < 1e-9  # the broken twin
+    asked = asked_of("0.5", candidates)
+    assert scores(asked, values).argmin() == 0
 
 
 def divergences(asked, values, record, rate):

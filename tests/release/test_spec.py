@@ -463,6 +463,11 @@ queries:
         ("rho: 0.1}", "rho: 20}", "20 protects nobody"),
         ("keys: {}", "keys: {k: {select: {rho: 0.1, delta: 0.01}}}", "a delta of 0.01 reveals"),
         ("{sum: emp, split: moderate,", "{median: emp, candidates: [0, 5],", "2 candidates"),
+        ("{sum: emp, split: moderate,", "{median: emp, candidates: [1, 5],", "0 is not among the"),
+        ("{sum: emp, split: moderate,", "{median: emp, candidates: [0,1,2,3,4,5,6,7,8,90],",
+         "no candidate lies between 8 and 90"),
+        ("{sum: emp, split: moderate,", "{quantile: emp, level: 1, candidates: [0, 5],",
+         "every candidate at or above the largest value is as good"),
         ("{sum: emp, split: moderate,", "{sum: payann, clamp: [0, 50],", "'payann' is cut off"),
     ],
 )  # fmt: skip

@@ -127,6 +127,7 @@ def _as_json(
         "records": result.records,
         "keys": coverage_rows(covered),
         "errors": result.errors.to_pylist(),
+        "quantiles": result.quantiles.to_pylist(),
         "losses": [
             {
                 "variant": variant.name,

@@ -18,7 +18,7 @@ from perrecord.evaluate.noise_size import Floats, least, mean_size, normal_below
 from perrecord.evaluate.truths import Noisy, Truth, truths
 from perrecord.exact import Exact, rational
 from perrecord.laws import Law
-from perrecord.mechanisms.released import deviation
+from perrecord.laws.widths import deviation
 from perrecord.queries.plan import Plan
 from perrecord.tables.table import Table
 

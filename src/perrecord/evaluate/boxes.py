@@ -8,6 +8,7 @@ import numpy as np
 
 from perrecord.evaluate.accuracy import CellErrors
 from perrecord.evaluate.noise_size import Floats
+from perrecord.evaluate.quantile_errors import QuantileErrors
 from perrecord.evaluate.simulation import simulated_error
 from perrecord.evaluate.summaries import SIZES, summary
 from perrecord.evaluate.within import known_within, share_of
@@ -26,7 +27,7 @@ class AnswerErrors:
     variant: str
     kind: str
     table: str
-    errors: CellErrors
+    errors: CellErrors | QuantileErrors
 
     @property
     def labels(self) -> dict[str, Any]:
@@ -70,17 +71,17 @@ def noise_and_bias(each: AnswerErrors) -> list[Row]:
     ]
 
 
-def drawn(each: AnswerErrors, repeats: int) -> Row:
+def drawn(each: AnswerErrors, errors: CellErrors, repeats: int) -> Row:
     """Return the median expected error over cells, and what drawn noise makes of it.
 
     `ratio` is the mean over cells of the drawn error over the expected one: close to 1 where the
     closed form holds. An average's is by the delta method, which small cells strain.
     """
-    expected = each.errors.relative(each.errors.size)
+    expected = errors.relative(errors.size)
     row = each.labels | {"expected": _five(expected)["middle"], "ratio": None}
     known = expected > 0  # false of what is not known, too
     if repeats and known.any():
-        found = simulated_error(each.errors, repeats)
+        found = simulated_error(errors, repeats)
         row["ratio"] = float((found[known] / expected[known]).mean())
     return row
 

@@ -4,15 +4,16 @@ All of it is confidential, unless the table is public or synthetic. The scans ru
 what comes to Python are cells, and a few hundred points of each distribution.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
 
 from perrecord.errors import InputError
-from perrecord.evaluate.accuracy import each_accuracy
+from perrecord.evaluate.accuracy import CellErrors, each_accuracy
 from perrecord.evaluate.asked import one_set_each
 from perrecord.evaluate.boxes import AnswerErrors, Row, box, by_size, drawn, noise_and_bias
 from perrecord.evaluate.candidates import WRITTEN
@@ -20,6 +21,7 @@ from perrecord.evaluate.distributions import Distribution
 from perrecord.evaluate.fitness import fitness
 from perrecord.evaluate.goals import Goal, Target, percent
 from perrecord.evaluate.losses import Losses, losses, policy_losses
+from perrecord.evaluate.quantile_errors import QuantileErrors, quantile_accuracy, summed_up
 from perrecord.evaluate.record_sizes import losses_by_size
 from perrecord.evaluate.summaries import LIMITS
 from perrecord.evaluate.tuner import Tuner
@@ -83,8 +85,8 @@ class Evaluation:
     """The loss of a record against its size, under each variant."""
     fitness: tuple[Fit, ...]
     """What it would take to be fit for use; nothing without counts or totals in rho."""
-    quantiles: tuple[str, ...]
-    """Answers whose errors have no closed form, and are left out."""
+    quantiles: pa.Table
+    """Of medians and quantiles under each variant: figures in units, true zeros included."""
 
     @property
     def currency(self) -> Currency:
@@ -129,20 +131,28 @@ def evaluate(
     factors = [rational(each, "a budget") for each in budgets]
     found = variants(queries.values(), schemes or {}, top_codes=top_codes, budgets=factors)
     on_step("computing errors and drawing noise")
-    rows: dict[str, list[Row]] = {"errors": [], "parts": [], "drawn": [], "by_size": []}
+    named = ("errors", "parts", "drawn", "by_size", "quantiles")
+    rows: dict[str, list[Row]] = {name: [] for name in named}
     for each in _errors(list(queries), found, table, confidence):
         rows["errors"].append(box(each, limits))
-        rows["parts"] += noise_and_bias(each)
-        if each.variant == found[0].name:
-            rows["drawn"].append(drawn(each, repeats))
+        is_written = each.variant == found[0].name
+        if isinstance(each.errors, QuantileErrors):
+            rows["quantiles"].append(each.labels | summed_up(each.errors))
+        else:
+            rows["parts"] += noise_and_bias(each)
+            if is_written:
+                rows["drawn"].append(drawn(each, each.errors, repeats))
+        if is_written:
             rows["by_size"] += by_size(each, limits)
+    order = {each.name: place for place, each in enumerate(found)}
+    rows["errors"].sort(key=lambda row: order[row["variant"]])  # quantiles come last
     on_step("computing losses")
     policies = [plan(each.queries, table.schema).policy for each in found]
     lost = losses(plan(found[0].queries, table.schema), table)
     compared = [lost.policy, *(policy_losses(policy, table) for policy in policies[1:])]
     on_step("computing fitness for use")
     fit = _fitness(queries, table, [rational(each, "a limit") for each in limits], confidence)
-    named = zip((each.name for each in found), policies, strict=True)
+    by_name = dict(zip((each.name for each in found), policies, strict=True))
     return Evaluation(
         rational(confidence, "the confidence"),
         found,
@@ -154,14 +164,9 @@ def evaluate(
         pa.Table.from_pylist(rows["by_size"]),
         lost,
         _otherwise(found[0], policies[0], table),
-        losses_by_size(dict(named), table.schema, example),
+        losses_by_size(by_name, table.schema, example),
         tuple(fit),
-        tuple(
-            f"{each.name}.{answer.name}"
-            for each in one_set_each(queries)
-            for answer in each.query.answers
-            if isinstance(answer, Quantile)
-        ),
+        pa.Table.from_pylist(rows["quantiles"]),
     )
 
 
@@ -175,7 +180,11 @@ def _errors(
         for each in one_set_each(zip(names, variant.queries, strict=True))
     ]
     planned = plan([each.query for _, each in asked], table.schema)
-    for errors in each_accuracy(planned, table, confidence=confidence):
+    every: tuple[Iterable[CellErrors | QuantileErrors], ...] = (
+        each_accuracy(planned, table, confidence=confidence),
+        quantile_accuracy(planned, table, confidence=confidence),
+    )
+    for errors in chain.from_iterable(every):
         variant, each = asked[errors.truth.query]
         yield AnswerErrors(variant.name, variant.kind, each.name, errors)
 

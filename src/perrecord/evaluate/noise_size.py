@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from perrecord.exact import float_up
 from perrecord.laws import DiscreteGaussian, DiscreteLaplace, Law
+from perrecord.laws.widths import half_width
 
 Floats = npt.NDArray[np.float64]
 
@@ -66,7 +67,7 @@ def below(law: Law, points: Floats) -> Floats:
 
 def reach(law: Law, biases: Floats, confidence: Fraction) -> Floats:
     """Return the least whole w with Pr[|Z + b| <= w] >= confidence, for each bias."""
-    width = float(_half_width(law, confidence))
+    width = float(half_width(law, confidence))
     found = np.full(len(biases), width)
     biased = np.flatnonzero(biases)
     if len(biased):
@@ -92,11 +93,6 @@ def least(
         is_enough = chance(middle) >= confidence
         low, high = np.where(is_enough, low, middle), np.where(is_enough, middle, high)
     return high
-
-
-@lru_cache(maxsize=8192)
-def _half_width(law: Law, confidence: Fraction) -> int:
-    return law.half_width(confidence)
 
 
 def _tails(law: Law, starts: Floats) -> Floats:

@@ -13,6 +13,7 @@ from perrecord.errors import InputError, listing
 from perrecord.evaluate.accuracy import CellErrors, accuracy
 from perrecord.evaluate.losses import policy_losses
 from perrecord.evaluate.noise_size import Floats
+from perrecord.evaluate.quantile_errors import QuantileErrors, quantile_accuracy
 from perrecord.evaluate.within import Which, is_within, share_of
 from perrecord.exact import Exact, rational, text
 from perrecord.queries.plan import Plan
@@ -26,7 +27,7 @@ SIZES = (1, 10, 100, 1000)
 
 
 def summary(
-    errors: Sequence[CellErrors],
+    errors: Sequence[CellErrors | QuantileErrors],
     *,
     by: Sequence[str] = ("query", "grouping", "answer"),
     limits: Sequence[Exact] = LIMITS,
@@ -81,7 +82,9 @@ class _Figures:
     bias: Floats
 
     @classmethod
-    def of(cls, errors: CellErrors, cells: Which, limits: Sequence[Fraction]) -> "_Figures":
+    def of(
+        cls, errors: CellErrors | QuantileErrors, cells: Which, limits: Sequence[Fraction]
+    ) -> "_Figures":
         kept = cells & ~errors.is_zero
         figures = (
             errors.noise_size,
@@ -133,9 +136,11 @@ def compare(
     """
     found = []
     for name, planned in workloads.items():
-        rows = summary(
-            accuracy(planned, table, confidence=confidence), by=by, limits=limits, sizes=sizes
-        )
+        errors: list[CellErrors | QuantileErrors] = [
+            *accuracy(planned, table, confidence=confidence),
+            *quantile_accuracy(planned, table, confidence=confidence),
+        ]
+        rows = summary(errors, by=by, limits=limits, sizes=sizes)
         policy = planned.policy
         losses = policy_losses(policy, table)
         facts: dict[str, Any] = {"currency": policy.currency.value}
@@ -149,7 +154,9 @@ def compare(
     return pa.concat_tables(found, promote_options="default")
 
 
-def _by_size(errors: CellErrors, sizes: Sequence[int] | None) -> Iterator[tuple[str | None, Which]]:
+def _by_size(
+    errors: CellErrors | QuantileErrors, sizes: Sequence[int] | None
+) -> Iterator[tuple[str | None, Which]]:
     records = errors.truth.records
     if sizes is None:
         yield None, np.ones(len(records), dtype=np.bool_)

@@ -1,6 +1,6 @@
 """The exact numbers behind every answer of a plan, cell by cell, with their noise. Confidential.
 
-A quantile has no noise that adds to it and is left out.
+A quantile has no noise that adds to it; see `quantile_errors`.
 """
 
 from collections.abc import Iterator
@@ -95,7 +95,7 @@ def _needed(answer: Answer) -> tuple[Aggregate, ...]:
 
 
 def _grouping(planned: Plan, grouping: PlannedGrouping, cells: Cells) -> Iterator[Truth]:
-    keys = _keys(grouping, cells)
+    keys = keys_of(grouping, cells)
     columns = grouping.grouping.columns
     shown = pa.table({"": pa.array([True])}).select([]) if keys is None else keys.table
     asked = [each for each in grouping.answers if not isinstance(each.answer, Quantile)]
@@ -132,7 +132,8 @@ def _grouping(planned: Plan, grouping: PlannedGrouping, cells: Cells) -> Iterato
         )
 
 
-def _keys(grouping: PlannedGrouping, cells: Cells) -> Keys | None:
+def keys_of(grouping: PlannedGrouping, cells: Cells) -> Keys | None:
+    """Return the keys of a grouping; all that the data holds, where noise decides."""
     columns, found = grouping.grouping.columns, grouping.grouping.cells
     match found:
         case SelectKeys():

@@ -1,8 +1,9 @@
 """Whether cells come within an error: one decision for `evaluate` and `tune` (T22).
 
 A cell comes within d if |noise + bias| < d |true| with the confidence that its errors were computed
-for. Counts and totals lie on a grid, so this is decided on whole numbers of steps, and an exact tie
-is never within; `allowed` asks the same of the noise that `fitness` and `tune` look for.
+for. Counts, totals and quantiles lie on a grid, so this is decided on whole numbers of steps, and
+an exact tie is never within; `allowed` asks the same of the noise that `fitness` and `tune` look
+for.
 """
 
 from fractions import Fraction
@@ -12,11 +13,12 @@ import numpy.typing as npt
 
 from perrecord.evaluate.accuracy import CellErrors
 from perrecord.evaluate.allowed import limits_below
+from perrecord.evaluate.quantile_errors import QuantileErrors
 
 Which = npt.NDArray[np.bool_]
 
 
-def is_within(errors: CellErrors, limit: Fraction) -> Which:
+def is_within(errors: CellErrors | QuantileErrors, limit: Fraction) -> Which:
     """Return which cells come within an error; none whose true number is 0.
 
     >>> import pyarrow as pa, perrecord
@@ -28,16 +30,19 @@ def is_within(errors: CellErrors, limit: Fraction) -> Which:
     >>> errors.reach, [is_within(errors, Fraction(each, 1000)) for each in (1960, 1961)]
     (array([1960.]), [array([False]), array([ True])])
     """
+    if isinstance(errors, QuantileErrors):  # in whole steps already
+        return np.asarray(
+            errors.reach <= limits_below(np.where(errors.is_zero, 0.0, errors.true), limit)
+        )
     truth = errors.truth
     if truth.count is not None:  # an average is on no grid
         return np.asarray(errors.reach < float(limit) * np.abs(errors.true))
-    steps = np.rint(
-        errors.reach / float(truth.total.step)
-    )  # whole, as the reach of noise on a grid is
+    # The reach of noise on a grid is a whole number of steps.
+    steps = np.rint(errors.reach / float(truth.total.step))
     return np.asarray(steps <= limits_below(truth.total.exact, limit))
 
 
-def known_within(errors: CellErrors, limit: Fraction) -> Which:
+def known_within(errors: CellErrors | QuantileErrors, limit: Fraction) -> Which:
     """Return the same for the cells whose true number is not 0, the others left out."""
     return is_within(errors, limit)[~errors.is_zero]
 

@@ -40,4 +40,4 @@ class DiscreteLaplace(Law):
 
     def _variance(self) -> arb:
         one_less = -ball(-1 / self.scale).expm1()
-        return 2 * (1 - one_less) / one_less**2
+        return 2 * ball(-1 / self.scale).exp() / one_less**2

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from perrecord.errors import QueryError, listing
 from perrecord.exact import Exact
-from perrecord.mechanisms.released import Chosen, Released
+from perrecord.mechanisms.released import Chosen, Ratio, Released
 from perrecord.mechanisms.write import write_csv, write_parquet
 from perrecord.policy.policy import Policy
 
@@ -35,7 +35,8 @@ class Answers:
     def with_errors(self, confidence: Exact | None = "0.95") -> pa.Table:
         """Return the table with each answer's standard error and confidence interval beside it.
 
-        A quantile has neither. Without a confidence there are no intervals.
+        A quantile has neither. Without a confidence there are no intervals. An average has one more
+        column, which says where its noisy count is too small to divide by: `..._few_records`.
         """
         table = self.keys
         for column in self.columns:
@@ -47,6 +48,9 @@ class Answers:
                 low, high = column.interval(confidence)
                 table = table.append_column(f"{column.name}_low", low)
                 table = table.append_column(f"{column.name}_high", high)
+            if isinstance(column, Ratio):
+                few = pa.array(column.few_records())
+                table = table.append_column(f"{column.name}_few_records", few)
         return table
 
     def to_pandas(self, confidence: Exact | None = "0.95") -> Any:

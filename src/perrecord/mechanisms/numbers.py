@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import lcm
+from math import inf, lcm
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from perrecord.queries.cells import Integers
@@ -36,7 +37,7 @@ def to_arrow(numbers: Integers, step: Fraction) -> pa.Array:
     """
     places = _places(step)
     if places is None:
-        return pa.array(_floats(numbers) * float(step))
+        return pa.array(floats(numbers) * float(step))
     factor = int(step * 10**places)
     if numbers.dtype != np.int64 or not _is_small(numbers, _FITS // factor):
         numbers = numbers.astype(np.object_) * factor
@@ -49,11 +50,39 @@ def to_arrow(numbers: Integers, step: Fraction) -> pa.Array:
     if numbers.dtype == np.int64:
         return _decimals(numbers, places)
     if not _is_small(numbers, 10**76):
-        return pa.array(_floats(numbers) / 10.0**places)
+        return pa.array(floats(numbers) / 10.0**places)
     is_narrow = _is_small(numbers, 10**38)
     kind = pa.decimal128(38, places) if is_narrow else pa.decimal256(76, places)
     shown = [f"{each}e-{places}" for each in numbers]
     return pa.array(shown).cast(kind)
+
+
+def rounded_to(numbers: Integers, size: Fraction) -> Integers:
+    """Return numbers * size rounded to whole numbers, ties away from zero, exactly.
+
+    >>> rounded_to(np.array([149, 150, -250]), Fraction(1, 100)).tolist()
+    [1, 2, -3]
+    """
+    up, down = 2 * size.numerator, size.denominator
+    if numbers.dtype != np.int64 or not _is_small(numbers, max(_FITS - down, 0) // up):
+        numbers = numbers.astype(np.object_)
+    sizes = (np.abs(numbers) * up + down) // (2 * down)
+    return np.where(numbers < 0, -sizes, sizes)
+
+
+def floats(numbers: Integers) -> npt.NDArray[np.float64]:
+    """Return whole numbers of any size as floats; infinite where no float is so large."""
+    try:
+        return np.asarray(numbers, dtype=np.float64)
+    except OverflowError:
+        return np.array([_float(int(each)) for each in numbers])
+
+
+def _float(number: int) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return inf if number > 0 else -inf
 
 
 def common_step(numbers: tuple[Fraction, ...]) -> Fraction:
@@ -91,7 +120,3 @@ def _places(step: Fraction) -> int | None:
 
 def _is_small(numbers: Integers, bound: int = _FITS) -> bool:
     return not len(numbers) or (-bound < int(numbers.min()) and int(numbers.max()) < bound)
-
-
-def _floats(numbers: Integers) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    return np.asarray(numbers, dtype=np.float64)

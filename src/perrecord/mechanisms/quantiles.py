@@ -1,4 +1,13 @@
-"""Quantiles by the exponential mechanism over public candidates, on unsplit records (T14)."""
+"""Quantiles by the exponential mechanism over public candidates, on unsplit records (T14).
+
+A candidate c covers the ranks from n_<, how many of the n values lie below it, to n_<=, how many
+do not lie above it. Its score is how far q n lies from them,
+
+    max(0, n_< - q n, q n - n_<=),
+
+which is 0 exactly where c is a q-quantile, whatever the ties. One record changes it by at most
+max(q, 1 - q). What is held here are whole numbers: scores times the level's denominator.
+"""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -29,8 +38,9 @@ def quantile(
 def selection_rate(answer: Quantile, currency: Currency) -> Fraction:
     """Return the rate at which a candidate's weight falls with its whole-numbered score.
 
-    The score b * |(1 - q) #{x < c} - q #{x > c}|, q = a/b, changes by at most b * max(q, 1 - q)
-    with one record. eps = sqrt(8 rho), rounded down, makes the choice rho-zCDP.
+    With q = a/b a record changes that score by at most b * max(q, 1 - q), some candidates' up and
+    others' down, so log ratios vary within 2 * rate * b * max(q, 1 - q) = eps. eps = sqrt(8 rho),
+    rounded down, makes the choice rho-zCDP.
     """
     eps = answer.amount
     if currency is Currency.RHO:
@@ -45,15 +55,16 @@ def scores_of(answer: Quantile, counts: Counts, cells: int) -> Iterator[Integers
     most = max(1, _ENTRIES // wide)
     order = np.argsort(counts.cells, kind="stable")
     places = counts.cells[order]
-    over, under = answer.level.denominator - answer.level.numerator, answer.level.numerator
+    whole = answer.level.denominator
     for start in range(0, cells, most):
         end = min(cells, start + most)
         chosen = order[np.searchsorted(places, start) : np.searchsorted(places, end)]
         table = np.zeros((end - start, wide), dtype=np.int64)
         table[counts.cells[chosen] - start, counts.buckets[chosen]] = counts.numbers[chosen]
-        below = np.cumsum(table, axis=1)
-        less, more = below[:, 0:-1:2], below[:, -1:] - below[:, 1::2]
-        yield np.abs(over * less - under * more)
+        up_to = np.cumsum(table, axis=1)
+        below, not_above = up_to[:, 0:-1:2], up_to[:, 1::2]
+        rank = answer.level.numerator * up_to[:, -1:]
+        yield np.maximum(np.maximum(whole * below - rank, rank - whole * not_above), 0)
 
 
 _NONE: Integers = np.empty(0, dtype=np.int64)

@@ -1,10 +1,7 @@
 """What a query gives: noisy numbers with the exact law of their noise. All of it is public."""
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -13,16 +10,22 @@ import pyarrow as pa
 from perrecord.errors import ProbabilityError
 from perrecord.exact import Exact, rational
 from perrecord.laws import Law
+from perrecord.laws.widths import deviation, half_width
 from perrecord.mechanisms.numbers import (
     added,
     common_step,
+    floats,
     repeated,
     to_arrow,
     whole_numbers,
 )
+from perrecord.mechanisms.ratios import ratio_ends
 from perrecord.queries.cells import Integers
 
 Floats = npt.NDArray[np.float64]
+
+FEW = 4
+"""Below so many standard errors of itself, a noisy count says little of what it divides."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,19 +61,23 @@ class Estimate:
         From the exact law, so it holds for small noise too.
         """
         level = _checked(confidence)
-        reach = whole_numbers([_half_width(law, level) for law in self.laws])[self.which]
+        reach = whole_numbers([half_width(law, level) for law in self.laws])[self.which]
         low, high = added(self.numbers, -reach), added(self.numbers, reach)
         return to_arrow(low, self.step), to_arrow(high, self.step)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ratio:
-    """An average: a noisy total over a noisy count, the total about a public centre (T13)."""
+    """An average: a noisy total over a noisy count, the total about a public centre (T13).
+
+    `bounds` are those that every value was cut to, if they were: no average lies outside.
+    """
 
     name: str
     total: Estimate
     count: Estimate
     centre: Fraction
+    bounds: tuple[Fraction, Fraction] | None = None
 
     def values(self) -> pa.Array:
         """Return centre + total / count, the count taken as 1 at least."""
@@ -87,18 +94,45 @@ class Ratio:
         """Return the standard errors as a column."""
         return pa.chunked_array([pa.array(self.standard_errors())])
 
+    def few_records(self) -> npt.NDArray[np.bool_]:
+        """Tell where the noisy count is below 1 or below 4 standard errors of its noise.
+
+        There the average may be of few records or of none: it is a number, not knowledge.
+        """
+        least = np.maximum(FEW * self.count.standard_errors(), 1.0)
+        return np.asarray(floats(self.count.numbers) < least)
+
     def interval(self, confidence: Exact = "0.95") -> tuple[pa.Array, pa.Array]:
-        """Return approximate ends, by the delta method; unreliable where the count is small."""
-        level = (1 + float(_checked(confidence))) / 2
-        reach = NormalDist().inv_cdf(level) * self.standard_errors()
-        middle = float(self.centre) + self._offset()
-        return pa.array(middle - reach), pa.array(middle + reach)
+        """Return ends that hold the average of a cell with records at least this probably (T13).
+
+        From the laws of both parts, so they hold for small noise too. Where the count's noise does
+        not tell it from 0 there is no end: NULL, or the bounds that values were cut to.
+        """
+        low, high = ratio_ends(
+            floats(self.total.numbers),
+            self.total.laws,
+            self.total.which,
+            floats(self.count.numbers),
+            self.count.laws,
+            self.count.which,
+            _checked(confidence),
+        )
+        ends = []
+        for each, side in ((low, -1.0), (high, 1.0)):
+            offset = each * float(self.total.step)
+            widened = abs(float(self.centre)) + np.abs(offset)
+            ends.append(float(self.centre) + offset + side * _SLACK * widened)
+        if self.bounds is not None:
+            least, most = map(float, self.bounds)
+            ends = [np.clip(each, least, most) for each in ends]
+        first, second = (pa.array(each, mask=~np.isfinite(each)) for each in ends)
+        return first, second
 
     def _denominator(self) -> Floats:
-        return np.maximum(self.count.numbers.astype(np.float64), 1.0)
+        return np.maximum(floats(self.count.numbers), 1.0)
 
     def _offset(self) -> Floats:
-        total = self.total.numbers.astype(np.float64) * float(self.total.step)
+        total = floats(self.total.numbers) * float(self.total.step)
         return np.asarray(total / self._denominator())
 
 
@@ -120,6 +154,10 @@ class Chosen:
 Released = Estimate | Ratio | Chosen
 
 
+_SLACK = 1e-15
+"""What scaling in floats may move an end by, relatively."""
+
+
 def _checked(confidence: Exact) -> Fraction:
     level = rational(confidence, "the confidence")
     if not 0 < level < 1:
@@ -128,14 +166,3 @@ def _checked(confidence: Exact) -> Fraction:
             '"0.95".'
         )
     return level
-
-
-@lru_cache(maxsize=1024)
-def deviation(law: Law) -> float:
-    """Return the standard deviation of a noise law."""
-    return math.sqrt(law.variance().upper)
-
-
-@lru_cache(maxsize=1024)
-def _half_width(law: Law, confidence: Fraction) -> int:
-    return law.half_width(confidence)

@@ -158,9 +158,10 @@ class _Run:
         counting = NoisePlan.of(asked.count, None, self.schema, self.columns, self.currency)
         filled = read.exact.numbers(Filled(asked.measure))
         second = estimate(f"{asked.name}_count", filled, keys, counting, self.bits)
-        method = asked.method
-        centre = (method.low + method.high) / 2 if isinstance(method, Clamping) else Fraction(0)
-        return Ratio(asked.name, first, second, centre)
+        if not isinstance(asked.method, Clamping):
+            return Ratio(asked.name, first, second, Fraction(0))
+        low, high = asked.method.low, asked.method.high
+        return Ratio(asked.name, first, second, (low + high) / 2, (low, high))
 
     def _noise(self, asked: Answer) -> NoisePlan:
         assert not isinstance(asked, Quantile)  # noqa: S101 - quantiles have no additive noise

@@ -33,7 +33,7 @@ _ARROW = {Kind.TEXT: pa.string(), Kind.INTEGER: pa.int64(), Kind.TRUTH: pa.bool_
 _PYTHON: dict[Kind, type] = {Kind.TEXT: str, Kind.INTEGER: int, Kind.TRUTH: bool}
 _MOST_CENTRED = 2**61
 
-BESIDE = ("_se", "_low", "_high", "_floored", "_rounded")
+BESIDE = ("_se", "_low", "_high", "_few_records", "_floored", "_rounded")
 """How the columns end that are published beside an answer."""
 
 

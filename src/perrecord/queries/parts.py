@@ -86,6 +86,9 @@ def cases_of(dimensions: str | tuple[str, ...], given: Mapping[Any, Any]) -> Cas
     return Cases.of(dimensions, rest, default)
 
 
+_LEAST = Fraction(1, 10**120)
+
+
 def priced_amount(rho: Exact | None, epsilon: Exact | None) -> tuple[Currency, Fraction]:
     """Return the one amount that an answer was given, and its currency."""
     if (rho is None) == (epsilon is None):
@@ -97,7 +100,11 @@ def priced_amount(rho: Exact | None, epsilon: Exact | None) -> tuple[Currency, F
 
 
 def positive(amount: Fraction) -> Fraction:
-    """Return an amount that is above 0."""
+    """Return an amount that is above 0, and whose noise a float can describe."""
     if amount <= 0:
         raise QueryError(f"the amount is {amount}; expected one above 0, such as rho='0.1'.")
+    if not _LEAST <= amount <= 1 / _LEAST:
+        raise QueryError(
+            "the amount is below 1e-120 or above 1e120; expected one between, such as rho='0.1'."
+        )
     return amount

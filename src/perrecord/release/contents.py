@@ -9,20 +9,18 @@ from hashlib import sha256
 from io import BytesIO
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from perrecord.errors import ReleaseError, listing
 from perrecord.exact import text
 from perrecord.mechanisms.answers import Answers
-from perrecord.mechanisms.released import Chosen
 from perrecord.mechanisms.write import write_csv, write_parquet
 from perrecord.queries.plan import Plan, PlannedGrouping
 from perrecord.release.datapackage import data_package
 from perrecord.release.document import Charge, PublishedPolicy
 from perrecord.release.methodology import methodology
 from perrecord.release.page import policy_page
+from perrecord.release.processing import processed
 from perrecord.release.spec import Workload
 from perrecord.version import VERSION
 
@@ -133,22 +131,6 @@ def _typed_in(record: Mapping[str, Any]) -> dict[str, Any]:
         name: text(value) if isinstance(value, Fraction) else value
         for name, value in record.items()
     }
-
-
-def processed(answers: Answers, workload: Workload) -> pa.Table:
-    """Return the rows with their errors and, beside them, what post-processing adds."""
-    outputs = workload.outputs
-    rows = answers.with_errors(outputs.confidence if outputs.intervals else None)
-    for column in answers.columns:
-        if workload.post_processing.floor_at_zero and not isinstance(column, Chosen):
-            values = rows[column.name]
-            floored = pc.max_element_wise(values, pa.scalar(0, values.type))
-            rows = rows.append_column(f"{column.name}_floored", floored)
-        places = workload.post_processing.round.get(column.name)
-        if places is not None:
-            numbers = np.asarray(rows[column.name].cast(pa.float64()))
-            rows = rows.append_column(f"{column.name}_rounded", pa.array(numbers.round(places)))
-    return rows
 
 
 def _manifest(workload: Workload, files: Mapping[str, bytes], charge_hash: str) -> dict[str, Any]:

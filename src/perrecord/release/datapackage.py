@@ -7,6 +7,8 @@ import pyarrow as pa
 
 from perrecord.exact import text
 from perrecord.mechanisms.write import APOSTROPHE
+from perrecord.queries.answers import Average
+from perrecord.release.processing import unit_of
 from perrecord.release.spec import Workload
 
 _ENDINGS = {
@@ -14,7 +16,13 @@ _ENDINGS = {
     "_low": "lower end of the confidence interval of {0}",
     "_high": "upper end of the confidence interval of {0}",
     "_floored": "{0}, taken as 0 where the noise made it negative; biased",
-    "_rounded": "{0}, rounded",
+    "_few_records": "true where the noisy count under {0} is too close to 0 to divide by; {0} may "
+    "then be of few records or none",
+}
+_OF_AVERAGES = {
+    "_se": "standard error of {0} by the delta method; too small where {0}_few_records is true",
+    "_low": "lower end of the confidence interval of {0}; empty where there is none",
+    "_high": "upper end of the confidence interval of {0}; empty where there is none",
 }
 
 
@@ -65,14 +73,20 @@ def _type(kind: pa.DataType) -> str:
 
 def _description(name: str, workload: Workload) -> str:
     fields = {each.name: each for each in workload.fields}
-    names = {answer.name for each in workload.queries for answer in each.query.answers}
-    if name in names:
+    answers = {answer.name: answer for each in workload.queries for answer in each.query.answers}
+    if name in answers:
         return "noisy answer; methodology.md says what it estimates"
     for ending, shown in _ENDINGS.items():
-        if name.endswith(ending) and name.removesuffix(ending) in names:
+        of = name.removesuffix(ending)
+        if name.endswith(ending) and of in answers:
+            words = _OF_AVERAGES.get(ending, shown) if isinstance(answers[of], Average) else shown
             level = text(workload.outputs.confidence * 100)
             extra = f" ({level} %)" if ending in ("_low", "_high") else ""
-            return shown.format(name.removesuffix(ending)) + extra
+            return words.format(of) + extra
+    of = name.removesuffix("_rounded")
+    if name.endswith("_rounded") and of in workload.post_processing.round:
+        unit = unit_of(workload.post_processing.round[of])
+        return f"{of}, rounded to {unit}; errors and intervals are of {of} before it was rounded"
     if name in fields:
         return fields[name].label or f"key: {name}"
     return "noisy number of split rows by which the key was selected"

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from perrecord.errors import visible
 from perrecord.exact import text
+from perrecord.mechanisms.released import FEW
 from perrecord.policy.terms import Currency
 from perrecord.preview import Expected, expected
 from perrecord.queries.answers import (
@@ -18,6 +19,7 @@ from perrecord.queries.answers import (
 from perrecord.queries.groupings import Grouping, SelectCells, SelectKeys
 from perrecord.queries.methods import Clamping, Splitting, leaves, tree_of
 from perrecord.queries.plan import Plan
+from perrecord.release.processing import unit_of
 from perrecord.release.spec import Workload
 from perrecord.tables.expressions import Column, describe
 from perrecord.tables.keys import Keys
@@ -215,11 +217,14 @@ def _foot(workload: Workload) -> Iterator[str]:
         "Laplace law with randomness of the operating system. It has mean 0, so counts and totals "
         "of split records are unbiased. A total of cut values estimates the total of the cut "
         "values, not of the values themselves; averages are ratios and so only nearly unbiased; "
-        "quantiles are one of their candidates, and in a cell with few records nearly any of them; "
+        "quantiles are one of their candidates, most likely one that has no more than its share of "
+        "the values below and above it, and in a cell with few records nearly any of them; "
         "where cells are published because an answer is "
         "large, that answer is too large on average."
     )
     yield ""
+    yield from (line for each in _post_processing(workload) for line in (each, ""))
+    yield from (line for each in _averages(workload) for line in (each, ""))
     if workload.outputs.intervals:
         yield _intervals(workload)
         yield ""
@@ -253,10 +258,41 @@ def _cell(words: str) -> str:
     return _inline(words)
 
 
+def _averages(workload: Workload) -> Iterator[str]:
+    asked = [each for named in workload.queries for each in named.query.answers]
+    if any(isinstance(each, Average) for each in asked):
+        yield (
+            "An average is its noisy total divided by its noisy count, taken as 1 at least. Where "
+            f"the noisy count is below 1, or below {FEW} standard errors of its noise, the column "
+            "that ends in `_few_records` is true: the cell may hold few records or none, and the "
+            "average says little. Standard errors of averages are by the delta method, which "
+            "fails there."
+        )
+
+
+def _post_processing(workload: Workload) -> Iterator[str]:
+    asked = workload.post_processing
+    if asked.floor_at_zero:
+        yield (
+            "Columns that end in `_floored` hold 0 where noise made an answer negative, which "
+            "makes them too large on average."
+        )
+    if asked.round:
+        shown = "; ".join(
+            f"{_inline(name)} to {unit_of(each)}" for name, each in asked.round.items()
+        )
+        yield (
+            f"Columns that end in `_rounded` hold rounded answers, ties away from zero: {shown}. "
+            "Errors and intervals are of the answers before they were rounded."
+        )
+
+
 def _intervals(workload: Workload) -> str:
     return (
         f"Confidence intervals hold with {text(workload.outputs.confidence * 100)} % probability "
-        "for what is estimated in the sense above: for counts and totals by the exact law of the "
-        "noise, for averages approximately, by the delta method. For the answer that cells are "
-        "chosen by they do not hold given that a cell was published."
+        "or more for what is estimated in the sense above, by the exact law of the noise; those of "
+        "averages by the laws of total and count together, for cells that hold a value. Where "
+        "noise does not tell the count from 0 an average has no interval and its ends are empty, "
+        "unless its values were cut to bounds, which are then its ends. For the answer that cells "
+        "are chosen by intervals do not hold given that a cell was published."
     )

@@ -12,6 +12,7 @@ from perrecord.report.charts import Axis, Panels, boxes, curves, points
 from perrecord.report.figure import Figure, ShownTable
 from perrecord.report.numbers import amount, percent
 from perrecord.report.page import Section
+from perrecord.report.quantiles import quantile_tables
 
 Row = dict[str, Any]
 
@@ -54,9 +55,9 @@ def sizes_of_errors(found: Evaluation) -> Section:
     return Section(
         "How large are the errors?",
         _own_errors(found),
-        text=_left_out(found),
+        text=_what_quantiles_are(found),
         figures=(figure,),
-        tables=(_drawn(found),),
+        tables=(*quantile_tables(found), _drawn(found)),
     )
 
 
@@ -180,7 +181,7 @@ def privacy_against_error(found: Evaluation) -> Section | None:
 def _own_errors(found: Evaluation) -> str:
     own = [r for r in _known(found.errors) if r["variant"] == AS_WRITTEN]
     if not found.errors.num_rows:
-        return "No count, total or average is asked for, so there are no errors in closed form."
+        return "Nothing is asked for, so there are no errors."
     if not own:
         return "No cell has a true number other than 0, so there are no relative errors."
     least, most = (pick(own, key=lambda row: row["middle"]) for pick in (min, max))
@@ -267,11 +268,13 @@ def _bias(row: Row) -> str:
     )
 
 
-def _left_out(found: Evaluation) -> tuple[str, ...]:
-    if not found.quantiles:
+def _what_quantiles_are(found: Evaluation) -> tuple[str, ...]:
+    if not found.quantiles.num_rows:
         return ()
-    names = ", ".join(found.quantiles)
-    return (f"Medians and quantiles have no error in closed form and are left out: {names}.",)
+    return (
+        "A median or quantile is one of its candidates, each with a chance that is known exactly; "
+        "its error is how far it lies from the nearest quantile of the true values.",
+    )
 
 
 # -- tables -----------------------------------------------------------------------------------

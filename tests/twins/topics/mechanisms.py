@@ -105,9 +105,58 @@ TWINS = (
     Twin(
         "an average divides by a noisy count that may be zero",
         "mechanisms/released.py",
-        "return np.maximum(self.count.numbers.astype(np.float64), 1.0)",
-        "return self.count.numbers.astype(np.float64)",
+        "return np.maximum(floats(self.count.numbers), 1.0)",
+        "return floats(self.count.numbers)",
         ("mechanisms/test_additive.py::test_the_denominator_is_at_least_one",),
+    ),
+    Twin(
+        "an average of nearly nobody is not flagged",
+        "mechanisms/released.py",
+        "least = np.maximum(FEW * self.count.standard_errors(), 1.0)",
+        "least = np.zeros(len(self.count.numbers))",
+        ("mechanisms/test_ratios.py::test_few_records_are_flagged",),
+    ),
+    Twin(
+        "an interval of an average leaves its bounds",
+        "mechanisms/released.py",
+        "ends = [np.clip(each, least, most) for each in ends]",
+        "ends = [each + 0 * (least + most) for each in ends]",
+        ("mechanisms/test_ratios.py::test_an_average_whose_count_may_be_zero_has_no_interval",),
+    ),
+    Twin(
+        "an interval of an average forgets the half steps",
+        "mechanisms/ratios.py",
+        "(first * scales + 0.5, second * slopes + 0.5)",
+        "(first * scales, second * slopes)",
+        ("mechanisms/test_ratios.py::test_intervals_cover_at_least_as_stated",),
+    ),
+    Twin(
+        "the bound of both parts apart forgets the noise of the count",
+        "mechanisms/ratios.py",
+        "_half_widths(count_laws, 1 - (1 - share) * miss),",
+        "0 * _half_widths(count_laws, 1 - (1 - share) * miss),",
+        ("mechanisms/test_ratios.py::test_intervals_cover_at_least_as_stated",),
+    ),
+    Twin(
+        "an average has an interval although its count may be 0",
+        "mechanisms/ratios.py",
+        "is_open = less <= 0",
+        "is_open = less < -np.inf",
+        ("mechanisms/test_ratios.py::test_an_average_whose_count_may_be_zero_has_no_interval",),
+    ),
+    Twin(
+        "rounding goes through floats",
+        "mechanisms/numbers.py",
+        "sizes = (np.abs(numbers) * up + down) // (2 * down)",
+        "sizes = (np.abs(numbers).astype(float) * (up / (2 * down)) + 0.5) // 1",
+        ("release/test_enormous.py::test_rounding_is_exact_with_ties_away_from_zero",),
+    ),
+    Twin(
+        "ties are rounded towards zero",
+        "mechanisms/numbers.py",
+        "sizes = (np.abs(numbers) * up + down) // (2 * down)",
+        "sizes = (np.abs(numbers) * up + down - 1) // (2 * down)",
+        ("release/test_enormous.py::test_half_to_even_is_caught",),
     ),
     Twin(
         "noise is added in 64 bits",
@@ -121,7 +170,10 @@ TWINS = (
         "mechanisms/quantiles.py",
         "return eps / (2 * max(level, 1 - level) * level.denominator)",
         "return eps / (max(level, 1 - level) * level.denominator)",
-        ("mechanisms/test_quantiles.py::test_the_divergence_of_a_record_is_within_the_policy",),
+        (
+            "mechanisms/test_quantiles.py::test_the_divergence_of_a_record_is_within_the_policy",
+            "mechanisms/test_quantiles.py::test_log_ratios_vary_within_epsilon",
+        ),
     ),
     Twin(
         "a quantile's sensitivity is the smaller of q and 1 - q",
@@ -138,10 +190,38 @@ TWINS = (
         ("mechanisms/test_quantiles.py::test_the_divergence_of_a_record_is_within_the_policy",),
     ),
     Twin(
+        "a quantile is best where both sides balance, between two heaps of ties",
+        "mechanisms/quantiles.py",
+        "yield np.maximum(np.maximum(whole * below - rank, rank - whole * not_above), 0)",
+        "yield np.abs((whole - answer.level.numerator) * below"
+        " - answer.level.numerator * (up_to[:, -1:] - not_above))",
+        (
+            "mechanisms/test_quantiles.py::test_the_median_of_two_heaps_is_the_larger_heap",
+            "mechanisms/test_quantiles.py::test_without_noise_an_answer_is_the_quantile_of_sql",
+        ),
+    ),
+    Twin(
+        "a quantile's score is not cut at 0, so that it tells one quantile from another",
+        "mechanisms/quantiles.py",
+        "rank - whole * not_above), 0)",
+        "rank - whole * not_above), -whole) + whole",
+        (
+            "mechanisms/test_quantiles.py"
+            "::test_the_best_candidates_are_the_quantiles_where_there_are_any",
+        ),
+    ),
+    Twin(
+        "the sensitivity of a quantile is 1 - q",
+        "mechanisms/quantiles.py",
+        "return eps / (2 * max(level, 1 - level) * level.denominator)",
+        "return eps / (2 * (1 - level) * level.denominator)",
+        ("mechanisms/test_quantiles.py::test_log_ratios_vary_within_epsilon",),
+    ),
+    Twin(
         "a quantile counts ties as smaller",
         "mechanisms/quantiles.py",
-        "less, more = below[:, 0:-1:2],",
-        "less, more = below[:, 1::2],",
+        "below, not_above = up_to[:, 0:-1:2],",
+        "below, not_above = up_to[:, 1::2],",
         (
             "mechanisms/test_quantiles.py"
             "::test_candidates_are_chosen_with_the_probabilities_of_the_definition",

@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.write import write_csv, write_parquet
 from perrecord.queries.plan import Plan
-from perrecord.release.contents import MANIFEST, processed, table_name
+from perrecord.release.contents import MANIFEST, table_name
+from perrecord.release.processing import processed
 from perrecord.release.spec import Workload
 
 _PACKAGE = "datapackage.json"

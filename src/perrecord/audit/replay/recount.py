@@ -50,14 +50,15 @@ class Recount:
         """Return the whole-numbered score of every candidate, from its definition (T14)."""
         held = [self.members.records[each][asked.measure] for each in cell]
         values = [each for each in held if each is not None]
-        over, whole = asked.level.numerator, asked.level.denominator
-        return [
-            abs(
-                (whole - over) * sum(value < candidate for value in values)
-                - over * sum(value > candidate for value in values)
-            )
-            for candidate in asked.candidates
-        ]
+        whole, most = asked.level.denominator, len(values)
+        wanted = asked.level * most
+        found = []
+        for candidate in asked.candidates:
+            smaller = sum(value < candidate for value in values)
+            larger = sum(value > candidate for value in values)
+            too_high, too_low = smaller - wanted, larger - (most - wanted)
+            found.append(int(whole * max(too_high, too_low, 0)))
+        return found
 
 
 def rank(key: Key) -> list[Any]:

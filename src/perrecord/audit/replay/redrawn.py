@@ -2,14 +2,14 @@
 
 The noise comes from the same bits by the same samplers, with the laws, counts and rates that
 prices call for; so whatever a run adds, leaves out, or draws by another law shows as another
-number or as other bits. Of the mechanisms only the law of a cell and the rate of a quantile are
-asked; both are held against P(r) by themselves.
+number or as other bits. Of the mechanisms only the law of a cell is asked, which is compared with
+P(r) by itself; scores and rates of quantiles are computed here once more, from T14.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
+from math import ceil, isqrt
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,6 @@ from perrecord.audit.replay.members import Members
 from perrecord.audit.replay.recount import Cell, Key, Recount, rank
 from perrecord.laws import DiscreteGaussian, DiscreteLaplace, Law
 from perrecord.mechanisms.additive import NoisePlan, noise_plan
-from perrecord.mechanisms.quantiles import selection_rate
 from perrecord.noise import choose, discrete_gaussian, discrete_laplace, gaussian_tail, passing
 from perrecord.noise.bits import BitSource
 from perrecord.policy.terms import Currency
@@ -167,10 +166,9 @@ class _Grouping:
     ) -> Numbers | Averages | Choices:
         if isinstance(asked, Quantile):
             scores = [self.recount.scores(asked, cell) for cell in cells]
-            rate = selection_rate(asked, self.currency)
             if not scores:
                 return Choices(asked.name, [])
-            chosen = choose(np.array(scores, np.int64), rate, _bits=self.bits)
+            chosen = choose(np.array(scores, np.int64), self._rate(asked), _bits=self.bits)
             return Choices(asked.name, chosen.tolist())
         first = self._numbers(asked.name, aggregates_of(asked)[0], self._noise(asked), cells, table)
         if not isinstance(asked, Average):
@@ -182,6 +180,14 @@ class _Grouping:
         method = asked.method
         centre = (method.low + method.high) / 2 if isinstance(method, Clamping) else Fraction(0)
         return Averages(asked.name, first, second, centre)
+
+    def _rate(self, asked: Quantile) -> Fraction:
+        """Return eps / (2 max(q, 1 - q)) for a score of 1, eps^2 / 8 = rho to 300 bits (T14)."""
+        eps = asked.amount
+        if self.currency is Currency.RHO:
+            eps = Fraction(isqrt(int(8 * asked.amount * 4**300)), 2**300)
+        level, whole = asked.level, asked.level.denominator
+        return eps / (2 * max(level.numerator, whole - level.numerator))
 
     def _noise(self, asked: Answer) -> NoisePlan:
         assert not isinstance(asked, Quantile)  # noqa: S101 - which gets no additive noise

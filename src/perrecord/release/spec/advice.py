@@ -8,15 +8,14 @@ from perrecord.exact import text
 from perrecord.policy.policy import Policy
 from perrecord.policy.terms import Currency
 from perrecord.release.spec.build import Workload
+from perrecord.release.spec.candidate_advice import candidate_advice
 from perrecord.release.spec.load import LoadedSpec
 from perrecord.release.spec.models import Spec, SplitEntry
 from perrecord.release.spec.names import Found
 from perrecord.release.spec.problems import Path as Place
-from perrecord.release.spec.queries import numbers
-from perrecord.release.spec.questions import CandidatesEntry, MethodEntry
+from perrecord.release.spec.questions import MethodEntry
 
 _MOST_FIGURES = 4
-_FEW_CANDIDATES = 10
 _MUCH = 10
 _MUCH_DELTA = Fraction(1, 1000)
 _REST = Fraction(1, 1000)
@@ -34,7 +33,7 @@ def warnings_of(loaded: LoadedSpec, workload: Workload | None = None) -> tuple[s
         *_data_derived(spec),
         *_inferred_keys(loaded),
         *_large_amounts(spec),
-        *_few_candidates(spec),
+        *candidate_advice(spec),
         *_clamps(spec),
         *([] if workload is None else _no_rest(workload)),
     ]
@@ -179,24 +178,6 @@ def _methods(spec: Spec) -> Iterator[tuple[Place, MethodEntry]]:
                 )
                 if answer.parts.default is not None:
                     yield (*here, "parts", "default"), answer.parts.default
-
-
-def _few_candidates(spec: Spec) -> Iterator[Found]:
-    for place, query in enumerate(spec.queries):
-        here: Place = ("queries", place)
-        every: dict[Place, CandidatesEntry | None] = {
-            (*here, "answers", name, "candidates"): answer.candidates
-            for name, answer in (query.answers or {}).items()
-        }
-        for name, entry in (query.candidates or {}).items():
-            every[(*here, "candidates", name)] = entry
-        for path, candidates in every.items():
-            if candidates is not None and len(numbers(candidates)) < _FEW_CANDIDATES:
-                yield (
-                    path,
-                    f"{len(numbers(candidates))} candidates; the answer is one of them, however "
-                    "far it lies from the truth. More cost nothing.",
-                )
 
 
 def _clamps(spec: Spec) -> Iterator[Found]:

@@ -212,8 +212,8 @@ class PostProcessing(Entry):
 
     floor_at_zero: Truth = False
     """Add, for each count, total and average, a column that is never below 0; biased upwards."""
-    round: Mapping[str, Annotated[Whole, Field(ge=0, le=12)]] = Field(default_factory=dict)
-    """Add, for each of these answers, a column rounded to so many decimals."""
+    round: Mapping[str, Annotated[Whole, Field(ge=-12, le=12)]] = Field(default_factory=dict)
+    """Add, for each of these answers, a column rounded to so many decimals; -2 is hundreds."""
 
 
 class Outputs(Entry):
