@@ -1,6 +1,8 @@
 """The session: charged first, answered then, and nothing otherwise."""
 
 import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 
 from perrecord import (
@@ -185,3 +187,115 @@ def test_options_go_with_sql_text(opened, tmp_path):
     """A query value carries its own."""
     with pytest.raises(InputError, match="go with SQL text"):
         started(opened, tmp_path).ask(Query("est").count(rho=1), rho=1)
+
+
+def test_a_session_says_which_data_it_asked(tmp_path):
+    """A farm that became a mine, in files, frames and by name: never in two disjoint parts (T4)."""
+
+    def asked(sector):
+        part = Query("est").where(f"sector = '{sector}'")
+        return part.count(rho=1)
+
+    def year(sector):
+        return pa.table({"sector": [sector], "emp": [5]})
+
+    pq.write_table(year("farm"), tmp_path / "november.parquet")
+    pq.write_table(year("mine"), tmp_path / "december.parquet")
+    doors = {
+        "files": [(tmp_path / "november.parquet", None), (tmp_path / "december.parquet", None)],
+        "frames": [(year("farm"), None), (year("mine"), None)],
+        "names": [(year("farm"), "2026-11"), (year("farm"), "2026-12")],
+    }
+    for name, ((november, first), (december, second)) in doors.items():
+        path = tmp_path / f"{name}.ledger"
+        with table(november, name="est", dimensions=["sector"]) as opened:
+            session = Session(opened, ledger=path, budget=Budget(1), new=True, snapshot=first)
+            session.ask(asked("farm"))
+        with table(december, name="est", dimensions=["sector"]) as opened:
+            session = Session(opened, ledger=path, snapshot=second)
+            seen = session.preview(asked("mine"))
+            assert not seen.is_affordable
+            assert "another snapshot of the data" in str(seen)
+            with pytest.raises(BudgetExceededError, match="another snapshot of the data"):
+                session.ask(asked("mine"))
+        with table(november, name="est", dimensions=["sector"]) as opened:  # the same as before
+            Session(opened, ledger=path, snapshot=first).ask(asked("mine"))
+        assert len({entry.snapshot for entry in Ledger.open(path).entries()[1:]}) == 1
+
+
+def test_a_preview_says_that_the_data_is_another(opened, tmp_path):
+    """Also when the budget allows it; what is left is what the largest losses leave."""
+    session = started(opened, tmp_path, rho=10)
+    session.ask(Query("est").count(rho=1))
+    assert session.preview(Query("est").count(rho=1)).remark is None
+    with table(SOURCE.slice(1), name="est", dimensions=["state"], measures=["emp"]) as changed:
+        other = Session(changed, ledger=session.ledger)
+        query = Query("est").where("state = 'TX'").count(rho=2)
+        seen = other.preview(query, examples={"a shop": {"state": "NC", "emp": 0}})
+        assert seen.is_affordable
+        assert (seen.losses[0][1], seen.left) == (0, (7,))
+        assert "Note: earlier charges of this ledger were made on another snapshot" in str(seen)
+        other.ask(query)
+    assert session.ledger.spent() == Policy.constant(3)
+
+
+def test_the_same_data_has_another_snapshot_in_another_ledger(opened, tmp_path):
+    """The hash is keyed with the ledger's secret: exports of two ledgers cannot be compared."""
+    found = []
+    for name in ("a", "b"):
+        session = Session(opened, ledger=tmp_path / name, budget=Budget(1), new=True)
+        session.ask(Query("est").count(rho=1))
+        found.append(session.ledger.entries()[1].snapshot)
+        assert found[-1] in session.ledger.export()
+    assert found[0].startswith("hmac:")
+    assert found[0] != found[1]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_file_that_changes_under_a_session_is_noticed(tmp_path, monkeypatch, ending):
+    """Before a charge nothing is charged; while the answer is computed, it is not shown."""
+    path = tmp_path / f"est.{ending}"
+
+    def write(number):
+        if ending == "csv":
+            path.write_text(f"emp\n{number}\n")
+        else:
+            pq.write_table(pa.table({"emp": [number]}), path)
+
+    write(12)
+    with table(path, name="est", measures=["emp"]) as opened:
+        session = started(opened, tmp_path)
+        session.ask(Query("est").count(rho=1))
+        real = door.run
+
+        def changing(*arguments):
+            write(14)
+            return real(*arguments)
+
+        monkeypatch.setattr(door, "run", changing)
+        with pytest.raises(SourceError):
+            session.ask(Query("est").count(rho=1))
+        assert len(session.ledger.entries()) == 3
+        with pytest.raises(SourceError, match="changed since the table was opened"):
+            session.ask(Query("est").count(rho=1))
+        with pytest.raises(SourceError, match="changed since the table was opened"):
+            session.run(len, columns=["emp"], rho=1)
+        assert len(session.ledger.entries()) == 3
+
+
+def test_a_table_that_is_read_anew_by_each_query_needs_a_name(tmp_path):
+    """Before a ledger is made; files need none."""
+    path, ledger = tmp_path / "est.parquet", tmp_path / "est.ledger"
+    pq.write_table(SOURCE, path)
+    with table(ds.dataset(path), name="est", measures=["emp"]) as opened:
+        with pytest.raises(InputError, match='snapshot="2026-11-01"'):
+            Session(opened, ledger=ledger, budget=Budget(1), new=True)
+        assert not ledger.exists()
+        session = Session(opened, ledger=ledger, budget=Budget(1), new=True, snapshot="2026")
+        session.ask(Query("est").count(rho=1))
+        assert session.ledger.entries()[1].snapshot == "2026"
+    with (
+        table(path, name="est", measures=["emp"]) as opened,
+        pytest.raises(InputError, match="leave snapshot= out"),
+    ):
+        Session(opened, ledger=ledger, snapshot="2026")

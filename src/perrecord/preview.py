@@ -51,6 +51,8 @@ class Preview:
     budget: Policy
     spent: Policy
     refusal: str | None = None
+    remark: str | None = None
+    """Said when earlier charges were made on another snapshot of the data."""
 
     @property
     def is_affordable(self) -> bool:
@@ -70,6 +72,8 @@ class Preview:
         ]
         lines.append(f"Spent before: {self.spent}, of the budget {self.budget}")
         lines.append(self.refusal or "The budget allows it.")
+        if self.remark and not self.refusal:
+            lines.append(f"Note: {self.remark}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

@@ -17,6 +17,7 @@ from perrecord.queries.plan import Plan, plan
 from perrecord.queries.query import Query
 from perrecord.queries.sql import from_sql
 from perrecord.tables.readable import check_readable
+from perrecord.tables.snapshots import check_name, check_unchanged, snapshot_of
 from perrecord.tables.table import Table
 
 Asked = Query | str | Sequence[Query]
@@ -27,6 +28,10 @@ class Session:
 
     Later questions may depend on earlier answers. The guarantee of the whole session is its budget
     policy P_B, for every possible record, and never the sum of what was spent (T4).
+
+    Every charge says on which snapshot of the data it was made: files and frames in memory are
+    known by a keyed hash of what they hold. A table in Spark, Ibis, a database or a dataset has
+    none, so `snapshot="2026-11"` names its state, with another name when the data changes.
 
     >>> import tempfile
     >>> import pyarrow as pa
@@ -49,8 +54,12 @@ rho, for fewer answers, or with a scheme that the budget declares.
         ledger: Ledger | str | Path,
         budget: Policy | None = None,
         new: bool = False,
+        snapshot: str | None = None,
     ) -> None:
+        check_name(table.engine.origin, snapshot)
         self._table = table
+        self._name = snapshot
+        self._snapshot: str | None = None
         self._ledger = _ledger(ledger, budget, table.schema.name, new=new)
         self._was_read = False
 
@@ -71,22 +80,25 @@ rho, for fewer answers, or with a scheme that the budget declares.
         examples: Examples = (),
         **options: Any,
     ) -> Preview:
-        """Return what asking would cost and how noisy it would be; no data is read."""
-        planned = self._plan(asked, options)
+        """Return what asking would cost and how noisy it would be; no data is looked at.
+
+        Files and frames are hashed, once a session, to tell whether they are what was charged on.
+        """
+        planned, data = self._plan(asked, options), self._data()
         refusal = None
         try:
-            self._ledger.preview(planned.policy, meanings=self._meanings(planned.policy))
+            meanings = self._meanings(planned.policy)
+            self._ledger.preview(planned.policy, snapshot=data, meanings=meanings)
         except BudgetExceededError as error:
             refusal = str(error)
         budget, spent = self._ledger.budget, self._ledger.spent()
+        after = self._ledger.spent_with(planned.policy, snapshot=data)
         losses = losses_of(planned.policy, examples)
         records = list(examples.values() if isinstance(examples, Mapping) else examples)
-        left = [
-            budget.loss(record) - spent.loss(record) - loss
-            for record, (_, loss) in zip(records, losses, strict=True)
-        ]
+        left = tuple(budget.loss(record) - after.loss(record) for record in records)
+        remark = self._ledger.remark(data)
         return Preview(
-            planned.policy, expected(planned), losses, tuple(left), budget, spent, refusal
+            planned.policy, expected(planned), losses, left, budget, spent, refusal, remark
         )
 
     def ask(self, asked: Asked, **options: Any) -> Any:
@@ -98,6 +110,7 @@ rho, for fewer answers, or with a scheme that the budget declares.
         planned = self._plan(asked, options)
         self._charge(planned.policy, _label(planned))
         answers: list[Answers] = run(planned, self._table)
+        check_unchanged(self._table.engine.origin)
         return answers[0] if len(answers) == 1 else answers
 
     def run(
@@ -143,14 +156,25 @@ rho, for fewer answers, or with a scheme that the budget declares.
     def _run_rows(self, planned: RowsPlan) -> RowsAnswer:
         shown = ", ".join(planned.query.columns)
         self._charge(planned.policy, f"a mechanism on {shown}")
-        return run_rows(planned, self._table)
+        answer = run_rows(planned, self._table)
+        check_unchanged(self._table.engine.origin)
+        return answer
 
     def _charge(self, policy: Policy, label: str) -> None:
+        meanings, data = self._meanings(policy), self._data()
         if not self._was_read:
-            self._ledger.preview(policy, meanings=self._meanings(policy))
+            self._ledger.preview(policy, snapshot=data, meanings=meanings)
             check_readable(self._table)
             self._was_read = True
-        self._ledger.charge(policy, label=label, meanings=self._meanings(policy))
+        self._ledger.charge(policy, label=label, snapshot=data, meanings=meanings)
+
+    def _data(self) -> str:
+        """Return the snapshot that the table shows, having checked that it still does."""
+        origin = self._table.engine.origin
+        if self._snapshot is None:
+            self._snapshot = snapshot_of(origin, self._name, self._ledger.secret)
+        check_unchanged(origin)
+        return self._snapshot
 
     def _meanings(self, policy: Policy) -> dict[str, str]:
         return meanings_in(self._table.schema, policy)

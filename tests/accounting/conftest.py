@@ -32,11 +32,15 @@ def ledger(path):
 @pytest.fixture
 def lived(ledger):
     """Return a ledger in which a few things have happened."""
-    first = ledger.charge(Policy.split("0.25", SCHEME), label="employees", identity="2026-a")
+    first = ledger.charge(
+        Policy.split("0.25", SCHEME), snapshot="s", label="employees", identity="2026-a"
+    )
     ledger.seal(first, {"answers.csv": "ab" * 32})
     ledger.publish(first, place="release/2026-a")
-    ledger.charge(Policy.constant("0.25"), label="count", details={"by": ["county"], "cells": 3})
-    ledger.charge(Policy.constant("0.125"), label="count", identity="2026-b")
+    ledger.charge(
+        Policy.constant("0.25"), snapshot="s", label="count", details={"by": ["county"], "cells": 3}
+    )
+    ledger.charge(Policy.constant("0.125"), snapshot="s", label="count", identity="2026-b")
     return ledger
 
 

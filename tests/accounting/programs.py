@@ -24,12 +24,14 @@ def small(path, extra):
     accepted = []
     try:
         while True:
-            accepted.append(ledger.charge(Policy.constant("0.001"), label="x" * 300).number)
+            accepted.append(
+                ledger.charge(Policy.constant("0.001"), snapshot="s", label="x" * 300).number
+            )
     except LedgerError as error:
         message = str(error)
     resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     there = [entry.number for entry in ledger.entries()[1:]]
-    ledger.charge(Policy.constant("0.001"), label="after")
+    ledger.charge(Policy.constant("0.001"), snapshot="s", label="after")
     return {"accepted": accepted, "there": there, "message": message}
 
 
@@ -40,7 +42,7 @@ def reader(path):
     ledger = Ledger.open(path)
     messages = []
     for attempt in (
-        lambda: ledger.charge(Policy.constant("0.1"), label="x"),
+        lambda: ledger.charge(Policy.constant("0.1"), snapshot="s", label="x"),
         lambda: Ledger.create(f"{path}.new", Budget(1)),
     ):
         try:

@@ -9,6 +9,7 @@ from perrecord import BudgetExceededError, Policy
 from perrecord.accounting import ledger as module
 from perrecord.accounting.budget import Budget
 from perrecord.accounting.ledger import Ledger
+from tests.accounting.conftest import SCHEME
 
 
 def charge_until_refused(ledger):
@@ -16,7 +17,7 @@ def charge_until_refused(ledger):
     accepted = 0
     while True:
         try:
-            ledger.charge(Policy.constant("0.05"), label="one of several threads")
+            ledger.charge(Policy.constant("0.05"), snapshot="s", label="one of several threads")
         except BudgetExceededError:
             return accepted
         accepted += 1
@@ -37,7 +38,7 @@ def test_one_identity_is_charged_once_by_many_threads(path):
     ledger = Ledger.create(path, Budget(1))
 
     def work(_):
-        return ledger.charge(Policy.constant("0.4"), label="release", identity="2026")
+        return ledger.charge(Policy.constant("0.4"), snapshot="s", label="release", identity="2026")
 
     with ThreadPoolExecutor(8) as threads:
         assert len({charge.hash for charge in threads.map(work, range(16))}) == 1
@@ -48,20 +49,20 @@ def test_a_check_outside_the_transaction_is_caught(path, monkeypatch):
     """A broken twin that checks against what it last saw goes beyond the budget; ours does not."""
     ledger = Ledger.create(path, Budget(1))
     stale = Ledger.open(path)
-    ledger.charge(Policy.constant("0.7"), label="first")
+    ledger.charge(Policy.constant("0.7"), snapshot="s", label="first")
     remembered = stale._seen.spent
-    original = module.check_budget
+    original = module.check_charge
     monkeypatch.setattr(
-        module, "check_budget", lambda spent, policy, total: original(remembered, policy, total)
+        module, "check_charge", lambda _, *of_the_charge: original(remembered, *of_the_charge)
     )
-    stale.charge(Policy.constant("0.7"), label="beyond")
+    stale.charge(Policy.constant("0.7"), snapshot="s", label="beyond")
     assert not stale.spent().is_below(stale.budget)
     monkeypatch.undo()
     fresh = Ledger.create(path.with_name("fresh.db"), Budget(1))
     stale = Ledger.open(fresh.path)
-    fresh.charge(Policy.constant("0.7"), label="first")
+    fresh.charge(Policy.constant("0.7"), snapshot="s", label="first")
     try:
-        stale.charge(Policy.constant("0.7"), label="beyond")
+        stale.charge(Policy.constant("0.7"), snapshot="s", label="beyond")
     except BudgetExceededError:
         return
     raise AssertionError("a charge went beyond the budget")
@@ -72,22 +73,22 @@ def test_a_check_outside_the_transaction_is_caught(path, monkeypatch):
 
 def slowly(monkeypatch, meanwhile):
     """Let every comparison take long, and something happen meanwhile; return what it compared."""
-    original, spendings = module.check_budget, []
+    original, spendings = module.check_charge, []
     monkeypatch.setattr(module, "is_quickly_within", lambda *_: False)
 
-    def check(spent, policy, budget):
-        spendings.append(spent)
+    def check(spent, *of_the_charge):
+        spendings.append(spent.total())
         meanwhile(len(spendings))
-        original(spent, policy, budget)
+        original(spent, *of_the_charge)
 
-    monkeypatch.setattr(module, "check_budget", check)
+    monkeypatch.setattr(module, "check_charge", check)
     return spendings
 
 
-def other_charge(path, amount):
+def other_charge(path, amount, snapshot="s"):
     """Charge as another process would, that finds its comparison quick."""
     other = Ledger.open(path)
-    fields = module.charge_fields(Policy.constant(amount), "another process", None, {}, {})
+    fields = module.charge_fields(Policy.constant(amount), "another", None, snapshot, {}, {})
     with module.writing(path) as connection:
         other._append(connection, other._refreshed(connection), fields)
 
@@ -101,7 +102,7 @@ def test_others_charge_while_a_long_comparison_is_made(path, monkeypatch):
             other_charge(path, "0.3")
 
     spendings = slowly(monkeypatch, meanwhile)
-    ledger.charge(Policy.constant("0.7"), label="long")
+    ledger.charge(Policy.constant("0.7"), snapshot="s", label="long")
     assert spendings == [Policy.zero(), Policy.constant("0.3")]
     assert ledger.spent() == Policy.constant(1)
 
@@ -116,8 +117,22 @@ def test_what_was_compared_before_another_charge_is_not_trusted(path, monkeypatc
 
     slowly(monkeypatch, meanwhile)
     with pytest.raises(BudgetExceededError):
-        ledger.charge(Policy.constant("0.6"), label="long")
+        ledger.charge(Policy.constant("0.6"), snapshot="s", label="long")
     assert ledger.spent() == Policy.constant("0.6")
+
+
+def test_a_snapshot_that_appears_during_a_long_comparison_is_seen(path, monkeypatch):
+    """What fits on one snapshot need not fit beside another, with its largest loss (T4)."""
+    ledger = Ledger.create(path, Budget(1, SCHEME))
+
+    def meanwhile(call):
+        if call == 1:
+            other_charge(path, "0.1", snapshot="other")
+
+    slowly(monkeypatch, meanwhile)
+    with pytest.raises(BudgetExceededError, match="another snapshot"):
+        ledger.charge(Policy.split("0.1", SCHEME), snapshot="s", label="long")
+    assert ledger.spent() == Policy.constant("0.1")
 
 
 def test_whoever_is_overtaken_again_and_again_comes_first_in_the_end(path, monkeypatch):
@@ -129,7 +144,7 @@ def test_whoever_is_overtaken_again_and_again_comes_first_in_the_end(path, monke
             other_charge(path, "0.01")
 
     spendings = slowly(monkeypatch, meanwhile)
-    ledger.charge(Policy.constant("0.5"), label="long")
+    ledger.charge(Policy.constant("0.5"), snapshot="s", label="long")
     assert spendings == [Policy.constant(Fraction(n, 100)) for n in range(5)]
     assert ledger.spent() == Policy.constant("0.54")
 

@@ -32,7 +32,7 @@ def test_a_database_that_may_not_grow_says_that_the_disk_is_full(path, monkeypat
     limited = (*storage._SETTINGS, ("max_page_count", str(pages), pages))
     monkeypatch.setattr(storage, "_SETTINGS", limited)
     with pytest.raises(LedgerError, match=r"disk is full\. Nothing was written"):
-        ledger.charge(Policy.constant("0.1"), label="x" * 10_000)
+        ledger.charge(Policy.constant("0.1"), snapshot="s", label="x" * 10_000)
     monkeypatch.undo()
     assert ledger.verify() == 1
 
@@ -65,20 +65,20 @@ def test_a_commit_that_may_have_failed_says_so(path, monkeypatch):
     connect = storage.connect
     monkeypatch.setattr(storage, "connect", lambda where: FailingAtTheEnd(connect(where)))
     with pytest.raises(LedgerError, match="may or may not have been written"):
-        ledger.charge(Policy.constant("0.6"), label="a", identity="a")
+        ledger.charge(Policy.constant("0.6"), snapshot="s", label="a", identity="a")
     monkeypatch.undo()
-    assert ledger.charge(Policy.constant("0.6"), label="a", identity="a").number == 1
+    assert ledger.charge(Policy.constant("0.6"), snapshot="s", label="a", identity="a").number == 1
     assert ledger.spent() == Policy.constant("0.6")
 
 
 def test_an_entry_that_is_found_again_is_made_durable(path, monkeypatch):
     """Who wrote it may have died before it was; who is told of it must be able to rely on it."""
     ledger = Ledger.create(path, Budget(1))
-    charge = ledger.charge(Policy.constant("0.1"), label="a", identity="a")
+    charge = ledger.charge(Policy.constant("0.1"), snapshot="s", label="a", identity="a")
     ledger.seal(charge, {"answers": "1"})
     flushed, flush = [], storage.flush_one
     monkeypatch.setattr(storage, "flush_one", lambda where: (flushed.append(where), flush(where)))
-    assert ledger.charge(Policy.constant("0.1"), label="a", identity="a") == charge
+    assert ledger.charge(Policy.constant("0.1"), snapshot="s", label="a", identity="a") == charge
     ledger.seal(charge, {"answers": "1"})
     assert flushed == [path.parent] * 2
 
@@ -92,7 +92,7 @@ def test_a_folder_that_cannot_be_flushed_charges_nothing(path, monkeypatch):
 
     monkeypatch.setattr(storage, "flush_one", failing)
     with pytest.raises(LedgerError, match=r"could not be flushed.*Nothing was written"):
-        ledger.charge(Policy.constant("0.1"), label="a", identity="a")
+        ledger.charge(Policy.constant("0.1"), snapshot="s", label="a", identity="a")
     monkeypatch.undo()
     assert ledger.verify() == 1
 
@@ -102,7 +102,7 @@ def test_whoever_may_only_read_can_read(path):
     folder = Path(tempfile.mkdtemp())
     try:
         where = folder / "ledger.db"
-        Ledger.create(where, Budget(1)).charge(Policy.constant("0.1"), label="a")
+        Ledger.create(where, Budget(1)).charge(Policy.constant("0.1"), snapshot="s", label="a")
         where.chmod(0o444)
         folder.chmod(0o555)
         said = run("reader", where)
@@ -135,7 +135,7 @@ def test_what_is_no_ledger_is_refused(path, tmp_path):
         Ledger.open(tmp_path / "link.db")
     os.link(path, tmp_path / "twin.db")
     with pytest.raises(LedgerError, match="second name"):
-        ledger.charge(Policy.constant("0.1"), label="a")
+        ledger.charge(Policy.constant("0.1"), snapshot="s", label="a")
     (tmp_path / "twin.db").unlink()
     path.rename(tmp_path / "moved.db")
     with pytest.raises(LedgerError, match="there is no ledger"):
@@ -172,13 +172,13 @@ def test_a_ledger_that_is_held_says_so(path, monkeypatch):
     monkeypatch.setattr(storage, "WAIT_SECONDS", 0.1)
     ledger = Ledger.create(path, Budget(1))
     with storage.writing(path), pytest.raises(LedgerError, match="another process has held"):
-        ledger.charge(Policy.constant("0.1"), label="a")
-    ledger.charge(Policy.constant("0.1"), label="a")
+        ledger.charge(Policy.constant("0.1"), snapshot="s", label="a")
+    ledger.charge(Policy.constant("0.1"), snapshot="s", label="a")
 
 
 def test_a_name_with_anything_in_it(tmp_path):
     """Spaces, question marks, percent signs and hashes mean nothing to the path."""
     path = tmp_path / "a b?mode=memory#%41[x].db"
-    Ledger.create(path, Budget(1)).charge(Policy.constant("0.1"), label="a")
+    Ledger.create(path, Budget(1)).charge(Policy.constant("0.1"), snapshot="s", label="a")
     assert Ledger.open(str(path)).verify() == 2
     assert [*tmp_path.iterdir()] == [path]

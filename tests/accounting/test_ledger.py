@@ -45,23 +45,25 @@ def test_equal_charges_each_count_also_after_opening(path):
     """Three of 0.3 leave no room for a fourth, whoever opens the ledger."""
     ledger = Ledger.create(path, Budget(1))
     for _ in range(3):
-        ledger.charge(Policy.constant("0.3"), label="the same again")
+        ledger.charge(Policy.constant("0.3"), snapshot="s", label="the same again")
     for opened in (ledger, Ledger.open(path)):
         assert opened.spent() == Policy.constant("0.9")
         with pytest.raises(BudgetExceededError):
-            opened.charge(Policy.constant("0.3"), label="the same again")
+            opened.charge(Policy.constant("0.3"), snapshot="s", label="the same again")
 
 
 def test_a_charge_is_accepted_up_to_the_budget_and_not_beyond(ledger):
     """Exactly; a refusal names a record, both numbers and what is left, and charges nothing."""
-    ledger.charge(Policy.split("0.7", SCHEME), label="a")
-    ledger.preview(Policy.split("0.3", SCHEME))
+    ledger.charge(Policy.split("0.7", SCHEME), snapshot="s", label="a")
+    ledger.preview(Policy.split("0.3", SCHEME), snapshot="s")
     beyond = Policy.split("0.3", SCHEME) + Policy.exact("1e-9", measure="pay", threshold=1)
     with pytest.raises(BudgetExceededError, match=r"pay = \d+ would lose .* budget is 1\. .*left"):
-        ledger.preview(beyond)
+        ledger.preview(beyond, snapshot="s")
     with pytest.raises(BudgetExceededError) as refused:
         ledger.charge(
-            Policy.by("sector", {"farm": Policy.constant("0.4")}, Policy.zero()), label="b"
+            Policy.by("sector", {"farm": Policy.constant("0.4")}, Policy.zero()),
+            snapshot="s",
+            label="b",
         )
     assert str(refused.value) == (
         "a record with sector = 'farm', employees = 0 would lose 1.1 rho in all, and its budget is "
@@ -69,10 +71,10 @@ def test_a_charge_is_accepted_up_to_the_budget_and_not_beyond(ledger):
         "for fewer answers, or with a scheme that the budget declares."
     )
     assert len(ledger.entries()) == 2
-    ledger.charge(Policy.split("0.3", SCHEME), label="c")
-    ledger.charge(Policy.zero(), label="reads no data")
+    ledger.charge(Policy.split("0.3", SCHEME), snapshot="s", label="c")
+    ledger.charge(Policy.zero(), snapshot="s", label="reads no data")
     with pytest.raises(BudgetExceededError):
-        ledger.charge(Policy.constant("1e-12"), label="d")
+        ledger.charge(Policy.constant("1e-12"), snapshot="s", label="d")
 
 
 def test_a_refusal_without_a_counter_example_says_so(path):
@@ -81,38 +83,45 @@ def test_a_refusal_without_a_counter_example_says_so(path):
     ledger = Ledger.create(path, total)
     low = Policy.exact(Fraction(26, 25), measure="x", threshold=2) + Policy.constant("0.95")
     with pytest.raises(BudgetExceededError, match="could not be proved"):
-        ledger.charge(low, label="the known gap")
+        ledger.charge(low, snapshot="s", label="the known gap")
 
 
 def test_records_that_one_side_has_no_case_for_are_named(path):
     """A partial budget, and a partial charge."""
     ledger = Ledger.create(path, Policy.by("region", {"north": Policy.constant(1)}))
     with pytest.raises(BudgetExceededError, match=r"budget has no case for .* region = 'other'"):
-        ledger.charge(Policy.constant("0.1"), label="everywhere")
-    ledger.charge(Policy.by("region", {"north": Policy.constant(1)}), label="north")
+        ledger.charge(Policy.constant("0.1"), snapshot="s", label="everywhere")
+    ledger.charge(Policy.by("region", {"north": Policy.constant(1)}), snapshot="s", label="north")
     whole = Ledger.create(path.with_name("whole.db"), Budget(1))
     with pytest.raises(BudgetExceededError, match=r"charge has no case for .* region = 'other'"):
-        whole.charge(Policy.by("region", {"north": Policy.constant(1)}), label="north")
+        whole.charge(
+            Policy.by("region", {"north": Policy.constant(1)}), snapshot="s", label="north"
+        )
 
 
 def test_an_identity_is_charged_once(ledger):
     """A retry gets the earlier charge, whatever its label; another policy is refused."""
-    first = ledger.charge(Policy.constant("0.6"), label="a", identity="run 7")
-    assert ledger.charge(Policy.constant("3/5"), label="again", identity="run 7") == first
+    first = ledger.charge(Policy.constant("0.6"), snapshot="s", label="a", identity="run 7")
+    assert (
+        ledger.charge(Policy.constant("3/5"), snapshot="s", label="again", identity="run 7")
+        == first
+    )
     assert ledger.charge_of("run 7") == first
     assert ledger.charge_of("run 8") is None
     assert ledger.spent() == Policy.constant("0.6")
     with pytest.raises(LedgerError, match="charged before with another policy"):
-        ledger.charge(Policy.constant("0.1"), label="a", identity="run 7")
+        ledger.charge(Policy.constant("0.1"), snapshot="s", label="a", identity="run 7")
     assert len(ledger.entries()) == 2
-    other = ledger.charge(Policy.constant("0.2"), label="a")
-    assert ledger.charge(Policy.constant("0.2"), label="a") != other  # no identity: charged again
+    other = ledger.charge(Policy.constant("0.2"), snapshot="s", label="a")
+    assert (
+        ledger.charge(Policy.constant("0.2"), snapshot="s", label="a") != other
+    )  # no identity: charged again
 
 
 def test_the_life_of_a_release(ledger, path):
     """Charged, sealed once, published after the seal only."""
     assert ledger.state_of("r") == "unknown"
-    charge = ledger.charge(Policy.constant("0.1"), label="r", identity="r")
+    charge = ledger.charge(Policy.constant("0.1"), snapshot="s", label="r", identity="r")
     assert ledger.state_of("r") == "charged"
     assert ledger.seal_of(charge) is None
     with pytest.raises(LedgerError, match="not sealed yet"):
@@ -131,7 +140,7 @@ def test_the_life_of_a_release(ledger, path):
 def test_what_is_no_charge_of_this_ledger_is_refused(ledger, path):
     """Another ledger's charge, or something else."""
     foreign = Ledger.create(path.with_name("other.db"), Budget(1))
-    charge = foreign.charge(Policy.constant("0.1"), label="a")
+    charge = foreign.charge(Policy.constant("0.1"), snapshot="s", label="a")
     for attempt in (lambda c: ledger.seal(c, {"a": "b"}), ledger.publish, ledger.seal_of):
         with pytest.raises(LedgerError, match="not one of this ledger"):
             attempt(charge)
@@ -146,22 +155,22 @@ def test_slots_are_filled_exactly_once(path):
     selection = Policy.selection("0.1", ["county"], split=SCHEME, threshold=13)
     other = Policy.selection("0.1", ["county"], split=SCHEME, threshold=14)
     with pytest.raises(BudgetExceededError, match=r"no free slot.*14.*Free slots: 1 × .*13"):
-        ledger.charge(other, label="another threshold")
-    ledger.charge(selection, label="keys")
+        ledger.charge(other, snapshot="s", label="another threshold")
+    ledger.charge(selection, snapshot="s", label="keys")
     with pytest.raises(BudgetExceededError, match="Free slots: none"):
-        Ledger.open(path).charge(selection, label="keys again")
-    ledger.charge(Policy.split("0.9", SCHEME), label="the rest")
+        Ledger.open(path).charge(selection, snapshot="s", label="keys again")
+    ledger.charge(Policy.split("0.9", SCHEME), snapshot="s", label="the rest")
 
 
 def test_a_ledger_in_epsilon(path):
     """T16: epsilons add; rho is refused."""
     ledger = Ledger.create(path, Budget(epsilon=1, splits=SCHEME))
-    ledger.charge(Policy.split(epsilon="0.5", split=SCHEME), label="a")
-    ledger.charge(Policy.constant(epsilon="0.5"), label="b")
+    ledger.charge(Policy.split(epsilon="0.5", split=SCHEME), snapshot="s", label="a")
+    ledger.charge(Policy.constant(epsilon="0.5"), snapshot="s", label="b")
     with pytest.raises(BudgetExceededError, match="epsilon"):
-        ledger.charge(Policy.constant(epsilon="0.01"), label="c")
+        ledger.charge(Policy.constant(epsilon="0.01"), snapshot="s", label="c")
     with pytest.raises(CurrencyError):
-        ledger.charge(Policy.constant("0.01"), label="d")
+        ledger.charge(Policy.constant("0.01"), snapshot="s", label="d")
     expected = Policy.split(epsilon="0.5", split=SCHEME) + Policy.constant(epsilon="0.5")
     assert Ledger.open(path).spent() == expected
 
@@ -175,6 +184,9 @@ def test_a_ledger_in_epsilon(path):
         {"identity": ""},
         {"identity": 7},
         {"identity": "a\ud800"},
+        {"snapshot": ""},
+        {"snapshot": None},
+        {"snapshot": "a\ud800"},
         {"details": [1]},
         {"details": {"a": {1, 2}}},
         {"details": {"a": float("nan")}},
@@ -185,7 +197,7 @@ def test_a_ledger_in_epsilon(path):
 )
 def test_what_cannot_be_written_down_is_refused(ledger, wrong):
     """Before anything is written: what could not be read back would spoil the ledger."""
-    given = {"policy": Policy.constant("0.1"), "label": "a", **wrong}
+    given = {"policy": Policy.constant("0.1"), "snapshot": "s", "label": "a", **wrong}
     with pytest.raises(InputError):
         ledger.charge(given.pop("policy"), **given)
     assert ledger.verify() == 1
@@ -194,7 +206,7 @@ def test_what_cannot_be_written_down_is_refused(ledger, wrong):
 @pytest.mark.parametrize("digests", [{}, {"a": ""}, {"a": 5}, ["a"], None])
 def test_digests_are_names_and_texts(ledger, digests):
     """Anything else is refused."""
-    charge = ledger.charge(Policy.constant("0.1"), label="a")
+    charge = ledger.charge(Policy.constant("0.1"), snapshot="s", label="a")
     with pytest.raises(InputError, match="digests"):
         ledger.seal(charge, digests)
 
@@ -214,7 +226,7 @@ def test_any_text_comes_back_as_it_was_written(tmp_path, label, inside):
     folder.mkdir(exist_ok=True)
     path = folder / "ledger.db"
     ledger = Ledger.open(path) if path.exists() else Ledger.create(path, Budget(1))
-    charge = ledger.charge(Policy.zero(), label=label, details={"inside": inside})
+    charge = ledger.charge(Policy.zero(), snapshot="s", label=label, details={"inside": inside})
     (found,) = [entry for entry in Ledger.open(path).entries() if entry.number == charge.number]
     assert found == charge
     assert (found.label, found.details["inside"]) == (label, inside)
@@ -278,7 +290,7 @@ def test_ten_thousand_charges_stay_fast(path):
         Policy.exact("0.00003", measure="employees", threshold=50),
     ]
     early = Ledger.create(path, Budget(1, SCHEME))
-    fields = [charge_fields(policy, "one of many", None, {}, {}) for policy in policies]
+    fields = [charge_fields(policy, "one of many", None, "s", {}, {}) for policy in policies]
     with storage.writing(path) as connection:
         number, last = 1, early.entries()[0].hash
         for count in range(10_000):
@@ -290,7 +302,7 @@ def test_ten_thousand_charges_stay_fast(path):
     opened = time.perf_counter()
     spent = ledger.spent()
     summed = time.perf_counter()
-    ledger.charge(policies[1], label="one more")
+    ledger.charge(policies[1], snapshot="s", label="one more")
     charged = time.perf_counter()
     assert spent == (policies[0] * 3334 + policies[1] * 3333 + policies[2] * 3333)
     assert early.spent() == spent + policies[1]

@@ -124,7 +124,7 @@ def test_a_change_by_hand_is_found(lived, what):
     if what not in ("an amount", "an amount and its hash", "an entry deleted", "the secret",
                     "the secret deleted", "the first entry deleted"):  # fmt: skip
         with pytest.raises(LedgerError):
-            before.charge(Policy.constant("0.01"), label="after the change")
+            before.charge(Policy.constant("0.01"), snapshot="s", label="after the change")
 
 
 def test_the_triggers_refuse_what_goes_through_them(lived):
@@ -175,17 +175,17 @@ def test_a_rewritten_ledger_is_found_by_a_hash_that_was_noted(lived, path):
 def test_an_older_copy_is_found_by_a_process_that_has_seen_more(lived, path):
     """Restoring a backup under a running process does not reset what it knows."""
     shutil.copy(path, path.with_name("backup.db"))
-    lived.charge(Policy.constant("0.1"), label="after the backup")
+    lived.charge(Policy.constant("0.1"), snapshot="s", label="after the backup")
     lived.spent()
     shutil.copy(path.with_name("backup.db"), path)
     with pytest.raises(LedgerError, match="replaced by an older one"):
-        lived.charge(Policy.constant("0.01"), label="after the restore")
+        lived.charge(Policy.constant("0.01"), snapshot="s", label="after the restore")
 
 
 def test_the_same_charge_made_again_after_a_rollback_is_found_by_its_hash(lived, path):
     """It says the same of the same day, and is another entry all the same."""
     backup = path.read_bytes()
-    charge = {"label": "release", "identity": "2026"}
+    charge = {"snapshot": "s", "label": "release", "identity": "2026"}
     noted = lived.charge(Policy.constant("0.1"), **charge).hash
     path.write_bytes(backup)
     again = Ledger.open(path)
@@ -207,7 +207,7 @@ def test_a_chain_that_leaves_out_the_amount_is_caught(path, monkeypatch):
         monkeypatch.setattr(entries, "digest", digest)
         where = path.with_name(f"{found}.db")
         ledger = Ledger.create(where, Budget(1))
-        ledger.charge(Policy.constant("0.9"), label="a")
+        ledger.charge(Policy.constant("0.9"), snapshot="s", label="a")
         line = changed(where, 1, '"amount":"0.9"', '"amount":"0.1"')
         by_hand(where, ("UPDATE entry SET written = ? WHERE number = 1", line))
         try:
@@ -282,5 +282,5 @@ def test_a_truncated_file_is_refused_and_left_alone(lived, share):
     with pytest.raises(LedgerError, match="restore the newest backup"):
         Ledger.open(lived.path)
     with pytest.raises(LedgerError):
-        lived.charge(Policy.constant("0.1"), label="a")
+        lived.charge(Policy.constant("0.1"), snapshot="s", label="a")
     assert lived.path.read_bytes() == cut

@@ -1,8 +1,9 @@
 """`check`: the charge, the errors, the losses, the ledger, the hints."""
 
+import pyarrow.parquet as pq
 import pytest
 
-from tests.cli.conftest import changed, run
+from tests.cli.conftest import SOURCE, changed, run
 
 
 def test_it_says_what_a_release_would_cost(folder):
@@ -40,6 +41,32 @@ def test_the_ledger_may_refuse(published):
     assert shown.json()["can_be_released"] is False
     assert "would lose" in shown.json()["ledger"]["refusal"]
     assert "perrecord: a record with emp = 0 would lose 1.05 rho in all" in shown.err
+
+
+def test_other_data_than_was_charged_on(published):
+    """It is said whether the ledger refuses or not; and by `release` and `ledger show` too."""
+    other = SOURCE.slice(1)
+    pq.write_table(other, published / "est.parquet")
+    shown = run("check", "release.yaml")
+    assert shown.code == 1
+    assert "made on another snapshot of the data (hmac:" in shown.err
+    assert "make a new ledger with a budget of its own" in shown.err
+    (published / "est.ledger").rename(published / "full.ledger")
+    (published / "est.ledger.releases").rename(published / "full.ledger.releases")
+    changed(published, "{sum: emp, split: moderate, rho: 0.2}", "{count: emp, rho: 0.2}")
+    assert run("ledger", "create", "release.yaml").code == 0
+    assert run("release", "release.yaml", "--out", "first").code == 0
+    assert "several snapshots" not in run("ledger", "show", "est.ledger").out
+    pq.write_table(SOURCE, published / "est.parquet")
+    shown = run("check", "release.yaml")
+    assert shown.code == 0
+    assert "est.ledger: allows it; earlier charges of this ledger were made on another" in shown.out
+    released = run("release", "release.yaml", "--out", "second")
+    assert released.code == 0
+    assert "made on another snapshot of the data (hmac:" in released.err
+    listed = run("ledger", "show", "est.ledger").out
+    assert "made on several snapshots of the data" in listed
+    assert "charged of it so far: 0.6." in listed
 
 
 def test_a_release_that_was_charged_may_be_run_again(charged):

@@ -33,7 +33,8 @@ def test_show(published):
     """Budget, charges and their states; as JSON, every entry."""
     shown = run("ledger", "show", "est.ledger")
     assert shown.code == 0
-    assert "published  Establishments by county" in shown.out
+    assert "published  hmac:" in shown.out
+    assert "  Establishments by county  " in shown.out
     assert "may lose 1 rho; charged of it so far: 0.3." in shown.out
     found = run("ledger", "show", "est.ledger", "--json").json()
     assert [each["kind"] for each in found["entries"]] == [

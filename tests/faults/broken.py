@@ -29,7 +29,11 @@ def _publish_first(way: Any, table: Any, workload: Any, planned: Any, bits: Any)
     staging.publish(way.staged, staging.digests(way.staged), way.target)
     meanings = meanings_in(workload.schema, workload.policy)
     charge = way.ledger.charge(
-        workload.policy, label=workload.title, identity=way.identity, meanings=meanings
+        workload.policy,
+        label=workload.title,
+        snapshot=way.identity.snapshot,
+        identity=way.identity.key,
+        meanings=meanings,
     )
     seal = way.ledger.seal(charge, staging.digests(way.staged))
     way.ledger.publish(charge, place=str(way.target))

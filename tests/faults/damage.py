@@ -24,7 +24,9 @@ def fill(scene: Scene, say: Say) -> None:
     say("at rest")
     for number in range(CHARGES):
         label = f"part {number}, " + "in so many words " * 20
-        charge = ledger.charge(Policy.constant("0.001"), label=label, identity=str(number))
+        charge = ledger.charge(
+            Policy.constant("0.001"), snapshot="s", label=label, identity=str(number)
+        )
         say("at rest")
         ledger.seal(charge, {"answers": charge.hash})
         say("at rest")

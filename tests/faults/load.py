@@ -10,6 +10,7 @@ from perrecord import BudgetExceededError, Ledger, Policy
 from perrecord.accounting import ledger as ledger_module
 from perrecord.accounting.budget import Budget
 from perrecord.accounting.entries import Charge, Publication, Seal
+from perrecord.accounting.snapshots import Spent
 from tests.faults.scene import Scene, Workshop
 from tests.faults.victims import Ended, Say, Victim, Work
 
@@ -53,13 +54,17 @@ def crowd(workshop: Workshop, processes: int, each: int, affordable: int, work: 
 
 
 def charging(each: int) -> Work:
-    """Return work that charges so many times, and says what came of each."""
+    """Return work that charges so many times, on three snapshots, and says what came of each."""
 
     def work(scene: Scene, say: Say) -> None:
         ledger = Ledger.open(scene.alone)
         for number in range(each):
             try:
-                charge = ledger.charge(Policy.constant(1), label=f"charge {number} of a crowd")
+                charge = ledger.charge(
+                    Policy.constant(1),
+                    snapshot=str(number % 3),
+                    label=f"charge {number} of a crowd",
+                )
             except BudgetExceededError:
                 say(REFUSED)
             else:
@@ -75,14 +80,14 @@ def careless(each: int) -> Work:
     """
 
     def work(scene: Scene, say: Say) -> None:
-        accepted, original = 0, ledger_module.check_budget
+        own, original = Spent(Policy.zero(), {}), ledger_module.check_charge
 
-        def check(_: Policy, policy: Policy, budget: Policy) -> None:
-            nonlocal accepted
-            original(Policy.constant(accepted), policy, budget)
-            accepted += 1
+        def check(_: Spent, policy: Policy, snapshot: str, budget: Policy) -> None:
+            nonlocal own
+            original(own, policy, snapshot, budget)
+            own = own.with_charge(policy, snapshot)
 
-        ledger_module.check_budget = check
+        ledger_module.check_charge = check
         charging(each)(scene, say)
 
     return work
@@ -94,7 +99,9 @@ def releasing(scene: Scene, say: Say) -> None:
     while True:
         identity = str(chance.randrange(300))  # often one that another process has begun
         try:
-            charge = ledger.charge(Policy.constant(1), label=identity, identity=identity)
+            charge = ledger.charge(
+                Policy.constant(1), snapshot="s", label=identity, identity=identity
+            )
         except BudgetExceededError:
             continue
         say(f"{charge.number} {charge.hash}")

@@ -148,7 +148,7 @@ def keep_ledger(scene: Scene, say: Say) -> None:
         ledger = Ledger.create(scene.alone, Budget(1))
         say(f"0 {ledger.entries()[0].hash}")
     for part in ("first", "second"):
-        charge = ledger.charge(Policy.constant("0.25"), label=part, identity=part)
+        charge = ledger.charge(Policy.constant("0.25"), snapshot="s", label=part, identity=part)
         say(f"{charge.number} {charge.hash}")
         seal = ledger.seal(charge, {"answers": part})
         say(f"{seal.number} {seal.hash}")

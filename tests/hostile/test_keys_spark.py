@@ -19,7 +19,11 @@ def session(spark, tmp_path):  # noqa: F811
     frame = spark.createDataFrame(rows, "key string, emp long")
     with table(frame, name="est", dimensions=["key"], measures=["emp"]) as opened:
         yield Session(
-            opened, ledger=tmp_path / "s.ledger", budget=Budget(10**12, splits()), new=True
+            opened,
+            ledger=tmp_path / "s.ledger",
+            budget=Budget(10**12, splits()),
+            new=True,
+            snapshot="2026-11",
         )
 
 

@@ -121,10 +121,23 @@ def test_minimum_and_supremum_with_caps_and_cases():
 
 @given(some.policies, some.records)
 def test_the_minimum_is_below_every_loss(policy, record):
-    """And the supremum above, where there is one."""
-    loss, top = policy.loss(record), policy.supremum()
+    """And the supremum above, where there is one, and the bound above that."""
+    loss, top, bound = policy.loss(record), policy.supremum(), policy.bound()
     assert policy.minimum() <= loss
     assert top is None or loss <= top
+    assert bound is None or (top is not None and top <= bound)
+
+
+def test_a_bound_takes_few_steps_where_dimensions_depend_on_one_another():
+    """It is above the supremum there; a supremum of forty would take years."""
+
+    def linked(count):
+        cases = {("a", "b"): Policy.constant("0.1"), ("b", "a"): Policy.constant("0.2")}
+        pairs = [(f"d{place:02}", f"d{place + 1:02}") for place in range(count)]
+        return Policy.total(Policy.by(pair, cases, Policy.constant("0.05")) for pair in pairs)
+
+    assert (linked(3).supremum(), linked(3).bound()) == (Fraction(1, 2), Fraction(3, 5))
+    assert linked(40).bound() == 8
 
 
 @given(some.policies, some.records, st.sampled_from(some.MEASURES), some.values)

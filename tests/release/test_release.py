@@ -264,12 +264,37 @@ def test_the_identity_of_a_release_is_of_the_files_that_are_read(tmp_path):
     assert identity_of(loaded, secret) != before
 
 
+CONSTANT = SPEC.replace("sum: cattle, split: moderate", "count: cattle").replace("rho: 2", "rho: 4")
+CONSTANT = CONSTANT[: CONSTANT.index("  - name: selected")] + "outputs: {csv: true}\n"
+
+
+def test_other_data_are_another_snapshot_of_the_ledger(tmp_path):
+    """Another file is charged on top where its loss has a limit, and it is said before (T4)."""
+    spec = prepared(tmp_path, spec=CONSTANT)
+    remarks = []
+    first = release(spec, tmp_path / "out", remark=remarks.append)
+    other = pa.table({**ROWS, "cattle": [8, *ROWS["cattle"][1:]]})
+    pq.write_table(other, tmp_path / "farms.parquet")
+    second = release(spec, tmp_path / "other", remark=remarks.append)
+    assert first.charge.snapshot != second.charge.snapshot
+    assert remarks[0] is None
+    assert "were made on another snapshot of the data" in remarks[1]
+    pq.write_table(other, tmp_path / "farms-december.parquet")
+    renamed = CONSTANT.replace("farms.parquet", "farms-december.parquet")
+    spec.write_text(renamed.replace("Farms by", "Cattle by"))
+    assert release(spec, tmp_path / "third").charge.snapshot == second.charge.snapshot
+    spec.write_text(renamed.replace("count: cattle", "sum: cattle, split: moderate"))
+    with pytest.raises(BudgetExceededError, match="they cost the more the larger a record is"):
+        release(spec, tmp_path / "fourth")
+
+
 def test_the_identity_of_a_release_is_known_to_its_ledger_alone(tmp_path):
     """Whoever guesses the data cannot check the guess: another secret gives another identity."""
     loaded = load_spec(prepared(tmp_path))
     first, again, other = (identity_of(loaded, bytes([i]) * 32) for i in (1, 1, 2))
     assert first == again
-    assert first != other
+    assert first.key != other.key
+    assert first.snapshot != other.snapshot
 
 
 def test_a_database_that_cannot_be_read_costs_no_budget(tmp_path):
@@ -296,13 +321,15 @@ def test_a_database_that_cannot_be_read_costs_no_budget(tmp_path):
 
 
 def test_other_keys_are_another_release(tmp_path):
-    """A list of keys that changed its rows makes other tables, which are charged for."""
+    """A list of keys that changed its rows makes other tables of the same snapshot of the data."""
     (tmp_path / "states.csv").write_text("state\nNM\nTX\nVA\n")
     listed = SPEC.replace("{values: {state: [NM, TX, VA]}}", "{file: states.csv}")
     loaded = load_spec(prepared(tmp_path, spec=listed))
     before = identity_of(loaded, bytes(32))
-    (tmp_path / "states.csv").write_text("state\nNM\nTX\n")
-    assert identity_of(loaded, bytes(32)) != before
+    (tmp_path / "states.csv").write_text("state\nNM\nTX\nVT\n")
+    after = identity_of(loaded, bytes(32))
+    assert before.key != after.key
+    assert before.snapshot == after.snapshot
 
 
 def test_one_release_is_made_by_one_process_at_a_time(tmp_path):
@@ -614,7 +641,7 @@ def test_a_source_that_is_given_goes_by_the_name_of_its_snapshot(tmp_path):
     given = {"source": pa.table(ROWS), "snapshot": "2026-11-01"}
     assert release(spec, tmp_path / "out", **given).did == "made"
     assert release(spec, tmp_path / "other", **given).did == "published again"
-    with pytest.raises(BudgetExceededError):
+    with pytest.raises(BudgetExceededError, match=r"\(2026-11-01; this one is 2026-12-01\)"):
         release(spec, tmp_path / "third", source=pa.table(ROWS), snapshot="2026-12-01")
     for half in ({"source": pa.table(ROWS)}, {"snapshot": "2026-11-01"}):
         with pytest.raises(InputError, match="needs the name of its state"):

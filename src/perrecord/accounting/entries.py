@@ -25,7 +25,9 @@ from perrecord.policy.policy import Policy
 from perrecord.policy.reads import names_read
 
 FORMAT = "perrecord-ledger"
-VERSION = 1
+VERSION = 2
+READABLE = (1, VERSION)
+"""Ledgers of version 1, of perrecord 0.1, hold charges that name no snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ class Charge:
     day: str
     label: str
     identity: str | None
+    snapshot: str | None
+    """Which state of the data it was made on; None if it does not say, as in perrecord 0.1."""
     policy: Policy = field(hash=False)
     meanings: Mapping[str, str] = field(hash=False)
     """What each name that the policy reads stands for in the table."""
@@ -102,6 +106,7 @@ def charge_fields(
     policy: Policy,
     label: str,
     identity: str | None,
+    snapshot: str,
     meanings: Mapping[str, str],
     details: Mapping[str, Any],
 ) -> dict[str, Any]:
@@ -110,12 +115,14 @@ def charge_fields(
         raise InputError(f"the label is {label!r}; say in a few words what is charged for.")
     if identity is not None:
         check_identity(identity)
+    check_snapshot(snapshot)
     if not isinstance(details, Mapping):
         raise InputError(f"the details are a {type(details).__name__}; expected a dictionary.")
     fields = {
         "kind": "charge",
         "label": label,
         "identity": identity,
+        "snapshot": snapshot,
         "policy": document(policy),
         "meanings": _checked_meanings(policy, meanings),
         "details": dict(details),
@@ -138,6 +145,15 @@ def check_identity(identity: object) -> None:
         raise InputError(
             f"the identity is {identity!r}; expected printable text, such as the name and version "
             "of a release."
+        )
+
+
+def check_snapshot(snapshot: object) -> None:
+    """Refuse what cannot name a state of the data: without a name it would count as any."""
+    if not isinstance(snapshot, str) or not snapshot or not snapshot.isprintable():
+        raise InputError(
+            f"the snapshot is {snapshot!r}; name the state of the data that is charged for, such "
+            'as "2026-11", and give another name when the data changes.'
         )
 
 
@@ -167,14 +183,18 @@ def entry_of(fields: dict[str, Any], own_hash: str) -> Entry:
     """Return the entry that a line holds; a line of another form raises KeyError or ValueError."""
     common = (fields["number"], own_hash, fields["day"])
     match fields["kind"]:
-        case "creation" if (fields["format"], fields["version"]) == (FORMAT, VERSION):
+        case "creation" if fields["format"] == FORMAT and fields["version"] in READABLE:
             policy = _policy(json.dumps(fields["budget"]))
             return Creation(*common, fields["name"], policy, fields["secret"])
         case "charge":
             policy = _policy(json.dumps(fields["policy"]))
             meanings = MappingProxyType(fields["meanings"])
             details = MappingProxyType(fields["details"])
-            return Charge(*common, fields["label"], fields["identity"], policy, meanings, details)
+            snapshot = fields.get("snapshot")
+            if snapshot is not None and not isinstance(snapshot, str):
+                raise ValueError("a charge on a snapshot that is no text")
+            names = (fields["label"], fields["identity"], snapshot)
+            return Charge(*common, *names, policy, meanings, details)
         case "seal":
             return Seal(*common, fields["charge"], MappingProxyType(fields["digests"]))
         case "publication":

@@ -18,12 +18,13 @@ from perrecord.accounting.entries import (
     Seal,
     charge_fields,
     check_identity,
+    check_snapshot,
     creation_fields,
     meanings_of,
     next_row,
-    total_of,
 )
-from perrecord.accounting.refusals import check_budget, check_meanings, is_quickly_within
+from perrecord.accounting.refusals import check_meanings
+from perrecord.accounting.snapshots import Spent, check_charge, is_quickly_within, remark, shown
 from perrecord.accounting.storage import reading, writing
 from perrecord.errors import InputError, InternalError, LedgerError
 from perrecord.policy.policy import Policy
@@ -41,7 +42,7 @@ class _Seen:
 
     count: int
     last: str
-    spent: Policy
+    spent: Spent
     meanings: Mapping[str, tuple[str | None, int]]
 
 
@@ -67,17 +68,19 @@ class Ledger:
     >>> scheme = Split(employees=50)
     >>> path = tempfile.mkdtemp() + "/ledger.db"
     >>> ledger = Ledger.create(path, Budget(1, scheme), name="establishments")
-    >>> charge = ledger.charge(Policy.split("0.9", scheme), label="employees by county")
+    >>> data = "2026-11"
+    >>> split = Policy.split("0.9", scheme)
+    >>> charge = ledger.charge(split, label="employees by county", snapshot=data)
     >>> ledger.spent()
     Policy(0.9·pieces² of Split(employees=50))
-    >>> ledger.charge(Policy.constant("0.2"), label="establishments by county")
+    >>> ledger.charge(Policy.constant("0.2"), label="establishments", snapshot=data)
     Traceback (most recent call last):
     perrecord.errors.BudgetExceededError: a record with employees = 0 would lose 1.1 rho in all, \
 and its budget is 1. This charge takes 0.2 of it, and 0.1 is left. Nothing was charged. Ask for \
 less rho, for fewer answers, or with a scheme that the budget declares.
 
     Any number of threads and processes may use one ledger at once. Nothing that depends on the data
-    belongs into a label, an identity or details: they are not confidential.
+    belongs into a label, an identity, the name of a snapshot or details: they are not confidential.
     """
 
     def __init__(self, path: Path, entries: list[Entry], secret: bytes) -> None:
@@ -88,7 +91,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         self._name = first.name
         self._budget = first.budget
         self._secret = secret
-        spent = total_of(Policy.zero(first.budget.currency), entries)
+        spent = Spent(Policy.zero(first.budget.currency), {}).after(entries)
         # One frozen value, replaced as a whole: threads need no lock, and a fork copies it.
         self._seen = _Seen(len(entries), entries[-1].hash, spent, meanings_of(entries))
 
@@ -139,17 +142,34 @@ less rho, for fewer answers, or with a scheme that the budget declares.
             return tuple(self._every(connection))
 
     def spent(self) -> Policy:
-        """Return the sum of all charges so far; confine it to your desk, and publish the budget."""
-        with reading(self._path) as connection:
-            return self._refreshed(connection).spent
+        """Return what all charges so far add up to; keep it on your desk, and publish the budget.
 
-    def preview(self, policy: Policy, *, meanings: Mapping[str, str] | None = None) -> None:
+        With charges on several snapshots of the data it is the sum of their largest losses (T4).
+        """
+        with reading(self._path) as connection:
+            return self._refreshed(connection).spent.total()
+
+    def spent_with(self, policy: Policy, *, snapshot: str) -> Policy:
+        """Return what all charges would add up to with one more, whether it fits or not."""
+        check_snapshot(snapshot)
+        with reading(self._path) as connection:
+            return self._refreshed(connection).spent.with_charge(policy, snapshot).total()
+
+    def remark(self, snapshot: str) -> str | None:
+        """Return what to know before charging on a snapshot; None if it is that of all charges."""
+        check_snapshot(snapshot)
+        with reading(self._path) as connection:
+            return remark(self._refreshed(connection).spent, snapshot)
+
+    def preview(
+        self, policy: Policy, *, snapshot: str, meanings: Mapping[str, str] | None = None
+    ) -> None:
         """Raise BudgetExceededError if the policy could not be charged now; charges nothing."""
-        fields = charge_fields(policy, "preview", None, meanings or {}, {})
+        fields = charge_fields(policy, "preview", None, snapshot, meanings or {}, {})
         with reading(self._path) as connection:
             seen = self._refreshed(connection)
             check_meanings(self._path, seen.meanings, names_read(policy), fields["meanings"])
-            check_budget(seen.spent, policy, self._budget)
+            check_charge(seen.spent, policy, snapshot, self._budget)
 
     def charge_of(self, identity: str) -> Charge | None:
         """Return the charge that was made under this identity; None if there is none."""
@@ -207,6 +227,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         policy: Policy,
         *,
         label: str,
+        snapshot: str,
         identity: str | None = None,
         meanings: Mapping[str, str] | None = None,
         details: Mapping[str, Any] | None = None,
@@ -218,11 +239,15 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         `seal`). A charge is never refunded: an answer that was not looked at cannot be told from
         one that was.
 
-        Losses add up record by record, so a name must mean the same in every charge (T4). Sessions
+        The snapshot names the state of the data that the charge is for. Charges on one snapshot
+        add up record by record; those on another count with their largest loss of any record,
+        because a record may have changed in any way in between (T4).
+
+        On one snapshot a name must mean the same in every charge. Sessions
         and releases say with `meanings` what each name that the policy reads stands for in the
         table; a charge that says otherwise than an earlier one is refused.
         """
-        fields = charge_fields(policy, label, identity, meanings or {}, details or {})
+        fields = charge_fields(policy, label, identity, snapshot, meanings or {}, details or {})
         compared_at = None
         for _ in range(_MOST_ATTEMPTS):
             try:
@@ -230,7 +255,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
             except _TakesLongError as found:
                 # While others may charge. A refusal stands, since charges are never taken back;
                 # a yes is for this state of the ledger, and the next attempt looks whether it is.
-                check_budget(found.seen.spent, policy, self._budget)
+                check_charge(found.seen.spent, policy, snapshot, self._budget)
                 compared_at = found.seen.last
         return self._write_charge(fields, policy, identity, None, is_last=True)
 
@@ -247,6 +272,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
 
         With `compared_at` it was found to fit after the entry of that hash.
         """
+        snapshot: str = fields["snapshot"]
         with writing(self._path) as connection:
             seen = self._refreshed(connection)
             earlier = finding.charge_with(self._path, connection, identity)
@@ -257,12 +283,19 @@ less rho, for fewer answers, or with a scheme that the budget declares.
                         f"entry {earlier.number}: {earlier.policy}, now {policy}. A changed "
                         "release needs an identity of its own, and its own charge."
                     )
+                if earlier.snapshot != snapshot:
+                    raise LedgerError(
+                        f"{self._path}: {identity!r} was charged before on another snapshot of the "
+                        f"data, in entry {earlier.number}: {shown(earlier.snapshot)}, now "
+                        f"{shown(snapshot)}. One charge pays for one result: other data needs an "
+                        "identity of its own, and its own charge."
+                    )
                 return earlier
             check_meanings(self._path, seen.meanings, names_read(policy), fields["meanings"])
             if compared_at != seen.last:
                 if is_last:  # whoever was overtaken so often makes the others wait
-                    check_budget(seen.spent, policy, self._budget)
-                elif not is_quickly_within(seen.spent, policy, self._budget):
+                    check_charge(seen.spent, policy, snapshot, self._budget)
+                elif not is_quickly_within(seen.spent, policy, snapshot, self._budget):
                     raise _TakesLongError(seen)
             return finding.only(Charge, self._append(connection, seen, fields))
 
@@ -324,7 +357,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         checking.still_there(self._path, connection, seen.count, seen.last)
         fresh = list(checking.following(self._path, connection, seen.count, seen.last))
         if fresh:
-            spent = total_of(seen.spent, fresh)
+            spent = seen.spent.after(fresh)
             meanings = {**meanings_of(fresh), **seen.meanings}
             seen = _Seen(seen.count + len(fresh), fresh[-1].hash, spent, meanings)
             self._seen = seen
@@ -349,7 +382,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
             f"Ledger {self._name}",
             f"{self._seen.count} entries in {self._path}",
             f"Budget: {self._budget.describe()}",
-            f"Spent: {self._seen.spent.describe()}",
+            f"Spent: {self._seen.spent.total().describe()}",
         ]
         return f"<pre>{html.escape(chr(10).join(lines))}</pre>"
 

@@ -11,14 +11,6 @@ from perrecord.policy.cases import Record
 from perrecord.policy.policy import Policy
 from perrecord.policy.slots import Slot
 
-_QUICK_STEPS = 5_000
-"""Some hundredths of a second: what others may be made to wait for."""
-
-
-def is_quickly_within(spent: Policy, policy: Policy, budget: Policy) -> bool:
-    """Tell whether spent + policy is below the budget, as far as little work can prove it."""
-    return (spent + policy).is_below(budget, most_steps=_QUICK_STEPS)
-
 
 def check_budget(spent: Policy, policy: Policy, budget: Policy) -> None:
     """Refuse unless spent + policy is below the budget for EVERY possible record (T4)."""
@@ -50,9 +42,9 @@ def check_budget(spent: Policy, policy: Policy, budget: Policy) -> None:
         )
     left = found.limit - spent.loss(found.record)
     raise BudgetExceededError(
-        f"{record} would lose {_number(found.loss)} {unit} in all, and its budget is "
-        f"{_number(found.limit)}. This charge takes {_number(policy.loss(found.record))} of it, "
-        f"and {_number(left)} is left. Nothing was charged. Ask for less {unit}, for fewer "
+        f"{record} would lose {number(found.loss)} {unit} in all, and its budget is "
+        f"{number(found.limit)}. This charge takes {number(policy.loss(found.record))} of it, "
+        f"and {number(left)} is left. Nothing was charged. Ask for less {unit}, for fewer "
         "answers, or with a scheme that the budget declares."
     )
 
@@ -101,7 +93,7 @@ def _shown(record: Record) -> str:
     if not record:
         return "every record"
     fields = [
-        f"{name} = {_number(value) if isinstance(value, Fraction) else _short(value)}"
+        f"{name} = {number(value) if isinstance(value, Fraction) else _short(value)}"
         for name, value in record.items()
     ]
     return f"a record with {listing(fields, limit=12)}"
@@ -109,14 +101,14 @@ def _shown(record: Record) -> str:
 
 def _short(value: object) -> str:
     if type(value) is int:
-        return _number(Fraction(value))
+        return number(Fraction(value))
     return repr(value)
 
 
 _MOST_DIGITS = 30
 
 
-def _number(value: Fraction) -> str:
+def number(value: Fraction) -> str:
     """Return an exact number, or about what it is where that would fill the screen."""
     if value.numerator.bit_length() + value.denominator.bit_length() > 8 * _MOST_DIGITS:
         return f"about {float_up(value):.6g}"

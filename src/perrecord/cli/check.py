@@ -116,14 +116,17 @@ def _existing_ledger(found: Opened, ledger: "Ledger") -> _LedgerCheck:
     if ledger.budget != found.workload.budget:
         refusal = f"{found.loaded.path}: budget: the ledger has another: {ledger.budget}."
         return _LedgerCheck(ledger.path, True, "has another budget", refusal)
-    if ledger.state_of(identity_of(found.loaded, ledger.secret)) != "unknown":
+    identity = identity_of(found.loaded, ledger.secret)
+    if ledger.state_of(identity.key) != "unknown":
         return _LedgerCheck(ledger.path, True, "was charged for it already; to run again is free")
     policy = found.workload.policy
     try:
-        ledger.preview(policy, meanings=meanings_in(found.workload.schema, policy))
+        meanings = meanings_in(found.workload.schema, policy)
+        ledger.preview(policy, snapshot=identity.snapshot, meanings=meanings)
     except (BudgetExceededError, LedgerError) as error:
         return _LedgerCheck(ledger.path, True, "refuses it", str(error))
-    return _LedgerCheck(ledger.path, True, "allows it")
+    other = ledger.remark(identity.snapshot)
+    return _LedgerCheck(ledger.path, True, f"allows it; {other}" if other else "allows it")
 
 
 def _lines(report: _Report) -> Iterator[str]:
@@ -177,6 +180,7 @@ def _as_json(report: _Report) -> dict[str, Any]:
         "ledger": {
             "path": None if ledger.path is None else str(ledger.path),
             "exists": ledger.exists,
+            "remark": ledger.remark,
             "refusal": ledger.refusal,
         },
         "hints": list(report.hints),

@@ -81,14 +81,22 @@ def show_ledger(ledger: LedgerPath, as_json: AsJson = False) -> None:
 
 def _shown(ledger: "Ledger") -> list[str]:
     from perrecord.accounting.entries import Charge
+    from perrecord.accounting.snapshots import shown
 
     entries, spent, unit = ledger.entries(), ledger.spent(), ledger.budget.currency.value
     charges = [entry for entry in entries if isinstance(entry, Charge)]
     rows = [
-        [str(each.number), each.day, _state(each, entries), each.label, each.hash]
+        [
+            str(each.number),
+            each.day,
+            _state(each, entries),
+            shown(each.snapshot),
+            each.label,
+            each.hash,
+        ]
         for each in charges
     ]
-    heads = ["entry", "day", "state", "label", "hash"]
+    heads = ["entry", "day", "state", "snapshot", "label", "hash"]
     return [
         f"{ledger.name or 'Ledger'}: {ledger.path}",
         f"Made on {entries[0].day}; {len(entries)} entries, all hashes fit.",
@@ -102,8 +110,27 @@ def _shown(ledger: "Ledger") -> list[str]:
         f"The record that loses least may lose {amount(ledger.budget.minimum())} {unit}; charged "
         f"of it so far: {amount(spent.minimum())}.",
         "",
+        *_snapshots(charges),
         *(columns(heads, rows, margin="") if rows else ["No charges yet."]),
     ]
+
+
+def _snapshots(charges: Sequence["Charge"]) -> list[str]:
+    """Say it when charges were made on several snapshots of the data."""
+    found = {each.snapshot for each in charges}
+    said = []
+    if len(found - {None}) > 1:
+        said.append(
+            "The charges were made on several snapshots of the data. A record may have changed in "
+            "between, so each snapshot counts with the largest loss that any record can have in it."
+        )
+    if None in found:
+        said.append(
+            "Charges whose snapshot is not said were written by an earlier perrecord. Each counts "
+            "as one on a snapshot of its own, with its largest loss; without one, nothing more can "
+            "be charged here: make a new ledger with a budget of its own."
+        )
+    return [*said, ""] if said else []
 
 
 def _state(charge: "Charge", entries: Sequence["Entry"]) -> str:

@@ -45,7 +45,9 @@ def release(
 
     try:
         with data_open(), progress(quiet=quiet) as step:
-            outcome = publish.release(spec, out, progress=step, share=step.share)
+            outcome = publish.release(
+                spec, out, progress=step, share=step.share, remark=_say_remark
+            )
     except KeyboardInterrupt:
         complain(
             "interrupted. Nothing half-made was published. Run the same command again to go on: "
@@ -64,6 +66,11 @@ def release(
     )
     say(_DONE[outcome.did])
     say("Keep the seal's hash elsewhere: perrecord ledger verify ... --noted asks for it.")
+
+
+def _say_remark(remark: str | None) -> None:
+    if remark is not None:
+        say(remark)
 
 
 def _as_json(outcome: "Outcome") -> dict[str, Any]:

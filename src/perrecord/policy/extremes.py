@@ -43,6 +43,35 @@ def minimum(policy: Normal) -> Fraction:
 
 def supremum(policy: Normal, power: int) -> Fraction | None:
     """Return the least upper bound of the loss; None if it grows without limit."""
+    try:
+        return _defined(policy, _greatest(power, _UndefinedError), max)
+    except _UnboundedError:
+        return None
+
+
+def bound(policy: Normal, power: int) -> Fraction | None:
+    """Return an upper bound of the loss of all records, those without a case included.
+
+    None if there is none: the loss grows without limit, or nothing bounds it where no case is. It
+    is the supremum unless decisions on different dimensions depend on one another; each is then
+    taken at its greatest, so that the work grows with the form and not with its combinations.
+    """
+    greatest = _greatest(power, _UnboundedError)
+
+    def most(form: Normal) -> Fraction:
+        total = sum((weight * greatest(basis) for basis, weight in form.weights), Fraction(0))
+        for part in form.parts:
+            total += max(map(most, (*part.table.values(), part.default)))
+        return total
+
+    try:
+        return most(policy)
+    except _UnboundedError:
+        return None
+
+
+def _greatest(power: int, nowhere: type[Exception]) -> Callable[[Basis], Fraction]:
+    """Return what a basis function comes up to; an error if it has no limit."""
 
     def greatest(basis: Basis) -> Fraction:
         match basis:
@@ -55,12 +84,9 @@ def supremum(policy: Normal, power: int) -> Fraction | None:
             case PiecesOf() | PowerOf():
                 raise _UnboundedError
             case Nowhere():
-                raise _UndefinedError
+                raise nowhere
 
-    try:
-        return _defined(policy, greatest, max)
-    except _UnboundedError:
-        return None
+    return greatest
 
 
 class _UnboundedError(Exception):

@@ -15,7 +15,7 @@ from perrecord.policy.cases import Cases, Record, as_record
 from perrecord.policy.compose import GroupBound, group_loss
 from perrecord.policy.dominate import is_below
 from perrecord.policy.excess import Excess, find_excess
-from perrecord.policy.extremes import minimum, supremum
+from perrecord.policy.extremes import bound, minimum, supremum
 from perrecord.policy.inputs import amount_of, not_negative, scheme_of, several
 from perrecord.policy.meaning import Meaning, meaning
 from perrecord.policy.normal import Normal, normal
@@ -277,6 +277,17 @@ class Policy:
     def supremum(self) -> Fraction | None:
         """Return the least upper bound of P over all possible records; None if there is none."""
         return supremum(self.normal, self.currency.power)
+
+    def bound(self) -> Fraction | None:
+        """Return what no record at all loses more than; None if none is found.
+
+        It is the supremum, or quickly found and above it where cases on different dimensions
+        depend on one another; None also where some records have no case.
+
+        >>> Policy.by("sector", {"farm": Policy.constant("0.5")}, Policy.constant("0.1")).bound()
+        Fraction(1, 2)
+        """
+        return bound(self.normal, self.currency.power)
 
     # -- comparing and combining ------------------------------------------------------------
 

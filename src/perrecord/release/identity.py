@@ -1,4 +1,4 @@
-"""Which release this is: the same spec, the same data, the same code.
+"""Which release this is: the same spec, the same data, the same code; and which data.
 
 A retry of the same release is charged once. The data enters by a keyed hash whose key never leaves
 the ledger, so that the identity, which is written down, says nothing of it.
@@ -6,15 +6,23 @@ the ledger, so that the identity, which is written down, says nothing of it.
 
 import hmac
 from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from perrecord.errors import SourceError, SpecError
+from perrecord.errors import SpecError
 from perrecord.release.spec import LoadedSpec
+from perrecord.tables.snapshots import framed, keyed, named, of_files
 from perrecord.version import VERSION
 from perrecord.watch import Share, nobody, within
 
-_CHUNK = 1 << 20
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What tells a release from another, and the snapshot of the data that it is charged on."""
+
+    key: str
+    snapshot: str
 
 
 def identity_of(
@@ -22,28 +30,37 @@ def identity_of(
     secret: bytes,
     snapshot: str | None = None,
     share: Share = nobody,
-) -> str:
-    """Return the identity of a release; it reads every byte of the source's files.
+) -> Identity:
+    """Return the identity of a release; it reads every byte of the source's files, once.
 
     A source that the caller gives has no files: the name of a snapshot stands for its state.
     `share` is told how much was read.
     """
     mixed = hmac.new(secret, digestmod=sha256)
     for part in (VERSION, loaded.canonical):
-        mixed.update(_framed(part.encode()))
+        mixed.update(framed(part.encode()))
     files = [*loaded.public_files]
     if snapshot is None:
         files += _source_files(loaded)
     else:
-        mixed.update(_framed(f"snapshot {snapshot}".encode()))
+        mixed.update(framed(f"snapshot {snapshot}".encode()))
     sizes = [path.stat().st_size if path.is_file() else 0 for path in files]
     before, every = 0, sum(sizes) or 1
+    digests = []
     for path, size in zip(files, sizes, strict=True):
         told = within(share, before / every, (before + size) / every)
-        mixed.update(_framed(path.name.encode()))
-        mixed.update(_framed(_keyed(path, secret, size or 1, told)))
+        digests.append((path, keyed(path, secret, told)))
+        mixed.update(framed(path.name.encode()))
+        mixed.update(framed(digests[-1][1]))
         before += size
-    return mixed.hexdigest()
+    source = loaded.spec.source
+    if snapshot is not None:
+        state = named(snapshot)
+    elif isinstance(loaded.source, Path):
+        state = of_files(digests[len(loaded.public_files) :], secret)
+    else:
+        state = named(source.snapshot, source.relation)
+    return Identity(mixed.hexdigest(), state)
 
 
 def _source_files(loaded: LoadedSpec) -> Sequence[Path]:
@@ -55,23 +72,3 @@ def _source_files(loaded: LoadedSpec) -> Sequence[Path]:
             "give another name when the data changes."
         )
     return loaded.source_files
-
-
-def _keyed(path: Path, secret: bytes, size: int, share: Share) -> bytes:
-    mixed, done = hmac.new(secret, digestmod=sha256), 0
-    try:
-        with path.open("rb") as file:
-            while chunk := file.read(_CHUNK):
-                mixed.update(chunk)
-                done += len(chunk)
-                share(done / size)
-    except OSError:
-        raise SourceError(
-            f"the file {str(path)!r} could not be read; check that it is there, and a file."
-        ) from None
-    return mixed.digest()
-
-
-def _framed(part: bytes) -> bytes:
-    """Return a part with its length in front, so that no two lists of parts look alike."""
-    return len(part).to_bytes(8, "big") + part

@@ -27,7 +27,7 @@ from perrecord.preview import meanings_in
 from perrecord.queries.plan import Plan, plan
 from perrecord.release import staging
 from perrecord.release.contents import MANIFEST, public_files, release_files, released_table
-from perrecord.release.identity import identity_of
+from perrecord.release.identity import Identity, identity_of
 from perrecord.release.spec import LoadedSpec, Workload, build, load_spec, open_table
 from perrecord.tables.readable import check_readable
 from perrecord.tables.table import Table
@@ -54,6 +54,7 @@ def release(
     snapshot: str | None = None,
     progress: Callable[[str], None] = nobody,
     share: Share = nobody,
+    remark: Callable[[str | None], None] = nobody,
     _bits: BitSource | None = None,
 ) -> Outcome:
     """Make the release that a spec describes, and publish it as a folder.
@@ -61,7 +62,8 @@ def release(
     A Spark DataFrame, an Ibis table or a frame in memory may be given as `source`, in place of the
     one that the spec names. It has no files to tell one state of the data from another by, so a
     `snapshot` names it: the same name again is the same release, whatever the source holds.
-    `progress` is told each step by its name, `share` how much of it is done, from 0 to 1.
+    `progress` is told each step by its name, `share` how much of it is done, from 0 to 1; `remark`
+    what to know before it is charged: that earlier charges were made on other data, else None.
     """
     if (source is None) != (snapshot is None):
         raise InputError(
@@ -79,9 +81,9 @@ def release(
         _check_budget(ledger, workload, loaded)
         planned = plan([named.query for named in workload.queries], table.schema)
         check_plan(planned)
-        folder = staging_folder(ledger, identity)
+        folder = staging_folder(ledger, identity.key)
         with staging.locked(folder.with_suffix(".lock")):
-            way = _Release(loaded, snapshot, ledger, identity, folder, target, watch)
+            way = _Release(loaded, snapshot, ledger, identity, folder, target, watch, remark)
             return way.finish(table, workload, planned, _bits)
 
 
@@ -92,22 +94,24 @@ class _Release:
     loaded: LoadedSpec
     snapshot: str | None
     ledger: Ledger
-    identity: str
+    identity: Identity
     staged: Path
     target: Path
     watch: Watch
+    remark: Callable[[str | None], None]
 
     def finish(
         self, table: Table, workload: Workload, planned: Plan, bits: BitSource | None
     ) -> Outcome:
         """Do what is left to do, from wherever an earlier run has come to."""
-        state = self.ledger.state_of(self.identity)
+        state = self.ledger.state_of(self.identity.key)
         if state in ("sealed", "published"):
             return self._again()
         self._check_target()
-        meanings = meanings_in(workload.schema, workload.policy)
+        meanings, data = meanings_in(workload.schema, workload.policy), self.identity.snapshot
         if state == "unknown":
-            self.ledger.preview(workload.policy, meanings=meanings)
+            self.ledger.preview(workload.policy, snapshot=data, meanings=meanings)
+            self.remark(self.ledger.remark(data))
         table.engine.fetch()  # a database that cannot be read costs no budget
         public = public_files(workload, planned)
         is_forgotten = state == "unknown" and self._is_whole()
@@ -117,7 +121,8 @@ class _Release:
         charge = self.ledger.charge(
             workload.policy,
             label=workload.title,
-            identity=self.identity,
+            snapshot=data,
+            identity=self.identity.key,
             meanings=meanings,
         )
         if is_forgotten:
@@ -139,7 +144,7 @@ class _Release:
         return self._publish(charge, self._seal(charge), "made")
 
     def _again(self) -> Outcome:
-        charge = self.ledger.charge_of(self.identity)
+        charge = self.ledger.charge_of(self.identity.key)
         seal = None if charge is None else self.ledger.seal_of(charge)
         if charge is None or seal is None:
             raise LedgerError(f"{self.ledger.path}: a sealed release has no charge or no seal.")

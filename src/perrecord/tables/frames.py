@@ -17,7 +17,7 @@ def arrow_of(source: Any) -> Any:
     importing pyarrow.dataset imports pandas.
     """
     package = type(source).__module__.partition(".")[0]
-    if type(source).__module__ == "pyarrow._dataset" and hasattr(source, "scanner"):
+    if is_dataset(source):
         return source
     if isinstance(source, pa.Table):
         return _typed(source)
@@ -48,6 +48,11 @@ def arrow_of(source: Any) -> Any:
     return None
 
 
+def is_dataset(source: Any) -> bool:
+    """Return whether the source is an Arrow dataset, which each query reads anew."""
+    return type(source).__module__ == "pyarrow._dataset" and hasattr(source, "scanner")
+
+
 def _from_pandas(frame: Any) -> pa.Table:
     names = [str(name) for name in frame.columns]
     arrays = []
@@ -66,11 +71,13 @@ def _from_pandas(frame: Any) -> pa.Table:
 def _column(series: Any) -> pa.ChunkedArray:
     """Return a pandas column by its own type alone; Python objects are taken as text.
 
+    Numbers are copied: Arrow would share their memory, and the table would change with the frame.
     Left to itself Arrow would infer the type of objects from the values, so that one record could
     change it.
     """
-    kind = pa.string() if series.dtype == object else None
-    return pa.chunked_array(pa.array(series, type=kind, from_pandas=True))
+    if series.dtype == object:
+        return pa.chunked_array(pa.array(series, type=pa.string(), from_pandas=True))
+    return pa.chunked_array(pa.array(series.copy(), from_pandas=True))
 
 
 def _typed(table: pa.Table) -> pa.Table:

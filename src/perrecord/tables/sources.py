@@ -15,7 +15,8 @@ from perrecord.tables.engines.database import Database, closed_on_failure
 from perrecord.tables.engines.duckdb import DuckDBEngine
 from perrecord.tables.engines.spark import SparkEngine
 from perrecord.tables.files import EXPECTED, find_files, open_files
-from perrecord.tables.frames import arrow_of
+from perrecord.tables.frames import arrow_of, is_dataset
+from perrecord.tables.snapshots import Elsewhere, Files, Frame
 
 
 def open_source(
@@ -41,7 +42,9 @@ def open_source(
         return Database(memory_limit=memory_limit, spill_folder=spill_folder)
 
     if is_address(source):
-        return open_address(source, relation, database)
+        engine = open_address(source, relation, database)
+        engine.origin = Elsewhere(relation)
+        return engine
     if relation is not None:
         raise SourceError(
             f"relation={relation!r} names a table of a database, and the source is none; leave "
@@ -66,11 +69,13 @@ def open_source(
 
 
 def _open_files(pattern: str | Path, database: Callable[[], Database]) -> Engine:
-    files = find_files(pattern)
+    origin = Files.of(find_files(pattern))
     with closed_on_failure(database()) as opened:
-        read_again = open_files(opened, files, SOURCE)
+        read_again = open_files(opened, origin.paths, SOURCE)
         opened.lock(read_again)
-        return DuckDBEngine(opened, DUCKDB.identifier(SOURCE), is_text=not read_again)
+        engine = DuckDBEngine(opened, DUCKDB.identifier(SOURCE), is_text=not read_again)
+        engine.origin = origin
+        return engine
 
 
 def _open_arrow(data: Any, database: Callable[[], Database]) -> Engine:
@@ -78,4 +83,6 @@ def _open_arrow(data: Any, database: Callable[[], Database]) -> Engine:
     with closed_on_failure(database()) as opened:
         opened.view(SOURCE, data)
         opened.lock(())
-        return DuckDBEngine(opened, DUCKDB.identifier(SOURCE))
+        engine = DuckDBEngine(opened, DUCKDB.identifier(SOURCE))
+        engine.origin = Elsewhere() if is_dataset(data) else Frame(data)
+        return engine

@@ -19,10 +19,9 @@ TWINS = (
         "a mechanism on rows runs before it is charged",
         "session.py",
         '        self._charge(planned.policy, f"a mechanism on {shown}")\n'
-        "        return run_rows(planned, self._table)\n",
+        "        answer = run_rows(planned, self._table)\n",
         "        answer = run_rows(planned, self._table)\n"
-        '        self._charge(planned.policy, f"a mechanism on {shown}")\n'
-        "        return answer\n",
+        '        self._charge(planned.policy, f"a mechanism on {shown}")\n',
         ("test_session.py::test_any_mechanism_goes_through_the_same_door",),
     ),
     Twin(
@@ -31,6 +30,35 @@ TWINS = (
         "return meanings_in(self._table.schema, policy)",
         "return {}",
         ("test_session.py::test_a_name_means_the_same_in_every_session_of_a_ledger",),
+    ),
+    Twin(
+        "a session charges all data as one snapshot",
+        "session.py",
+        "        check_unchanged(origin)\n        return self._snapshot",
+        '        check_unchanged(origin)\n        return "data"',
+        ("test_session.py::test_a_session_says_which_data_it_asked",),
+    ),
+    Twin(
+        "a session charges a changed file as the file it was",
+        "session.py",
+        "        check_unchanged(origin)\n        return self._snapshot",
+        "        return self._snapshot",
+        ("test_session.py::test_a_file_that_changes_under_a_session_is_noticed",),
+    ),
+    Twin(
+        "an answer is shown though its file changed while it was computed",
+        "session.py",
+        "        answers: list[Answers] = run(planned, self._table)\n"
+        "        check_unchanged(self._table.engine.origin)\n",
+        "        answers: list[Answers] = run(planned, self._table)\n",
+        ("test_session.py::test_a_file_that_changes_under_a_session_is_noticed",),
+    ),
+    Twin(
+        "a table that is read anew by each query needs no name for its state",
+        "tables/snapshots.py",
+        "        case Elsewhere() if name is None:\n",
+        "        case Elsewhere() if False:\n",
+        ("test_session.py::test_a_table_that_is_read_anew_by_each_query_needs_a_name",),
     ),
     Twin(
         "a query that cannot be run is charged nevertheless",

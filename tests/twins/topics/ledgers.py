@@ -74,9 +74,9 @@ TWINS = (
     Twin(
         "an identity that was charged is charged again",
         "accounting/ledger.py",
-        "        fields = charge_fields(policy, label, identity, meanings or {}, details or {})\n",
+        "        fields = charge_fields(policy, label, identity, snapshot, meanings or {}, ",
         "        identity = identity and f'{identity} {secrets.token_hex(4)}'\n"
-        "        fields = charge_fields(policy, label, identity, meanings or {}, details or {})\n",
+        "        fields = charge_fields(policy, label, identity, snapshot, meanings or {}, ",
         ("accounting/test_ledger.py::test_an_identity_is_charged_once",),
     ),
     Twin(
@@ -85,6 +85,74 @@ TWINS = (
         "if earlier.policy != policy:",
         "if False:",
         ("accounting/test_ledger.py::test_an_identity_is_charged_once",),
+    ),
+    Twin(
+        "other data passes under an identity that was charged",
+        "accounting/ledger.py",
+        "if earlier.snapshot != snapshot:",
+        "if False:",
+        ("accounting/test_snapshots.py::test_a_retry_on_other_data_is_refused",),
+    ),
+    Twin(
+        "a charge forgets its snapshot",
+        "accounting/entries.py",
+        '        "snapshot": snapshot,\n',
+        '        "snapshot": "data",\n',
+        (
+            "accounting/test_snapshots.py"
+            "::test_a_farm_that_became_a_mine_is_not_charged_in_two_disjoint_parts",
+        ),
+    ),
+    Twin(
+        "two snapshots are added as functions of one record",
+        "accounting/snapshots.py",
+        "    if len(after.sums) == 1:\n",
+        "    if after.sums:\n",
+        (
+            "accounting/test_snapshots.py"
+            "::test_a_farm_that_became_a_mine_is_not_charged_in_two_disjoint_parts",
+            "accounting/test_snapshots.py"
+            "::test_no_history_of_a_record_loses_more_than_the_budget_of_any_of_its_values",
+        ),
+    ),
+    Twin(
+        "a second snapshot counts with its largest loss, and the first does not",
+        "accounting/snapshots.py",
+        "    compared = after.compared()\n    if compared is None",
+        "    first = next(iter(after.sums))\n"
+        "    rest = {own: each for own, each in after.sums.items() if own != first}\n"
+        "    others = Spent(after.zero, rest).largest()\n"
+        "    compared = None if others is None else after.sums[first] + others\n"
+        "    if compared is None",
+        (
+            "accounting/test_snapshots.py::test_a_loss_without_a_limit_stays_on_one_snapshot",
+            "accounting/test_snapshots.py"
+            "::test_no_history_of_a_record_loses_more_than_the_budget_of_any_of_its_values",
+        ),
+    ),
+    Twin(
+        "charges that name no snapshot are taken for one",
+        "accounting/snapshots.py",
+        "own = entry.number if entry.snapshot is None else entry.snapshot",
+        'own = entry.snapshot or ""',
+        (
+            "accounting/test_snapshots.py"
+            "::test_charges_that_name_no_snapshot_may_have_been_made_on_any",
+        ),
+    ),
+    Twin(
+        "records without a case are left out of the largest loss",
+        "policy/extremes.py",
+        "total += max(map(most, (*part.table.values(), part.default)))",
+        "total += max(map(most, part.table.values()))",
+        ("accounting/test_snapshots.py::test_records_without_a_case_have_no_largest_loss",),
+    ),
+    Twin(
+        "key selections of parts of the records pass on two snapshots",
+        "accounting/snapshots.py",
+        "if None in losses or any(guard or slot.split is not None for guard, slot in runs):",
+        "if None in losses:",
+        ("accounting/test_snapshots.py::test_key_selections_on_two_snapshots",),
     ),
     Twin(
         "other digests pass for those that were sealed",

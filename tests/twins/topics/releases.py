@@ -81,6 +81,20 @@ TWINS = (
         ("release/test_release.py::test_changed_data_or_a_changed_spec_is_another_release",),
     ),
     Twin(
+        "a release charges all data as one snapshot",
+        "release/publish.py",
+        "            snapshot=data,\n",
+        '            snapshot="data",\n',
+        ("release/test_release.py::test_other_data_are_another_snapshot_of_the_ledger",),
+    ),
+    Twin(
+        "files of keys are part of the snapshot",
+        "release/identity.py",
+        "of_files(digests[len(loaded.public_files) :], secret)",
+        "of_files(digests, secret)",
+        ("release/test_release.py::test_other_keys_are_another_release",),
+    ),
+    Twin(
         "changed keys are the same release",
         "release/identity.py",
         "files = [*loaded.public_files]",

@@ -383,4 +383,28 @@ TWINS = (
         "return written",
         ("release/test_spec.py::test_an_address_of_a_file_is_relative_to_the_spec",),
     ),
+    Twin(
+        "a snapshot is a plain hash of the frame",
+        "tables/snapshots.py",
+        'mixed = hmac.new(secret, framed(b"perrecord snapshot of a frame"), sha256)',
+        'mixed = hmac.new(b"plain", framed(b"perrecord snapshot of a frame"), sha256)',
+        ("test_session.py::test_the_same_data_has_another_snapshot_in_another_ledger",),
+    ),
+    Twin(
+        "a null counts as zero in a snapshot",
+        "tables/snapshots.py",
+        "    yield np.packbits(valid).tobytes()\n",
+        "",
+        ("tables/test_snapshots.py::test_what_lies_beneath_a_null_does_not_count",),
+    ),
+    Twin(
+        "a table in memory changes with the pandas frame",
+        "tables/frames.py",
+        "pa.array(series.copy(), from_pandas=True)",
+        "pa.array(series, from_pandas=True)",
+        (
+            "tables/test_snapshots.py"
+            "::test_a_pandas_frame_that_is_changed_does_not_change_the_table",
+        ),
+    ),
 )

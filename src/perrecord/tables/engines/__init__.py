@@ -12,6 +12,7 @@ from typing import Any, Protocol, Self
 import pyarrow as pa
 
 from perrecord.tables.dialects import Dialect
+from perrecord.tables.snapshots import Origin
 from perrecord.watch import Share
 
 RESERVED = "_perrecord"
@@ -26,6 +27,9 @@ class Engine(Protocol):
 
     It is safe to use from several threads, and while a stream of it is open.
     """
+
+    origin: Origin
+    """What the source was opened from, which tells its snapshot."""
 
     @property
     def dialect(self) -> Dialect:

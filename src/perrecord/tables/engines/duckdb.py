@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from perrecord.tables.dialects import DUCKDB, Dialect
 from perrecord.tables.engines.database import Database
+from perrecord.tables.snapshots import Elsewhere, Origin
 from perrecord.watch import Share
 
 
@@ -16,6 +17,7 @@ class DuckDBEngine:
     """A source inside a DuckDB of our own, which serves as the local DuckDB as well."""
 
     dialect: Dialect = DUCKDB
+    origin: Origin = Elsewhere()
 
     def __init__(self, database: Database, relation: str, *, is_text: bool = False) -> None:
         self._database = database

@@ -15,6 +15,7 @@ from perrecord.tables.engines import RESERVED, spark_classic, spark_connect
 from perrecord.tables.engines.boundary import READ_FAILED, sealed, stream
 from perrecord.tables.engines.database import Database
 from perrecord.tables.engines.spark_logs import silence_python
+from perrecord.tables.snapshots import Elsewhere, Origin
 from perrecord.watch import Share
 
 _SETTINGS = {"spark.sql.ansi.enabled": "true", "spark.sql.parser.escapedStringLiterals": "false"}
@@ -30,6 +31,7 @@ class SparkEngine:
     """
 
     dialect: Dialect = SPARK
+    origin: Origin = Elsewhere()
     is_text = False
 
     def __init__(self, frame: Any, database: Database) -> None:

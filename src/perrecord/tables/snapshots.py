@@ -1,0 +1,216 @@
+"""Snapshots: which state of the data a table shows, by a keyed hash of its bytes or by a name.
+
+A ledger adds up charges record by record on one snapshot alone (T4). Files and frames in memory are
+known by an HMAC-SHA256 whose key never leaves the ledger, so that what is written down tells nobody
+anything, not even whether a guess at the data is right. What lies in a database or in Spark has no
+bytes here and may change between two queries: its owner names its state.
+"""
+
+import hmac
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from perrecord.errors import InputError, SourceError
+from perrecord.watch import Share, nobody
+
+KEYED = "hmac:"
+"""How snapshots that are hashes begin, and no name may."""
+
+_CHUNK = 1 << 20  # bytes, and rows
+
+Mark = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Files, as they were when the table was opened."""
+
+    paths: tuple[Path, ...]
+    marks: tuple[Mark, ...]
+
+    @classmethod
+    def of(cls, paths: Iterable[Path]) -> "Files":
+        """Note how files are now; their bytes are hashed when a charge needs it."""
+        every = tuple(paths)
+        return cls(every, tuple(map(_mark, every)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """A table in memory, which nobody changes."""
+
+    table: pa.Table
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A database, Spark or a dataset: read anew by each query, wherever it is."""
+
+    relation: str | None = None
+
+
+Origin = Files | Frame | Elsewhere
+"""What a table was opened from."""
+
+
+def check_name(origin: Origin, name: str | None) -> None:
+    """Refuse a name where the bytes tell, and none where they do not."""
+    match origin:
+        case Files() if name is not None:
+            raise InputError(
+                "a snapshot is named, and the table is read from files, which are known by their "
+                "bytes; leave snapshot= out."
+            )
+        case Elsewhere() if name is None:
+            raise InputError(
+                "the table is in a database, in Spark or in a dataset, where nothing tells one "
+                'state of the data from another; name it, such as snapshot="2026-11-01", and give '
+                "another name when the data changes."
+            )
+
+
+def snapshot_of(origin: Origin, name: str | None, secret: bytes) -> str:
+    """Return which state of the data this is; files and frames are read as a whole.
+
+    >>> one, other = pa.table({"emp": [12, 7]}), pa.table({"emp": [12, 8]})
+    >>> found = snapshot_of(Frame(one), None, b"key")
+    >>> found[:9], found == snapshot_of(Frame(other), None, b"key")
+    ('hmac:bef1', False)
+    >>> snapshot_of(Elsewhere("farms"), "2026-11", b"key")
+    '2026-11 of farms'
+    """
+    check_name(origin, name)
+    match origin:
+        case Files(paths):
+            check_unchanged(origin)
+            found = of_files(((path, keyed(path, secret)) for path in paths), secret)
+            check_unchanged(origin)
+            return found
+        case Frame(table) if name is None:
+            return _of_frame(table, secret)
+        case Frame() | Elsewhere():
+            return named(name, origin.relation if isinstance(origin, Elsewhere) else None)
+
+
+def check_unchanged(origin: Origin) -> None:
+    """Refuse files that were written to since the table was opened; nothing else is looked at."""
+    if isinstance(origin, Files) and tuple(map(_mark, origin.paths)) != origin.marks:
+        raise SourceError(
+            f"the file {str(origin.paths[0])!r}, or another of the source, was changed since the "
+            "table was opened. Open the table again; charges on changed data count as those of "
+            "another snapshot."
+        )
+
+
+def named(name: object, relation: str | None = None) -> str:
+    """Return the snapshot that its owner names; two tables of one database are never one."""
+    if not isinstance(name, str) or not name or not name.isprintable() or name.startswith(KEYED):
+        raise InputError(
+            f"the snapshot is {name!r}; expected printable text that does not begin with "
+            f'{KEYED!r}, such as "2026-11-01".'
+        )
+    return name if relation is None else f"{name} of {relation}"
+
+
+def of_files(digests: Iterable[tuple[Path, bytes]], secret: bytes) -> str:
+    """Return the snapshot of files from the keyed hash of each: what they hold, not their names.
+
+    The ending counts, because the same bytes are another table as CSV and as TSV.
+    """
+    mixed = hmac.new(secret, framed(b"perrecord snapshot of files"), sha256)
+    for ending, each in sorted((_ending(path), each) for path, each in digests):
+        mixed.update(framed(ending.encode()) + framed(each))
+    return KEYED + mixed.hexdigest()
+
+
+def keyed(path: Path, secret: bytes, share: Share = nobody) -> bytes:
+    """Return the keyed hash of a file; `share` is told how much of it was read."""
+    mixed, done = hmac.new(secret, digestmod=sha256), 0
+    try:
+        with path.open("rb") as file:
+            size = path.stat().st_size or 1
+            while chunk := file.read(_CHUNK):
+                mixed.update(chunk)
+                done += len(chunk)
+                share(done / size)
+    except OSError:
+        raise SourceError(
+            f"the file {str(path)!r} could not be read; check that it is there, and a file."
+        ) from None
+    return mixed.digest()
+
+
+def framed(part: bytes) -> bytes:
+    """Return a part with its length in front, so that no two lists of parts look alike."""
+    return len(part).to_bytes(8, "big") + part
+
+
+def _mark(path: Path) -> Mark:
+    """Return what changes whenever somebody writes to a file or puts another in its place."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+
+def _ending(path: Path) -> str:
+    return path.name.lower().removesuffix(".gz").rpartition(".")[2]
+
+
+def _of_frame(table: pa.Table, secret: bytes) -> str:
+    """Return the snapshot of a table in memory, however it is cut into chunks."""
+    mixed = hmac.new(secret, framed(b"perrecord snapshot of a frame"), sha256)
+    mixed.update(table.num_rows.to_bytes(8, "big"))
+    for field, column in zip(table.schema, table.columns, strict=True):
+        mixed.update(framed(field.name.encode()) + framed(str(field.type).encode()))
+        for start in range(0, table.num_rows, _CHUNK):
+            for part in _parts(column.slice(start, _CHUNK)):
+                mixed.update(framed(part))
+    return KEYED + mixed.hexdigest()
+
+
+def _parts(column: pa.ChunkedArray) -> Iterator[bytes]:
+    """Yield the bytes of a column: which rows are null, and the values with zeros for nulls."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    valid = pc.is_valid(column).to_numpy()
+    yield np.packbits(valid).tobytes()
+    kind = column.type
+    if pa.types.is_boolean(kind):
+        yield np.packbits(pc.fill_null(column, False).to_numpy()).tobytes()
+    elif _is_text(kind):
+        texts = column if pa.types.is_large_binary(kind) else column.cast(pa.large_string())
+        yield from _texts(pa.concat_arrays(pc.fill_null(texts.cast(pa.large_binary()), b"").chunks))
+    elif pa.types.is_primitive(kind) or pa.types.is_decimal(kind):
+        yield _fixed(pa.concat_arrays(column.chunks), valid, kind.bit_width // 8)
+    else:  # what no query can read: lists, structures, bytes
+        yield repr(column.to_pylist()).encode()
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return any(kind == each for each in (pa.string(), pa.large_string(), pa.string_view()))
+
+
+def _texts(array: pa.Array) -> Iterator[bytes]:
+    """Yield the lengths of texts, and the texts one after the other; there are no nulls."""
+    _, offsets, texts = array.buffers()
+    ends = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
+    yield np.diff(ends).tobytes()
+    yield texts.slice(ends[0], ends[-1] - ends[0]).to_pybytes() if texts else b""
+
+
+def _fixed(array: pa.Array, valid: Any, width: int) -> bytes:
+    """Return the values of a column of one width, with zeros where there are none."""
+    buffer, start = array.buffers()[1], array.offset * width
+    rows = np.frombuffer(buffer, np.uint8)[start : start + len(array) * width].reshape(-1, width)
+    if array.null_count:
+        rows = np.where(valid[:, None], rows, np.uint8(0))
+    return rows.tobytes()
