@@ -291,7 +291,7 @@ def test_a_charge_that_cannot_be_decided_is_refused_with_what_to_do(tmp_path, mo
     monkeypatch.setattr(dominate.Steps, "for_size", classmethod(lambda cls, size: cls(50)))
     monkeypatch.setattr(refusals, "_QUICK_STEPS", 50)
     with pytest.raises(BudgetExceededError, match=r"could not be proved.*fewer dimensions"):
-        ledger.charge(filters(20), label="too much to compare")
+        ledger.charge(filters(20), snapshot="s", label="too much to compare")
     monkeypatch.undo()
     assert ledger.spent() == Policy.zero()
-    ledger.charge(filters(20), label="the same")
+    ledger.charge(filters(20), snapshot="s", label="the same")
