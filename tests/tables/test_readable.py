@@ -55,7 +55,7 @@ def spent(found):
     ids=str,
 )
 def test_bytes_that_are_no_text_are_refused_before_the_charge(door, bad, kind, tmp_path):
-    """The column is named, and no byte of it; the ledger is as it was."""
+    """No byte of them is quoted; the ledger is as it was."""
     source = rows([b"ok", bad, b"fine"], kind)
     if door in ("parquet", "guest"):
         source = tmp_path / "t.parquet"
@@ -66,9 +66,9 @@ def test_bytes_that_are_no_text_are_refused_before_the_charge(door, bad, kind, t
         source = pa_dataset.dataset(rows([b"ok", bad, b"fine"], kind))
     with table(source, dimensions={"first": "substr(name, 1, 2)"}, measures=["emp"]) as opened:
         asking = session(opened, tmp_path)
-        with pytest.raises(
-            SourceError, match="the column 'name' cannot be read to its end"
-        ) as error:
+        # A table of somebody's database is copied first, and that fails as a whole.
+        message = "the source could not" if door == "guest" else "the column 'name' cannot"
+        with pytest.raises(SourceError, match=f"{message} be read") as error:
             asking.ask(Query().sum("emp", split=SCHEME, rho="0.1"))
         assert "caf" not in str(error.value)
         assert spent(asking) == 0
