@@ -278,7 +278,8 @@ def test_a_policy_of_an_earlier_version_is_read():
 @pytest.mark.parametrize(
     "change",
     [
-        lambda d: d.update(version=2),
+        lambda d: d.update(version=1),
+        lambda d: d.update(version=3),
         lambda d: d.update(version=True),
         lambda d: d.update(format="other"),
         lambda d: d.update(extra=1),

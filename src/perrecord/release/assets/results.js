@@ -11,8 +11,11 @@ const showMeaning = (found) => {
       ),
     ),
   );
-  at("gauge").style.setProperty("--share", `${100 * Math.min(1, found.meaning.power)}%`);
-  at("gauge-text").textContent = `${inHundred(found.meaning.power)} in 100`;
+  const { about, meaning } = found;
+  at("gauge").style.setProperty("--share", `${100 * Math.min(1, about ?? meaning.power)}%`);
+  at("gauge-what").textContent = `Chance of being recognised, ${about === null ? "at most" : "about"}`;
+  at("gauge-text").textContent =
+    about === null ? `${inHundred(meaning.power)} in 100` : `${aboutHundred(about)} in 100`;
 };
 
 const showPieces = ({ pieces }) => {
