@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+from perrecord.exact import float_up
 from perrecord.policy.cases import Record
-from perrecord.policy.meaning import SMALLEST_SIGMA, gaussian_power
+from perrecord.policy.meaning import SMALLEST_SIGMA, gaussian_power, meaning
 from perrecord.policy.split import Split
 from perrecord.policy.terms import Currency, slots_of
 from perrecord.release.document import Charge, PublishedPolicy
@@ -116,6 +117,15 @@ def recognised(published: PublishedPolicy, row: Record) -> float | None:
     """
     loss = shifted_loss(published, row)
     return None if loss is None else gaussian_power(float(loss))
+
+
+def recognised_at_most(published: PublishedPolicy, row: Record) -> float:
+    """Return how often, at most, any test at 5 % false alarms finds the record (T16, T19)."""
+    loss = published.loss(row)
+    if published.total.currency is Currency.RHO:
+        return float(meaning(loss, key_delta=published.delta(row)).power[0.05])
+    factor = math.exp(min(float_up(loss), 700.0))
+    return min(1.0, 0.05 * factor, 1 - 0.95 / factor)
 
 
 def _estimated(published: PublishedPolicy, record: Record, name: str) -> Estimated:

@@ -56,7 +56,7 @@ def public_files(workload: Workload, planned: Plan) -> dict[str, bytes]:
     return {
         "policy.json": published.to_json().encode(),
         "policy.html": policy_page(published).encode(),
-        "methodology.md": methodology(workload, planned).encode(),
+        "methodology.md": methodology(workload, planned, published).encode(),
     }
 
 

@@ -76,11 +76,11 @@ const showRecord = ({ record }) => {
     ...data.fields.flatMap((field) => {
       const value =
         field.kind === "measure"
-          ? `${shown(record.measures.get(field.name))} ${field.unit}`
-          : tagText(record.dimensions.get(field.name));
+          ? withUnit(shown(record.measures.get(field.name)), field.unit)
+          : [tagText(record.dimensions.get(field.name))];
       return [
         make("dt", { dir: "auto", text: labelOf(field) }),
-        make("dd", { dir: "auto", text: value }),
+        make("dd", { dir: "auto" }, ...value),
       ];
     }),
   );

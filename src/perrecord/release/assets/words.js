@@ -37,7 +37,7 @@ const isThere = ({ meaning, about }) => {
       : [known, "They would recognise this one at most ", strong(most), ".", blind];
   const often = about > 0.995 ? "practically every time" : `about ${aboutHundred(about)} times in 100`;
   const limit = most === null ? "" : ` The policy promises that it is at most ${most}, whatever they try.`;
-  return [known, "They would recognise this one ", strong(often), ".", limit, blind];
+  return [known, "They would recognise this one ", strong(often), ".", limit, limit && blind];
 };
 
 // Odds beyond this limit nothing that anybody could imagine, and are left out.
@@ -62,14 +62,14 @@ const estimated = ({ field, error, relative, isLeast, isCut }) => {
       : ["Nothing that is published adds it up."];
   if (3 * error < toNumber(exact(field.resolution)))
     return ["Someone who knows every other record could work it out ", strong("practically exactly"), "."];
-  const off = ["±", ...withUnit(figure(error, 2, Math.round), field.unit)];
-  const share = relative === null ? "" : ` (±${figure(100 * relative, 2, Math.round)} %)`;
+  const isMore = relative !== null && relative > 1;
+  const share = relative === null || isMore ? "" : ` (±${figure(100 * relative, 2, Math.round)} %)`;
   return [
-    relative !== null && relative > 1 ? "Hardly. " : "",
+    isMore ? "Hardly. " : "",
     `Someone who knows every other record would typically be off by ${isLeast ? "at least " : ""}about `,
-    make("strong", {}, ...off),
+    make("strong", {}, "±", ...withUnit(figure(error, 2, Math.round), field.unit)),
     share,
-    relative !== null && relative > 1 ? ", more than the value itself." : ".",
+    isMore ? `, ${figure(relative, 2, Math.round)} times the value itself.` : ".",
   ];
 };
 
@@ -113,7 +113,7 @@ const limitsText = (thresholds) =>
     return [
       i ? " and " : "",
       isolated(nameOf(name)),
-      ` up to ${shown(limit)}`,
-      ...(unit ? [" ", isolated(unit)] : []),
+      " up to ",
+      ...withUnit(shown(limit), unit),
     ];
   });
