@@ -23,6 +23,7 @@ Command = Callable[..., str]
 _RECORDS_OF_A_TABLE = 12
 _DIMENSIONS = ("sector", "code", "big", "region", "opened")
 _EXAMPLES = ("a small one", "a large one")
+_MOST = Fraction(1_000_000)
 _STEPS = {
     "emp": Fraction(1),
     "pay": Fraction(1, 2),
@@ -65,9 +66,8 @@ def published(random: Random, folder: Path, records: int, command: Command) -> P
         {"name": name, **{key: _given(value) for key, value in each.items()}}
         for name, each in examples.items()
     ]
-    for query in spec["queries"] if random.random() < 0.5 else ():
-        for answer in query["answers"].values():  # noise of more than ten steps
-            answer.update({key: 0.001 for key in ("rho", "epsilon") if key in answer})
+    if not selects and random.random() < 0.5:
+        spec["queries"] = [_wide(query) for query in spec["queries"]]
     rows = random_tables.rows(random, _RECORDS_OF_A_TABLE, extreme=False)
     path = random_specs.write(folder / "release", spec, rows)
     out, ledger = folder / "out", path.parent / random_specs.LEDGER
@@ -94,9 +94,33 @@ def record(random: Random, *, large: bool) -> dict[str, Any]:
     found = {name: None if value == "" else value for name, value in found.items()}
     found["head"] = None if found["sector"] is None else found["sector"][:1]
     for name, step in _STEPS.items():
-        size = random.randrange(-most // 4, most)
-        found[name] = None if random.random() < 0.1 else min(size * step, Fraction(1_000_000))
+        size = step * random.randrange(-most // 4, most)
+        within = max(-_MOST, min(size, _MOST))  # what some of the specs cut values to
+        found[name] = None if random.random() < 0.1 else within
     return found
+
+
+def _wide(query: Json) -> Json:
+    """Return a query of counts and totals alone, with noise of more than ten steps (T19)."""
+    kept = [each for each in query["answers"].values() if {"sum", "average"} & each.keys()]
+    currency = next(key for each in query["answers"].values() for key in _amounts(each))
+    answers = [{"count": "records", currency: 0.001}, *(_cheap(each) for each in kept)]
+    named = {f"a{place}": answer for place, answer in enumerate(answers)}
+    return {**{key: value for key, value in query.items() if key != "where"}, "answers": named}
+
+
+def _amounts(answer: Any) -> list[str]:
+    """Return the currencies of an answer and of its parts."""
+    inner = [key for each in answer.values() if isinstance(each, dict) for key in _amounts(each)]
+    return [key for key in ("rho", "epsilon") if key in answer] + inner
+
+
+def _cheap(answer: Any) -> Any:
+    if not isinstance(answer, dict):
+        return answer
+    return {
+        key: 0.001 if key in ("rho", "epsilon") else _cheap(value) for key, value in answer.items()
+    }
 
 
 def _given(value: Any) -> Any:
