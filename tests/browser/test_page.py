@@ -302,7 +302,7 @@ def test_about_and_at_most_stand_side_by_side(show):
     published = policies.noisy()
     tab = show(published)
     type_record(tab, published, typed)
-    assert "at most 49 times in 100. Blind" in words(tab, "#meaning")
+    assert "at most 53 times in 100. Blind" in words(tab, "#meaning")
 
 
 def test_nothing_says_that_no_record_can_be_read_back(show):
