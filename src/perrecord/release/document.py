@@ -259,16 +259,17 @@ def _parsed(written: str) -> Json:
         ) from None
     if not isinstance(top, dict) or top.get("format") != FORMAT:
         raise DocumentError(f"the text is no published policy; expected the format {FORMAT!r}.")
-    if type(top.get("version")) is not int or top["version"] != VERSION:
+    if type(top.get("version")) is not int or top["version"] not in (1, VERSION):
         raise DocumentError(
             f"the published policy is of version {top.get('version')!r}; this perrecord reads "
-            f"version {VERSION}. Version 1 was written by perrecord 0.1, which reads it; a newer "
-            "one may need a newer perrecord: pip install --upgrade perrecord."
+            f"1 and {VERSION}. A newer perrecord may read it: pip install --upgrade perrecord."
         )
     return exactly(top, "the document", _TOP)
 
 
 def _read_charge(value: object, where: str) -> Charge:
+    if isinstance(value, dict):
+        value = {"noise": None} | value  # version 1, of perrecord 0.1, did not state it
     given = exactly(value, where, ["name", "title", "policy", "noise"])
     with located(where):
         name, title = plain_text(given["name"], "name"), plain_text(given["title"], "title")
