@@ -98,6 +98,15 @@ AUDITS = (
         ("perrecord", "audit", "sample", "--json"),
     ),
     Audit(
+        "figures",
+        "Figures: every number that people are shown",
+        "Random specs are checked and released, and random records looked up, by the commands "
+        "themselves. Every loss, limit, estimate, standard error, interval, count and digest that "
+        "they print and publish is recomputed from policy.json and the tables, by other lines than "
+        "those under audit. The policy page is compared in the same way by the tests, in Chromium.",
+        ("perrecord", "audit", "figures", "--json"),
+    ),
+    Audit(
         "twins",
         "Broken twins: would a mistake be noticed?",
         "Mistakes that a tired engineer might make are put into a copy of the code, one at a time. "

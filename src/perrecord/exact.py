@@ -1,17 +1,20 @@
 """Exact numbers: parsing, square roots rounded up, and conversion to float in a chosen direction.
 
 Everything that a guarantee rests on is an int or a Fraction (T15). This module is the only
-way in (`rational`) and the only ways out (`float_up`, `float_down`, `text`).
+way in (`rational`) and the only ways out (`float_up`, `float_down`, `text`, and for people
+`figure_up`, `figure_down`).
 """
 
 import math
 import re
 import sys
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import SupportsIndex
 
 from perrecord.errors import InexactNumberError, InputError
+
+_GREATEST = Decimal(sys.float_info.max)
 
 Exact = int | Fraction | Decimal | str | SupportsIndex
 """What is accepted wherever an exact number is asked for."""
@@ -179,6 +182,29 @@ def float_up(value: Fraction) -> float:
 def float_down(value: Fraction) -> float:
     """Return the greatest float that is not above the value."""
     return -float_up(-value) or 0.0  # never -0.0
+
+
+def figure_up(value: Fraction | float, digits: int = 6) -> str:
+    """Return a number for people, to so many digits and never below the value.
+
+    >>> figure_up(Fraction(10**20, 7)), figure_up(1 / 3, 3), figure_up(Fraction(3, 4))
+    ('1.42858e+19', '0.334', '0.75')
+    """
+    return _figure(value, digits, ROUND_CEILING)
+
+
+def figure_down(value: Fraction | float, digits: int = 6) -> str:
+    """Return a number for people, to so many digits and never above the value."""
+    return _figure(value, digits, ROUND_FLOOR)
+
+
+def _figure(value: Fraction | float, digits: int, rounding: str) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    exact = Fraction(value)
+    top, bottom = Decimal(exact.numerator), Decimal(exact.denominator)
+    rounded = Context(prec=digits, rounding=rounding).divide(top, bottom)
+    return f"{float(rounded):.{digits}g}" if abs(rounded) < _GREATEST else f"{rounded:e}"
 
 
 def round_up(value: Fraction, bits: int = 192) -> Fraction:

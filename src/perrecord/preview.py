@@ -1,12 +1,12 @@
 """What a workload would cost and how noisy it would be, from public facts alone."""
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from perrecord.exact import float_up, text
+from perrecord.exact import figure_down, figure_up, text
 from perrecord.laws import Law
 from perrecord.laws.widths import deviation
 from perrecord.mechanisms.additive import noise_plan
@@ -62,7 +62,8 @@ class Preview:
     def __str__(self) -> str:
         lines = [f"Charge: {self.policy}"]
         lines += [
-            f"  {each}: loses {_number(loss)}, leaving {_number(left)} of its budget"
+            f"  {each}: loses {_number(loss, figure_up)}, leaving "
+            f"{_number(left, figure_down)} of its budget"
             for (each, loss), left in zip(self.losses, self.left, strict=True)
         ]
         lines += [
@@ -131,6 +132,6 @@ def _shown(record: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in record.items())
 
 
-def _number(loss: Fraction) -> str:
-    written = text(loss)
-    return written if len(written) <= 12 else f"{float_up(loss):.6g}"
+def _number(exact: Fraction, rounded: Callable[[Fraction], str]) -> str:
+    written = text(exact)
+    return written if len(written) <= 12 else rounded(exact)

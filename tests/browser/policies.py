@@ -3,8 +3,13 @@
 from fractions import Fraction
 from functools import cache
 
-from perrecord import Policy, Split
+import pyarrow as pa
+
+from perrecord import Keys, Parts, Policy, Query, Split, clamping, splitting, table
+from perrecord.queries.plan import plan
 from perrecord.release.document import Charge, Field, PublishedPolicy
+from perrecord.release.noise import CellNoise, Noise
+from perrecord.release.stated import stated_noise
 from perrecord.synth.industries import industry_codes
 
 INDUSTRIES = tuple(sorted({code[:3] for code in industry_codes()}))
@@ -140,7 +145,77 @@ def pure_epsilon():
     )
 
 
+SECTORS = ("farm", "mine", "shop")
+
+
+@cache
+def noisy(*, is_wide=False):
+    """Return a release with its noise: parts, filters, bounds, averages, quantiles.
+
+    With `is_wide` every answer is a count or a total with Gaussian noise of at least ten steps.
+    """
+    rows = pa.table({"sector": ["farm"], "head": ["x"], "emp": [1], "pay": [5], "rent": [1]})
+    sectors = Keys.from_dict({"sector": SECTORS})
+    scheme = Split(emp=50, pay=250)
+    by_sector = Split.by("sector", {"farm": Split(emp=20, pay=100)}, scheme)
+    query = (
+        Query("t")
+        .group_by("sector", keys=sectors)
+        .count(rho="0.004")
+        .sum("emp", split=by_sector, rho="0.02", accounting="exact")
+        .average("pay", clamp=(-10, 500), rho="0.008")
+    )
+    whole = Query("t").where("sector IN ('farm', 'mine')").count("emp", rho="0.001")
+    whole = whole.sum("pay", split=by_sector, rho="0.01")
+    others = Query("t").where("pay > 100").sum("emp", split=scheme, rho="0.3", name="hidden")
+    others = others.median("emp", candidates=[1, 5, 50], rho="0.1").count(rho="0.2")
+    parts = Parts(
+        "head", {"x": splitting(Split(rent=40), rho="0.2"), ...: clamping(0, 500, rho="0.1")}
+    )
+    fields = (
+        Field("sector", "text", "Sector", values=SECTORS),
+        Field("head", "text", "Kind of firm", values=("x", "y", None)),
+        Field("emp", "measure", "Employees", "people", resolution=Fraction(1)),
+        Field("pay", "measure", "Annual payroll", "$", resolution=Fraction(5)),
+        Field("rent", "measure", "Rent", resolution=Fraction(1), largest=10**6),
+    )
+    queries = [query, whole]
+    if not is_wide:
+        queries += [others, Query("t").sum("rent", parts=parts)]
+    with table(
+        rows, name="t", dimensions=["sector", "head"], measures={"emp": 1, "pay": 5, "rent": 1}
+    ) as found:
+        planned = plan(queries, found.schema)
+    charges = tuple(
+        Charge(
+            f"{number}.{each.answer.name}",
+            f"Table {number}: {each.answer.name}",
+            each.policy,
+            stated_noise(planned, grouping, each.answer),
+        )
+        for number, grouping in enumerate(planned.groupings)
+        for each in grouping.answers
+    )
+    return PublishedPolicy("Payroll by sector", "t", fields, charges, planned.policy)
+
+
+@cache
+def published_rows():
+    """Return a selection of keys whose counts of split rows are published."""
+    keys = ["region"]
+    selection = Policy.selection("0.02", keys, split=Split(employees=50, payroll=900), threshold=40)
+    rows = (Noise("pieces", None, CellNoise("gaussian", Fraction(25), Fraction(1))),)
+    total = Policy.exact("0.2", measure="employees", threshold=50)
+    noise = (Noise("values", "employees", CellNoise("gaussian", Fraction(6250), Fraction(1))),)
+    charges = (Charge("t.keys", "Keys", selection, rows), Charge("t.emp", "Jobs", total, noise))
+    fields = (Field("region", "text", "Region"), employees(), payroll(1))
+    return PublishedPolicy("Regions that occur", "t", fields, charges, selection + total)
+
+
 EVERY = {
+    "noisy": noisy,
+    "wide noise": lambda: noisy(is_wide=True),
+    "published rows": published_rows,
     "plain": plain,
     "piecewise": piecewise,
     "selecting": selecting,

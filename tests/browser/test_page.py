@@ -3,6 +3,7 @@
 import base64
 import re
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
@@ -170,7 +171,8 @@ def test_every_control_has_a_name_and_its_notes(show):
     ("name", "typed", "said"),
     [
         ("employees", "many", "not a number"),
-        ("employees", "1,5", "not a number"),
+        ("employees", "1,5", "not clear which number"),
+        ("employees", "$5", "not a number"),
         ("employees", "1e999", "too long"),
         ("class", "1.5", "whole number"),
     ],
@@ -247,31 +249,121 @@ def test_the_formulas_promise_pure_privacy_only_where_no_keys_are_selected(name,
     """With selections the divergence is bounded given events of probability 1 - delta (T2, T9)."""
     published = policies.EVERY[name]()
     said = words(show(published), ".formulas")
-    is_selecting = name == "selecting"
+    is_selecting = name in ("selecting", "published rows")
     assert ("given these, what is published differs" in said) is is_selecting
     assert ("at least 1 − δ(r)" in said) is is_selecting
     assert ("Pr[Z ≥ τ − m]" in said) is is_selecting
-    assert ("With the record and without it, what" in said) is (name in ("plain", "piecewise"))
-    assert ("approximate figure and no limit" in said) is (name != "pure epsilon")
+    is_pure = name == "pure epsilon"
+    assert ("With the record and without it, what" in said) is not (is_selecting or is_pure)
+    assert "“about” is an approximate figure" in said
 
 
-def test_a_measure_is_estimated_from_the_whole_loss(show):
-    """A clamped total is a constant term that reads no measure, and yet tells of its values."""
-    loss = Policy.split("0.01", Split(employees=50)) + Policy.constant(10)
-    tab = show(policies.published("t", (policies.employees(),), {"all": loss}))
-    fill(tab, "employees", "50")
-    assert "Knowing every other record, to within about ±22 %" in words(tab, "#meaning")
-    fill(tab, "employees", "0")
-    assert "estimate" not in words(tab, "#meaning")
+def test_each_measure_is_estimated_from_the_noise_about_it(show):
+    """In the units typed, whatever the loss: sigma 250 people for a shop and for a hospital."""
+    published = policies.noisy(is_wide=True)
+    tab = show(published)
+    typed = {"sector": "mine", "head": "x", "emp": "4", "pay": "", "rent": ""}
+    type_record(tab, published, typed)
+    said = words(tab, "#meaning")
+    assert "Hardly. Someone who knows every other record would typically be off by about " in said
+    assert "±250 people, 63 times the value itself." in said
+    assert "Annual payroll" not in said  # nothing entered
+    type_record(tab, published, {**typed, "emp": "4,000", "pay": "$2,000,000"})
+    said = words(tab, "#meaning")
+    assert "about ±250 people (±6.3 %)." in said
+    assert "about ±$1,768 (±0.088 %)." in said
+    assert "They would recognise this one practically every time." in said
+    assert "odds" not in said
 
 
-def test_odds_are_those_of_being_in_the_data(show):
-    """Guesses about size may be sharpened more (T20); the figure stands where no keys are found."""
+def test_what_no_total_tells_is_said(show):
+    """A value beyond the bounds, one that nothing adds up, and noise that is not stated."""
+    published = policies.noisy()
+    tab = show(published)
+    typed = {"sector": "farm", "head": "y", "emp": "3", "pay": "120", "rent": "700"}
+    type_record(tab, published, typed)
+    assert "tells how far beyond it this one lies." in words(tab, "#meaning")
+    assert "off by at least about ±54 people" in words(tab, "#meaning")
     said = words(show(policies.plain()), "#meaning")
-    assert "guess about whether this record is in the data by less than" in said
-    assert "between this record and one that loses the least" in said
-    said = words(show(policies.selecting()), "#meaning")
-    assert "A guess about its size can be sharpened more." in said
+    assert "does not state the noise of every answer" in said
+
+
+def test_about_and_at_most_stand_side_by_side(show):
+    """The Gaussian figure where the law allows it, with the promise; else the promise alone."""
+    published = policies.noisy(is_wide=True)
+    tab = show(published)
+    typed = {"sector": "farm", "head": "x", "emp": "3", "pay": "120", "rent": "1"}
+    type_record(tab, published, typed)
+    said = words(tab, "#meaning")
+    assert "They would recognise this one about 6.9 times in 100." in said
+    assert "The policy promises that it is at most 11 times in 100" in said
+    assert "odds of the right answer" in said
+    assert "Chance of being recognised, about 6.9 in 100" in words(tab, ".gauge-label")
+    published = policies.noisy()
+    tab = show(published)
+    type_record(tab, published, typed)
+    assert "at most 53 times in 100. Blind" in words(tab, "#meaning")
+
+
+def test_nothing_says_that_no_record_can_be_read_back(show):
+    """Of a large record that would be untrue."""
+    tab = show(policies.plain())
+    said = words(tab, "body")
+    assert "read back" not in said
+    assert "none stands out" not in said
+    assert "the larger a record is, the more can be found out about it" in said
+
+
+@pytest.mark.parametrize(
+    ("unit", "typed", "counted"),
+    [
+        ("$", "$2,000,000", 2000000),
+        ("$", "2,000,000 $", 2000000),
+        ("$", "-$5", -5),
+        ("$", "$ -5", -5),
+        ("kg", "2 000 000 kg", 2000000),
+        ("kg", "2\u202f000\u202f000,5 kg", None),
+        ("kg", "2'000'000", 2000000),
+        ("", "1_500", 1500),
+        ("kg", "1,234 567", None),
+        ("kg", "12 34", None),
+        ("kg", "1.234.567", None),
+        ("kg", "1,23", None),
+        ("kg", "5 Kg", None),
+        ("kg", "kg", None),
+        ("1000 $", "5 1000 $", None),
+        ("1000 $", "51000", 51000),
+        (".", "5.", 5),
+        ("e", "2 e", 2),
+        ("people", "1,500 people", 1500),
+    ],
+)
+def test_numbers_may_be_typed_as_people_write_them(unit, typed, counted, show):
+    """The field's own unit and thousands apart are read; what could be two numbers is refused."""
+    field = Field("x", "measure", "Size", unit, resolution=Fraction(1))
+    policy = Policy.exact(1, measure="x", threshold=1)
+    tab = show(policies.published("t", (field,), {"all": policy}))
+    fill(tab, "x", typed)
+    shown = result(tab)
+    if counted is None:
+        assert shown["state"] == "invalid"
+        assert re.search(
+            "not clear|not a number", tab.evaluate(f"{element('x', '-problem')}.textContent")
+        )
+    else:
+        assert shown["loss"] == str(counted**2)
+
+
+def test_one_value_is_one_value(show):
+    """No "1 values"."""
+    cases = {f"v{place}": Policy.constant(place) for place in range(1, 15)}
+    for values, said in ((("only",), "the one value,"), (tuple(cases), "14 values,")):
+        policy = Policy.by(
+            "k", {each: cases.get(each, Policy.constant(1)) for each in values}, Policy.zero()
+        )
+        published = policies.published("t", (Field("k", "text"),), {"all": policy})
+        tab = show(published)
+        assert said in tab.evaluate(f"{element('k', '-note')}.textContent")
 
 
 def test_near_certainty_is_said_plainly(show):
@@ -281,7 +373,7 @@ def test_near_certainty_is_said_plainly(show):
     type_record(tab, published, {"region": "North", "employees": "5000", "industry": None})
     said = words(tab, "#meaning")
     assert "thereby revealed, almost certainly." in said
-    assert "They may recognise this one practically every time." in said
+    assert "they may recognise it practically every time." in said
     assert "over 99" not in words(tab, "#result")
 
 

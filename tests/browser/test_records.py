@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from perrecord import Currency, Policy, Split, meaning
+from perrecord.release.attack import estimates, fields_of_noise, is_stated, recognised
 from perrecord.release.document import Field
 from perrecord.release.page import policy_page
 from tests.browser import policies
@@ -88,7 +89,7 @@ def printed(text):
 
 
 def check_meaning(shown, published, record):
-    """Compare what the page says a loss means with perrecord.meaning, to one in a million."""
+    """Compare what the page says a loss means with the library, to one in a million."""
     loss, delta = published.loss(record), published.delta(record)
     if published.total.currency is Currency.EPSILON:
         factor = math.exp(min(loss, 700))
@@ -97,24 +98,28 @@ def check_meaning(shown, published, record):
             "power": min(1, 0.05 * factor, 1 - 0.95 / factor),
             "odds": math.exp(loss) if loss < 709 else math.inf,
         }
-        precision, least = [], published.total.minimum()
-        replaced = math.exp(loss + least) if loss + least < 709 else math.inf
     else:
         told = meaning(loss, key_delta=delta)
         figures = {"epsilon": told.epsilon, "power": told.power[0.05], "odds": told.odds}
-        names = [field.name for field in published.fields if field.kind == "measure"]
-        precision = [[name, told.precision] for name in names if loss and record[name]]
-        least = published.total.minimum()
-        replaced = meaning((math.sqrt(loss) + math.sqrt(least)) ** 2).odds
-    if published.total.slots:
-        assert shown["replaced"] == ""
-    else:
-        figures["replaced"] = replaced
     for name, figure in figures.items():
         assert float(shown[name]) == pytest.approx(figure, rel=1e-6), name
-    assert [name for name, _ in json.loads(shown["precision"])] == [name for name, _ in precision]
-    for (_, found), (_, expected) in zip(json.loads(shown["precision"]), precision, strict=True):
-        assert found == pytest.approx(expected, rel=1e-6)
+    about = recognised(published, record)
+    assert (shown["about"] == "") is (about is None)
+    if about is not None:
+        assert float(shown["about"]) == pytest.approx(about, rel=1e-9)
+    found = json.loads(shown["estimates"])
+    if not is_stated(published, record):
+        assert found is None
+        return
+    expected = estimates(published, record)
+    asked = {each.measure for each in expected} & fields_of_noise(published)
+    kept = [each for each in expected if each.measure in asked | {name for name, *_ in found}]
+    assert [(name, least) for name, _, _, least in found] == [
+        (each.measure, each.is_least) for each in kept
+    ]
+    for (_, error, relative, _), each in zip(found, kept, strict=True):
+        for mine, theirs in ((error, each.error), (relative, each.relative)):
+            assert mine == (None if theirs is None else pytest.approx(theirs, rel=1e-9))
 
 
 @pytest.mark.parametrize("name", policies.EVERY)

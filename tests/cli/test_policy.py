@@ -28,7 +28,19 @@ def test_a_record_in_words(published):
     assert "A record with emp = 150, county = 37001\nloses 1.9 rho." in shown.out
     assert "3       Split(emp=50)" in shown.out
     assert "94.7 %" in shown.out
-    assert "Whoever tests whether the record is in the data" in shown.out
+    assert "finds it in at most 88.4 % of cases" in shown.out  # 88.32, rounded up
+    assert "odds" not in shown.out  # 790 would tell nobody anything
+
+
+def test_values_are_estimated_from_the_noise_and_not_from_the_loss(published):
+    """T = 50 and rho = 0.2: noise of 79.06 for a corner shop and for a plant alike."""
+    for size, relative in (("3", 26.35), ("150", 0.5270)):
+        given = ("--record", f"emp={size}", "--record", "county=37001", "--json")
+        (found,) = run("policy", "published", *given).json()["records"][0]["estimates"]
+        assert found["standard_error"] == pytest.approx(79.0569, abs=1e-3)
+        assert found["relative"] == pytest.approx(relative, rel=1e-3)
+    shown = run("policy", "published", *PLANT).out
+    assert "emp      150    about 79.1      52.7 %" in shown
 
 
 def test_without_a_record_the_policy_in_words(published):
@@ -98,7 +110,7 @@ def test_a_record_that_is_no_record(published, record):
     [
         ("employes=3", "there is no field 'employes'. Fields are county, state, emp."),
         ("emp=hemlock", "the measure 'emp' is text that is no finite number"),
-        ("county=37001", "the loss hangs on emp, which the record lacks. Add --record emp="),
+        ("county=37001", "the loss depends on emp, which the record lacks. Add --record emp="),
     ],
 )
 def test_a_record_that_does_not_fit(published, record, message):
@@ -112,7 +124,7 @@ def test_a_record_that_does_not_fit(published, record, message):
 def test_files_that_are_no_records_or_no_policy(published):
     """Each is named with its line."""
     for text, message in (
-        ("emp\n1,2\n", "records.csv:2: expected 1 fields, found 2."),
+        ("emp\n1,2\n", "records.csv:2: expected 1 field, found 2."),
         ("emp,emp\n1,2\n", "the name of each field once"),
         ("emp\nhemlock\n", "records.csv:2: the measure 'emp'"),
         ('emp\n"1\n', "could not be read as CSV"),

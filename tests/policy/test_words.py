@@ -19,7 +19,7 @@ def test_plain_english_names_every_part():
     for phrase in (
         "0.1, the same for every record",
         "0.2 times the record's number of pieces squared",
-        "one piece for every 50 employees or 5,000,000 payroll begun, whichever gives more",
+        "one piece for every 50 employees or 5,000,000 payroll, or part thereof, whichever gives",
         "1/3 times (the size of net_pay divided by 500) squared",
         "for Mining & co:",
         "for all others:",

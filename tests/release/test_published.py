@@ -275,10 +275,23 @@ def test_a_policy_of_an_earlier_version_is_read():
     assert PublishedPolicy.from_json(earlier) == policies.selecting()
 
 
+def test_a_policy_that_0_1_published_is_read():
+    """It states no noise, so nothing is said of estimates; its losses are as they were."""
+
+    def earlier(document):
+        document["version"] = 1
+        for charge in document["charges"]:
+            del charge["noise"]
+
+    found = PublishedPolicy.from_json(spoilt(earlier))
+    assert {charge.noise for charge in found.charges} == {None}
+    assert found == policies.selecting()
+
+
 @pytest.mark.parametrize(
     "change",
     [
-        lambda d: d.update(version=2),
+        lambda d: d.update(version=3),
         lambda d: d.update(version=True),
         lambda d: d.update(format="other"),
         lambda d: d.update(extra=1),

@@ -2,6 +2,7 @@
 
 from tests.twins.topics import (
     doors,
+    figures,
     ledgers,
     mechanisms,
     noises,
@@ -19,5 +20,6 @@ EVERY = (
     *mechanisms.TWINS,
     *ledgers.TWINS,
     *releases.TWINS,
+    *figures.TWINS,
     *doors.TWINS,
 )

@@ -12,7 +12,7 @@ from perrecord.cli.command import REFUSED, examples
 from perrecord.cli.confidential import Quiet
 from perrecord.cli.output import columns, complain, show
 from perrecord.cli.progress import progress
-from perrecord.errors import InputError, listing
+from perrecord.errors import InputError, InternalError, listing
 
 if TYPE_CHECKING:
     from perrecord.audit.figures import Figures
@@ -36,6 +36,11 @@ SAMPLE_EXAMPLES = examples(
     "perrecord audit sample",
     "perrecord audit sample --runs 200000 --only median",
     "perrecord audit sample --json > sample.json",
+)
+FIGURES_EXAMPLES = examples(
+    "perrecord audit figures",
+    "perrecord audit figures --releases 20 --records 50 --seed 7",
+    "perrecord audit figures --json > figures.json",
 )
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
@@ -181,6 +186,46 @@ def sample(
 
         found = sample_audit(cases, runs, moved)
     report(found, as_json=as_json)
+
+
+def figures(
+    releases: Annotated[int, typer.Option(min=1, help="How many random releases.")] = 100,
+    records: Annotated[int, typer.Option(min=1, help="How many random records of each.")] = 10,
+    seed: Seed = 1,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Recompute every number that people are shown, from the published files alone.
+
+    Random specs are checked and released, and random records looked up, by the commands
+    themselves. Losses, limits, estimates, standard errors, intervals, counts and digests that
+    they print and publish are computed once more, by other lines than those under audit. The
+    data is random; nothing of yours is read.
+    """
+    from perrecord.audit.shown.audit import figures as recomputed
+
+    with progress(quiet=quiet, parts=releases) as step:
+
+        def moved(done: int) -> None:
+            step(f"{done:,} of {releases:,} releases")
+            step.done()
+
+        found = recomputed(releases, records, seed, command_output, moved)
+    report(found, as_json=as_json)
+
+
+def command_output(*arguments: object) -> str:
+    """Return what a command prints to stdout, run inside this process."""
+    from typer.testing import CliRunner
+
+    from perrecord.cli import app
+
+    found = CliRunner().invoke(app, [str(each) for each in arguments], prog_name="perrecord")
+    if found.exit_code:
+        raise InternalError(
+            f"perrecord {arguments[0]} ended with {found.exit_code}: {found.stderr}"
+        )
+    return found.stdout
 
 
 def report(found: "Figures", *, as_json: bool) -> None:

@@ -99,7 +99,7 @@ def _shown(ledger: "Ledger") -> list[str]:
     heads = ["entry", "day", "state", "snapshot", "label", "hash"]
     return [
         f"{ledger.name or 'Ledger'}: {ledger.path}",
-        f"Made on {entries[0].day}; {len(entries)} entries, all hashes fit.",
+        f"Made on {entries[0].day}; {_entries(len(entries))}, all hashes fit.",
         "",
         "Budget, the guarantee of everything charged here:",
         *indented(ledger.budget.describe()),
@@ -131,6 +131,10 @@ def _snapshots(charges: Sequence["Charge"]) -> list[str]:
             "be charged here: make a new ledger with a budget of its own."
         )
     return [*said, ""] if said else []
+
+
+def _entries(count: int) -> str:
+    return "1 entry" if count == 1 else f"{count} entries"
 
 
 def _state(charge: "Charge", entries: Sequence["Entry"]) -> str:
@@ -167,7 +171,7 @@ def verify(
         show_json({"entries": count, "noted": given, "sound": True})
         return
     kept = " What was noted is among them." if given else ""
-    show(f"{count} entries, all hashes fit.{kept}")
+    show(f"{_entries(count)}, all hashes fit.{kept}")
 
 
 def export(ledger: LedgerPath) -> None:

@@ -9,18 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 from perrecord.cli.output import amount, columns
 from perrecord.errors import MissingFieldError, listing
+from perrecord.exact import figure_up
 
 if TYPE_CHECKING:
     from perrecord.cli.records import Row, Subject
     from perrecord.policy.meaning import Meaning
     from perrecord.policy.split import Split
     from perrecord.policy.terms import Form
+    from perrecord.release.attack import Estimated
     from perrecord.release.document import Share
+
+USEFUL_ODDS = 10
+"""Beyond it the odds limit nothing that anybody could imagine, and are left out."""
+
+_MARGIN = 1 + 1e-9  # what `meaning` adds for the errors of floats
 
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """A record held against a policy."""
+    """What a record loses under a policy, and what that means."""
 
     name: str
     record: "Row"
@@ -32,6 +39,13 @@ class Losses:
     """Each scheme that applies to the record, and how many pieces it makes."""
     meaning: "Meaning | None"
     """None in pure epsilon, which is its own meaning."""
+    recognised: float | None
+    """About how often a test with 5 % false alarms finds it, where that can be said."""
+    estimates: tuple["Estimated", ...]
+    is_stated: bool
+    """Whether the policy states the noise of every answer."""
+    needs: tuple[str, ...]
+    """Fields that the record lacks, and the noise of its answers depends on."""
 
 
 def losses_of_record(subject: "Subject", name: str, record: "Row") -> Losses:
@@ -39,18 +53,20 @@ def losses_of_record(subject: "Subject", name: str, record: "Row") -> Losses:
     from perrecord.policy.meaning import meaning
     from perrecord.policy.reads import names_read
     from perrecord.policy.terms import Currency
+    from perrecord.release.attack import estimates, fields_of_noise, is_stated, recognised
 
     published = subject.published
     missing = sorted(names_read(published.total) - record.keys())
     if missing:
         shown = " ".join(f"--record {each}=..." for each in missing)
         raise MissingFieldError(
-            f"the loss hangs on {listing(missing)}, which the record lacks. Add {shown}, or leave "
-            "the value empty (--record name=) where a record has none."
+            f"the loss depends on {listing(missing)}, which the record lacks. Add {shown}, or "
+            "leave the value empty (--record name=) where a record has none."
         )
     policy, loss, delta = published.total, published.loss(record), published.delta(record)
     schemes = dict.fromkeys(schemes_at(policy.form, record))
     is_rho = policy.currency is Currency.RHO
+    needs = tuple(sorted(fields_of_noise(published) - record.keys()))
     return Losses(
         name,
         record,
@@ -60,6 +76,10 @@ def losses_of_record(subject: "Subject", name: str, record: "Row") -> Losses:
         published.breakdown(record),
         tuple((scheme, scheme.pieces(record)) for scheme in schemes),
         meaning(loss, key_delta=delta) if is_rho else None,
+        None if needs else recognised(published, record),
+        () if needs else estimates(published, record),
+        is_stated(published, record),
+        needs,
     )
 
 
@@ -100,7 +120,7 @@ def one_record(found: Losses) -> Iterator[str]:
             share.charge.name,
             amount(share.loss),
             _percent(share.loss / found.loss if found.loss else Fraction(0)),
-            f"{float(share.delta):.3g}" if share.delta else "-",
+            figure_up(share.delta, 3) if share.delta else "-",
             share.charge.title,
         ]
         for share in found.shares
@@ -115,17 +135,17 @@ def several_records(every: list[Losses]) -> Iterator[str]:
         [
             found.name,
             amount(found.loss),
-            f"{float(found.delta):.3g}" if found.delta else "-",
+            figure_up(found.delta, 3) if found.delta else "-",
             "/".join(f"{count:,}" for _, count in found.pieces) or "1",
-            f"{_epsilon(found):.4g}",
-            "-" if found.meaning is None else _percent(_figure(found.meaning.power[0.05])),
+            figure_up(_epsilon(found), 4),
+            "-" if found.meaning is None else _most(_figure(found.meaning.power[0.05])),
         ]
         for found in every
     ]
     yield from columns(["record", "loss", "delta", "pieces", "epsilon", "power"], rows, margin="")
     yield ""
-    yield "epsilon is at a delta of 1e-6; power is what an attacker attains at 5 % false alarms."
-    yield "The parts of each loss, by answer: --json."
+    yield "epsilon is at a delta of 1e-6; power is what an attacker attains at most, at 5 % false"
+    yield "alarms. The parts of each loss, and how closely values could be estimated: --json."
 
 
 def _meaning(found: Losses) -> Iterator[str]:
@@ -133,26 +153,62 @@ def _meaning(found: Losses) -> Iterator[str]:
     if meant is None:
         yield "  The loss is pure epsilon: with the record or without it, no answer becomes more"
         yield f"  likely by a factor above exp({amount(found.loss)})."
-        return
-    power = {level: _percent(_figure(value)) for level, value in meant.power.items()}
-    epsilon, delta = _figure(meant.epsilon), _figure(meant.delta)
-    yield f"  (epsilon, delta)-privacy: epsilon {epsilon:.4g} at a delta of {delta:.3g}."
-    yield "  Whoever tests whether the record is in the data, with 5 % false alarms, finds it in"
-    yield f"  at most {power[0.05]} of cases (1 %: {power[0.01]}, 10 %: {power[0.1]})."
-    yield "  With probability 95 %, what is published multiplies the odds of a guess about whether"
-    yield f"  the record is in the data by less than {_figure(meant.odds):.4g}."
-    yield "  Whoever knows all other records can estimate its value with a standard error of about"
-    yield f"  {_percent(_figure(meant.precision))}."
+    else:
+        power = {level: _most(_figure(value)) for level, value in meant.power.items()}
+        epsilon, delta = figure_up(_figure(meant.epsilon), 4), figure_up(_figure(meant.delta), 3)
+        yield f"  (epsilon, delta)-privacy: epsilon at most {epsilon} at a delta of {delta}."
+        yield "  Whoever knows every other record, and tests whether this one is in the data with"
+        yield f"  5 % false alarms, finds it in at most {power[0.05]} of cases"
+        yield f"  (at 1 %: {power[0.01]}, at 10 %: {power[0.1]})."
+        if found.recognised is not None:
+            yield f"  What it really adds to the answers gives about {_percent(found.recognised)}."
+        if _figure(meant.odds) <= USEFUL_ODDS:
+            odds = figure_up(_figure(meant.odds) / _MARGIN, 3)
+            yield "  With probability 95 %, what is published multiplies the odds of the right"
+            yield f"  answer, that it is in the data or that it is not, by at most {odds}."
+    yield from _estimates(found)
+
+
+def _estimates(found: Losses) -> Iterator[str]:
+    yield ""
+    yield "How closely its values could be estimated, by whoever knows every other record"
+    if not found.is_stated:
+        yield "  The policy does not state the noise of every answer, so this cannot be said."
+    elif found.needs:
+        shown = " ".join(f"--record {each}=..." for each in found.needs)
+        yield f"  This depends on {listing(found.needs)} too. Add {shown}."
+    elif not found.estimates:
+        yield "  The record has no values."
+    else:
+        rows = [
+            [each.measure, amount(each.value), _error(each), _relative(each)]
+            for each in found.estimates
+        ]
+        yield from columns(["measure", "value", "standard error", "of the value"], rows)
+
+
+def _error(estimated: "Estimated") -> str:
+    if estimated.error is not None:
+        return f"{'at least ' if estimated.is_least else ''}about {estimated.error:.3g}"
+    return "only cut values are added up" if estimated.is_cut else "no total tells of it"
+
+
+def _relative(estimated: "Estimated") -> str:
+    return "-" if estimated.relative is None else _percent(estimated.relative)
 
 
 def _delta(delta: Fraction) -> str:
-    chance = f"{float(delta):.3g}"
+    chance = figure_up(delta, 3)
     return f"; its key is revealed with probability at most {chance}" if delta else ""
 
 
 def _percent(share: Fraction | float) -> str:
     value = float(share)
     return f"{100 * value:.3g} %" if math.isfinite(value) else "any"
+
+
+def _most(share: float) -> str:
+    return f"{figure_up(100 * share / _MARGIN, 3)} %"
 
 
 def _shown(value: object) -> str:
@@ -203,8 +259,17 @@ def as_json(found: Losses) -> dict[str, Any]:
             "delta": _finite(meant.delta),
             "power": {str(level): _finite(value) for level, value in meant.power.items()},
             "odds": _finite(meant.odds),
-            "precision": _finite(meant.precision),
+            "recognised": found.recognised,
         },
+        "estimates": [
+            {
+                "measure": each.measure,
+                "standard_error": each.error,
+                "relative": each.relative,
+                "at_least": each.is_least,
+            }
+            for each in found.estimates
+        ],
     }
 
 

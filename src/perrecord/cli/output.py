@@ -80,12 +80,12 @@ def amount(value: Fraction) -> str:
     """Return a loss for people: exact where that is short, else rounded up.
 
     >>> amount(Fraction(3, 4)), amount(Fraction(10**20, 7))
-    ('0.75', '1.42857e+19')
+    ('0.75', '1.42858e+19')
     """
-    from perrecord.exact import float_up, text
+    from perrecord.exact import figure_up, text
 
     exact = text(value)
-    return exact if len(exact) <= _LONGEST else f"{float_up(value):.6g}"
+    return exact if len(exact) <= _LONGEST else figure_up(value)
 
 
 def indented(text: str, margin: str = "  ") -> list[str]:

@@ -25,7 +25,7 @@ _TRUTHS = {"true": True, "false": False}
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A policy, and what a record may be described by to be held against it."""
+    """A policy, and what a record may be described by."""
 
     published: "PublishedPolicy"
     kinds: Mapping[str, str]
@@ -131,8 +131,12 @@ def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
         raise InputError(f"{path}: expected the name of each field once in the first line.")
     for line, row in rows:
         if len(row) != len(heads):
-            raise InputError(f"{path}:{line}: expected {len(heads)} fields, found {len(row)}.")
+            raise InputError(f"{path}:{line}: expected {_fields(len(heads))}, found {len(row)}.")
     return [(line, dict(zip(heads, row, strict=True))) for line, row in rows]
+
+
+def _fields(count: int) -> str:
+    return "1 field" if count == 1 else f"{count} fields"
 
 
 def _value(name: str, kind: str, written: str) -> Any:

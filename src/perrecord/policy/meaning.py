@@ -1,4 +1,4 @@
-"""What a loss means: (epsilon, delta), an attacker's power, odds and precision (T18, T19).
+"""What a loss means: (epsilon, delta), an attacker's power, and odds (T18, T19).
 
 Three grounds, in the order of trust:
 
@@ -30,7 +30,9 @@ LEVELS = (0.01, 0.05, 0.10)
 Figures = npt.NDArray[np.float64]
 Figure = float | Figures
 
-_SMALLEST_SIGMA = 10
+SMALLEST_SIGMA = 10
+"""In grid steps: from here on the continuous Gaussian's figures are near enough to be shown."""
+
 _MARGIN = 1e-9
 
 
@@ -42,11 +44,11 @@ class Meaning:
       that of the record's key and the one asked for, together;
     - `power[a]` for a = 0.01, 0.05 and 0.1: the most an attacker who tests "is this record in the
       data?" with false-alarm rate a can succeed;
-    - `odds`: with probability 95 %, what an attacker sees multiplies the odds of a guess about
-      whether the record is in the data by less than this; guesses about its size can be sharpened
-      more (T20);
-    - `precision`: an attacker who knows every other record estimates this one's value from one
-      Gaussian sum with this coefficient of variation (the analogue of the p% rule).
+    - `odds`: with probability 95 %, what an attacker sees multiplies the odds of the right answer
+      to "is this record in the data?", yes or no, by at most this.
+
+    How closely a record's values could be estimated does not follow from its loss but from the
+    noise of each answer: `perrecord.release.attack`.
     """
 
     loss: Figure
@@ -54,7 +56,6 @@ class Meaning:
     epsilon: Figure
     power: dict[float, Figure]
     odds: Figure
-    precision: Figure
     ground: Literal["generic", "discrete", "approximate"]
 
 
@@ -70,8 +71,6 @@ def meaning(
 
     >>> meaning(1).epsilon, meaning(1, approximate=True, smallest_sigma=20).epsilon
     (7.766..., 7.286...)
-    >>> round(meaning(50).precision, 3)
-    0.1
     """
     losses = _figures(loss, "the loss")
     revealed = _spread(_figures(key_delta, "key_delta"), losses)
@@ -83,23 +82,19 @@ def meaning(
     if approximate:
         _check_sigma(smallest_sigma)
         epsilon = np.vectorize(lambda p: _gaussian_epsilon(p, chance), otypes=[float])(losses)
-        power = {a: _gaussian_power(losses, a) for a in LEVELS}
+        power = {
+            a: np.vectorize(lambda p, a=a: gaussian_power(p, a), otypes=[float])(losses)
+            for a in LEVELS
+        }
     else:
         epsilon = _generic_epsilon(losses, chance)
         power = {a: _generic_power(losses, a) for a in LEVELS}
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        # What key selection reveals uses up some of the 5 % that may exceed the odds.
-        left = np.log(1 / np.maximum(0.05 - revealed, 0.0))
-        odds = np.exp(losses + 2 * np.sqrt(losses) * np.sqrt(left)) * (1 + _MARGIN)
-        odds = np.where(revealed < 0.05, odds, np.inf)
-        precision = 1 / np.sqrt(2 * losses)
     return Meaning(
         loss=_plain(losses),
         delta=_plain(revealed + (1 - revealed) * chance),
         epsilon=_plain(epsilon),
         power={a: _plain(np.minimum(1.0, value + revealed)) for a, value in power.items()},
-        odds=_plain(odds),
-        precision=_plain(precision),
+        odds=_plain(_generic_odds(losses, revealed)),
         ground="approximate" if approximate else "generic",
     )
 
@@ -129,7 +124,6 @@ def meaning_of_answer(
         epsilon=_discrete_epsilon(law, distance, chance),
         power={a: _discrete_power(law, distance, a) for a in LEVELS},
         odds=_exp(float_up(exponent)) * (1 + _MARGIN),
-        precision=1 / math.sqrt(2 * float(loss)),
         ground="discrete",
     )
 
@@ -178,6 +172,18 @@ def _generic_power(losses: Figures, level: float) -> Figures:
     surprise = math.log(1 / level)
     power = np.exp(-((math.sqrt(surprise) - np.sqrt(losses)) ** 2)) * (1 + _MARGIN)
     return np.where(losses <= surprise, np.minimum(power, 1.0), 1.0)
+
+
+def _generic_odds(losses: Figures, revealed: Figures) -> Figures:
+    """Return exp(P + 2 sqrt(P ln(1/(0.05 - delta)))) / (1 - delta), for both right answers (T19).
+
+    What key selection reveals uses up some of the 5 % that may exceed the odds; and where it
+    reveals nothing, that alone makes the record's absence 1/(1 - delta) times as likely.
+    """
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        left = np.log(1 / np.maximum(0.05 - revealed, 0.0))
+        odds = np.exp(losses + 2 * np.sqrt(losses) * np.sqrt(left)) / (1 - revealed)
+        return np.where(revealed < 0.05, odds * (1 + _MARGIN), np.inf)
 
 
 # -- discrete --------------------------------------------------------------------------------
@@ -233,10 +239,13 @@ def _gaussian_epsilon(loss: float, delta: float) -> float:
     return high
 
 
-def _gaussian_power(losses: Figures, level: float) -> Figures:
-    start = NormalDist().inv_cdf(level)
-    power = np.vectorize(lambda p: _phi(start + math.sqrt(2 * p)), otypes=[float])(losses)
-    return np.asarray(power)
+def gaussian_power(loss: float, level: float = 0.05) -> float:
+    """Return Phi(Phi^-1(level) + sqrt(2 P)): the best test of one Gaussian shift (T19).
+
+    >>> round(gaussian_power(0.5), 3)
+    0.26
+    """
+    return _phi(NormalDist().inv_cdf(level) + math.sqrt(2 * loss))
 
 
 def _phi(x: float) -> float:
@@ -244,11 +253,11 @@ def _phi(x: float) -> float:
 
 
 def _check_sigma(smallest_sigma: Exact | float | None) -> None:
-    if smallest_sigma is None or not _upward(smallest_sigma, "smallest_sigma") >= _SMALLEST_SIGMA:
+    if smallest_sigma is None or not _upward(smallest_sigma, "smallest_sigma") >= SMALLEST_SIGMA:
         found = "not given" if smallest_sigma is None else str(smallest_sigma)
         raise ApproximationError(
             f"smallest_sigma is {found}; the continuous Gaussian's figures understate discrete "
-            f"noise unless every sigma is at least {_SMALLEST_SIGMA}. Leave approximate out for "
+            f"noise unless every sigma is at least {SMALLEST_SIGMA}. Leave approximate out for "
             "figures that always hold."
         )
 

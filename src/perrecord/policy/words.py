@@ -6,7 +6,7 @@ from typing import TypeVar, assert_never
 
 from perrecord.errors import listing, visible
 from perrecord.exact import float_up, text
-from perrecord.policy.cases import Cases
+from perrecord.policy.cases import Cases, Dimension
 from perrecord.policy.slots import Slot
 from perrecord.policy.split import Scheme, Split, SplitBy
 from perrecord.policy.terms import (
@@ -115,7 +115,8 @@ def _describe_split(split: Scheme, margin: str) -> list[str]:
             most = "" if cap is None else f", and never more than {cap:,}"
             choice = ", whichever gives more" if len(thresholds) > 1 else ""
             return [
-                f"{margin}a record is one piece for every {parts} begun{choice}; at least one{most}"
+                f"{margin}a record is one piece for every {parts}, or part thereof{choice}; at "
+                f"least one{most}"
             ]
         case SplitBy(cases):
             return [
@@ -126,10 +127,16 @@ def _describe_split(split: Scheme, margin: str) -> list[str]:
             ]
 
 
+def _value(part: Dimension) -> str:
+    if part is None or part == "":
+        return "no value" if part is None else "(empty text)"
+    return str(part)
+
+
 def _describe_cases(cases: Cases[V], lines: Callable[[V], list[str]], margin: str) -> list[str]:
     shown: list[str] = []
     for key, value in cases.entries[:_SHOWN_CASES]:
-        shown += [f"{margin}for {', '.join(map(str, key))}:", *lines(value)]
+        shown += [f"{margin}for {', '.join(map(_value, key))}:", *lines(value)]
     if len(cases.entries) > _SHOWN_CASES:
         shown.append(f"{margin}and {len(cases.entries) - _SHOWN_CASES:,} more cases")
     if cases.default is None:

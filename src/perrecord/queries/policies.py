@@ -5,13 +5,14 @@ dimensions the policy covers every record, which is never too little.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import product
 from math import prod
 from typing import assert_never
 
-from perrecord.policy.cases import Cases, Dimension
+from perrecord.policy.cases import Cases, Dimension, Key
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Split
 from perrecord.policy.terms import Currency
@@ -71,29 +72,45 @@ def selection_policy(grouping: Grouping) -> Policy | None:
 
 def on_filtered(policy: Policy, condition: Expression | None, dimensions: frozenset[str]) -> Policy:
     """Return the policy of a mechanism that runs on the records that meet the condition (T5)."""
-    allowed = _allowed(condition, dimensions)
-    names = tuple(sorted(allowed))
-    if not names or prod(len(allowed[name]) for name in names) > _MOST_CASES:
+    found = passing(condition, dimensions)
+    if not found.names:
         return policy
-    keys = product(*(sorted(allowed[name], key=repr) for name in names))
-    return Policy.by(names, dict.fromkeys(keys, policy), Policy.zero(policy.currency))
+    return Policy.by(found.names, dict.fromkeys(found.keys, policy), Policy.zero(policy.currency))
 
 
-def _allowed(
-    condition: Expression | None, dimensions: frozenset[str]
-) -> dict[str, frozenset[Dimension]]:
-    """Return the values of dimensions that a record must have to pass, as far as they are listed.
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """The records that meet a condition, by the values of some of their dimensions."""
+
+    names: tuple[str, ...]
+    """None where the condition could not be written so, or not briefly: all records are meant."""
+    keys: tuple[Key, ...]
+    is_whole: bool
+    """Whether exactly these records pass; otherwise some of them may not."""
+
+
+def passing(condition: Expression | None, dimensions: frozenset[str]) -> Passing:
+    """Return the records that meet a condition, as far as values of dimensions tell.
 
     Conditions that list none are left out: more records then count as passing, never fewer.
     """
-    found: dict[str, frozenset[Dimension]] = {}
-    for part in condition.parts if isinstance(condition, And) else (condition,):
+    allowed: dict[str, frozenset[Dimension]] = {}
+    is_whole = True
+    parts = condition.parts if isinstance(condition, And) else (condition,)
+    for part in parts if condition is not None else ():
         cases = None if part is None else as_cases(part)
+        is_whole &= cases is not None
         for name, values in (cases or {}).items():
             if name in dimensions:
                 kept = frozenset(each for each in values if isinstance(each, Dimension))
-                found[name] = found.get(name, kept) & kept
-    return found
+                allowed[name] = allowed.get(name, kept) & kept
+            else:
+                is_whole = False
+    names = tuple(sorted(allowed))
+    if prod(len(allowed[name]) for name in names) > _MOST_CASES:
+        return Passing((), (), False)
+    keys = product(*(sorted(allowed[name], key=repr) for name in names)) if names else ()
+    return Passing(names, tuple(keys), is_whole)
 
 
 def _constant(amount: Fraction, currency: Currency) -> Policy:

@@ -22,6 +22,7 @@ from perrecord.release.methodology import methodology
 from perrecord.release.page import policy_page
 from perrecord.release.processing import processed
 from perrecord.release.spec import Workload
+from perrecord.release.stated import stated_noise, stated_rows
 from perrecord.version import VERSION
 
 MANIFEST = "manifest.json"
@@ -53,7 +54,7 @@ def public_files(workload: Workload, planned: Plan) -> dict[str, bytes]:
     return {
         "policy.json": published.to_json().encode(),
         "policy.html": policy_page(published).encode(),
-        "methodology.md": methodology(workload, planned).encode(),
+        "methodology.md": methodology(workload, planned, published).encode(),
     }
 
 
@@ -109,10 +110,12 @@ def published_policy(workload: Workload, planned: Plan) -> PublishedPolicy:
         table = table_name(workload, grouping)
         title = workload.queries[grouping.query].title
         if grouping.selection is not None:
-            charges.append(Charge(f"{table}.keys", f"{title}: its keys", grouping.selection))
+            rows = stated_rows(planned, grouping)
+            charges.append(Charge(f"{table}.keys", f"{title}: its keys", grouping.selection, rows))
         for charged in grouping.answers:
             name = charged.answer.name
-            charges.append(Charge(f"{table}.{name}", f"{title}: {name}", charged.policy))
+            noise = stated_noise(planned, grouping, charged.answer)
+            charges.append(Charge(f"{table}.{name}", f"{title}: {name}", charged.policy, noise))
     return PublishedPolicy(
         workload.title,
         workload.schema.name,

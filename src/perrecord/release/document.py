@@ -1,8 +1,8 @@
 """The published policy, `policy.json`: what anybody needs to recompute P(r) for any record.
 
 It holds the policy documents of the release and of each answer (docs/policy-format.md), the fields
-of a record with the rule that rounds its measures, and the delta curves of key selections. The
-JSON Schema is `published.schema.json` beside this module.
+of a record with the rule that rounds its measures, the noise of each answer, and the delta curves
+of key selections. The JSON Schema is `published.schema.json` beside this module.
 """
 
 import json
@@ -20,12 +20,13 @@ from perrecord.policy.reads import check_fields_of
 from perrecord.policy.terms import slots_of
 from perrecord.release.curves import Curve, curve_of, together
 from perrecord.release.fields import TYPES, Field, read_field, write_field
+from perrecord.release.noise import Noise, check_noise, read_noise, write_noise
 from perrecord.release.reading import Json, each, exactly, located, one_of_each, plain_text
 
 __all__ = ["Charge", "Example", "Field", "PublishedPolicy", "Share"]
 
 FORMAT = "perrecord-published-policy"
-VERSION = 1
+VERSION = 2
 
 
 Example = tuple[str, Mapping[str, Dimension]]
@@ -34,11 +35,16 @@ Example = tuple[str, Mapping[str, Dimension]]
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What one answer, or one key selection, costs a record."""
+    """What one answer, or one key selection, costs a record, and the noise that it carries.
+
+    `noise` lists the noisy numbers that are published: none for a quantile or a choice of keys,
+    which are no numbers with noise added. None means that it is not stated.
+    """
 
     name: str
     title: str
     policy: Policy
+    noise: tuple[Noise, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,9 @@ class PublishedPolicy:
         kinds = {field.name: TYPES.get(field.kind) for field in self.fields}
         for policy in self.policies():
             check_fields_of(policy.form, kinds)
+        for charge in self.charges:
+            for noise in charge.noise or ():
+                check_noise(noise, kinds)
         spent = [charge.policy for charge in self.charges]
         _check_below(Policy.total(spent) if spent else None, self.total, "charges", "total")
         _check_below(self.total, self.budget, "total", "budget")
@@ -156,10 +165,7 @@ class PublishedPolicy:
             "title": self.title,
             "table": self.table,
             "fields": [write_field(field) for field in self.fields],
-            "charges": [
-                {"name": charge.name, "title": charge.title, "policy": _policy(charge.policy)}
-                for charge in self.charges
-            ],
+            "charges": [_charge(charge) for charge in self.charges],
             "total": _policy(self.total),
             "budget": None if self.budget is None else _policy(self.budget),
             "curves": [_curve(curve) for curve in self.curves],
@@ -222,6 +228,16 @@ def _policy(policy: Policy) -> Json:
     return dict(json.loads(policy.to_json(indent=None)))
 
 
+def _charge(charge: Charge) -> Json:
+    noise = None if charge.noise is None else [write_noise(noise) for noise in charge.noise]
+    return {
+        "name": charge.name,
+        "title": charge.title,
+        "policy": _policy(charge.policy),
+        "noise": noise,
+    }
+
+
 def _curve(curve: Curve) -> Json:
     points = [[pieces, format(delta, "f")] for pieces, delta in curve.points]
     return {"rho": text(curve.rho), "threshold": curve.threshold, "points": points}
@@ -243,19 +259,23 @@ def _parsed(written: str) -> Json:
         ) from None
     if not isinstance(top, dict) or top.get("format") != FORMAT:
         raise DocumentError(f"the text is no published policy; expected the format {FORMAT!r}.")
-    if type(top.get("version")) is not int or top["version"] != VERSION:
+    if type(top.get("version")) is not int or top["version"] not in (1, VERSION):
         raise DocumentError(
             f"the published policy is of version {top.get('version')!r}; this perrecord reads "
-            f"version {VERSION}. A newer perrecord may read it: pip install --upgrade perrecord."
+            f"1 and {VERSION}. A newer perrecord may read it: pip install --upgrade perrecord."
         )
     return exactly(top, "the document", _TOP)
 
 
 def _read_charge(value: object, where: str) -> Charge:
-    given = exactly(value, where, ["name", "title", "policy"])
+    if isinstance(value, dict):
+        value = {"noise": None} | value  # version 1, of perrecord 0.1, did not state it
+    given = exactly(value, where, ["name", "title", "policy", "noise"])
     with located(where):
         name, title = plain_text(given["name"], "name"), plain_text(given["title"], "title")
-        return Charge(name, title, _read_policy(given["policy"], "policy"))
+        noise = None if given["noise"] is None else each(given["noise"], "noise", read_noise)
+        policy = _read_policy(given["policy"], "policy")
+        return Charge(name, title, policy, None if noise is None else tuple(noise))
 
 
 def _read_example(value: object, where: str) -> Example:

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator
 
 from perrecord.errors import visible
-from perrecord.exact import text
+from perrecord.exact import figure_up, text
 from perrecord.mechanisms.released import FEW
+from perrecord.policy.cases import Record
 from perrecord.policy.terms import Currency
 from perrecord.preview import Expected, expected
 from perrecord.queries.answers import (
@@ -19,18 +20,21 @@ from perrecord.queries.answers import (
 from perrecord.queries.groupings import Grouping, SelectCells, SelectKeys
 from perrecord.queries.methods import Clamping, Splitting, leaves, tree_of
 from perrecord.queries.plan import Plan
+from perrecord.release.attack import estimates, recognised, recognised_at_most
+from perrecord.release.document import PublishedPolicy
 from perrecord.release.processing import unit_of
 from perrecord.release.spec import Workload
 from perrecord.tables.expressions import Column, describe
 from perrecord.tables.keys import Keys
 
 
-def methodology(workload: Workload, planned: Plan) -> str:
-    """Return the method of a release as Markdown; it is written from the plan alone."""
+def methodology(workload: Workload, planned: Plan, published: PublishedPolicy) -> str:
+    """Return the method of a release as Markdown; it is written from public facts alone."""
     return (
         "\n".join(
             [
                 *_head(workload),
+                *_policy(workload, published),
                 *_dimensions(workload),
                 *_measures(workload),
                 *_tables(workload, planned),
@@ -78,6 +82,9 @@ def _head(workload: Workload) -> Iterator[str]:
             "or the other way round."
         )
     yield ""
+
+
+def _policy(workload: Workload, published: PublishedPolicy) -> Iterator[str]:
     yield "## The policy"
     yield ""
     yield "```"
@@ -85,13 +92,42 @@ def _head(workload: Workload) -> Iterator[str]:
     yield "```"
     yield ""
     yield f"The least that any record can lose is {text(workload.policy.minimum())}."
-    if workload.examples:
+    yield (
+        "Noise hides small records better than large ones. A record that is large beside the noise "
+        "can be recognised by whoever knows the others, and its values can be estimated closely."
+    )
+    if not workload.examples:
+        yield "`policy.html` says what the policy means for any record that is typed in."
+    else:
+        yield (
+            "What that means for some invented records, if somebody knows every other record: how "
+            "often a test with 5 % false alarms recognises them, and the standard error with which "
+            "their values could be estimated."
+        )
         yield ""
-        yield "| example | loss |"
-        yield "|---|---|"
+        yield "| example | loss | recognised | values estimated to within |"
+        yield "|---|---|---|---|"
         for name, record in workload.examples:
-            yield f"| {_cell(name)} | {text(workload.policy.loss(record))} |"
+            loss = text(workload.policy.loss(record))
+            seen, near = _recognised(published, record), _estimated(published, record)
+            yield f"| {_cell(name)} | {loss} | {seen} | {near} |"
     yield ""
+
+
+def _recognised(published: PublishedPolicy, record: Record) -> str:
+    most = f"at most {figure_up(100 * recognised_at_most(published, record), 3)} %"
+    about = recognised(published, record)
+    return most if about is None else f"about {100 * about:.3g} %, {most}"
+
+
+def _estimated(published: PublishedPolicy, record: Record) -> str:
+    shown = [
+        f"{_cell(each.measure)}: {'at least ' if each.is_least else ''}about {each.error:,.3g}"
+        + ("" if each.relative is None else f" ({100 * each.relative:,.3g} %)")
+        for each in estimates(published, record)
+        if each.error is not None
+    ]
+    return ", ".join(shown) or "nothing tells of them"
 
 
 def _dimensions(workload: Workload) -> Iterator[str]:
@@ -153,7 +189,9 @@ def _cells(grouping: Grouping) -> str:
     columns = _inline(", ".join(grouping.columns))
     match grouping.cells:
         case Keys() as keys:
-            return f"By {columns}: {len(keys):,} keys, fixed beforehand; every one is listed."
+            return (
+                f"By {columns}: {_number(len(keys), 'key')}, fixed beforehand; every one is listed."
+            )
         case SelectKeys() as cells:
             return (
                 f"By {columns}: keys of the data whose number of split rows, plus discrete "
@@ -163,7 +201,7 @@ def _cells(grouping: Grouping) -> str:
             )
         case SelectCells() as cells:
             return (
-                f"By {columns}: those of {cells.domain.size:,} possible keys whose noisy "
+                f"By {columns}: those of {_number(cells.domain.size, 'possible key')} whose noisy "
                 f"{_inline(cells.answer)} is at least {cells.at_least}; keys without records can "
                 "be among them."
             )
@@ -191,7 +229,7 @@ def _how(answer: Answer) -> str:
         case Quantile():
             return (
                 f"quantile {text(answer.level)} of {_cell(answer.measure)}: one of "
-                f"{len(answer.candidates):,} candidates, exponential mechanism, unsplit"
+                f"{_number(len(answer.candidates), 'candidate')}, exponential mechanism, unsplit"
             )
 
 
@@ -235,6 +273,10 @@ def _foot(workload: Workload) -> Iterator[str]:
     yield "```"
     yield workload.budget.describe()
     yield "```"
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _inline(words: str) -> str:

@@ -19,10 +19,11 @@ from markupsafe import Markup
 from perrecord.exact import text
 from perrecord.policy.reads import reads
 from perrecord.policy.terms import Currency
+from perrecord.release.attack import fields_of_noise
 from perrecord.release.document import PublishedPolicy
 
 _SCRIPTS = (
-    "exact.js", "figures.js", "policy.js", "meaning.js", "chart.js",
+    "exact.js", "typed.js", "figures.js", "policy.js", "meaning.js", "attack.js", "chart.js",
     "fields.js", "record.js", "words.js", "results.js", "curves.js", "page.js",
 )  # fmt: skip
 _DEEPEST = 9
@@ -61,7 +62,7 @@ def policy_page(published: PublishedPolicy) -> str:
         unread=[
             _encodable(field.label or field.name)
             for field in published.fields
-            if field.name not in read
+            if field.name not in read | fields_of_noise(published)
         ],
         is_rho=published.total.currency is Currency.RHO,
         selects=bool(published.total.slots),
@@ -111,8 +112,8 @@ def _fields_read(published: PublishedPolicy) -> frozenset[str]:
 # -- what the script reads -------------------------------------------------------------------
 
 
-def _data(published: PublishedPolicy, read: frozenset[str]) -> Json:
-    """Return the document as the script has it.
+def _data(published: PublishedPolicy, priced: frozenset[str]) -> Json:
+    """Return the document as the script has it; `priced` are the fields that the loss depends on.
 
     Schemes are shared between the policies, and dimension values are tagged text: JavaScript would
     read 9007199254740993 as a float and lose its last digit.
@@ -120,7 +121,12 @@ def _data(published: PublishedPolicy, read: frozenset[str]) -> Json:
     document = json.loads(published.to_json(indent=None))
     splits: dict[str, int] = {}
     charges = [
-        {"name": each["name"], "title": each["title"], "form": _form(each["policy"], splits)}
+        {
+            "name": each["name"],
+            "title": each["title"],
+            "form": _form(each["policy"], splits),
+            "noise": _tagged(each["noise"]),
+        }
         for each in document["charges"]
     ]
     total = _form(document["total"], splits)
@@ -129,10 +135,13 @@ def _data(published: PublishedPolicy, read: frozenset[str]) -> Json:
     schemes = [json.loads(scheme) for scheme in splits]
     thresholds: dict[str, set[Fraction]] = defaultdict(set)
     _collect([schemes, charges, total, budget], thresholds)
+    asked = priced | fields_of_noise(published)
     return {
         "currency": document["total"]["currency"],
         "fields": [
-            _field(field, thresholds) for field in document["fields"] if field["name"] in read
+            _field(field, thresholds, is_priced=field["name"] in priced)
+            for field in document["fields"]
+            if field["name"] in asked
         ],
         "labels": [[field["name"], field["label"]] for field in document["fields"]],
         "splits": schemes,
@@ -145,7 +154,6 @@ def _data(published: PublishedPolicy, read: frozenset[str]) -> Json:
             for curve in document["curves"]
         ],
         "least": text(published.total.minimum()),
-        "selects": bool(published.total.slots),
         "examples": [
             [each["name"], [[name, _tag(value)] for name, value in each["record"].items()]]
             for each in document["examples"]
@@ -202,17 +210,19 @@ def _tag(value: str | bool | int | None) -> str:
             return f"t{value}"
 
 
-def _field(field: Json, thresholds: dict[str, set[Fraction]]) -> Json:
+def _field(field: Json, thresholds: dict[str, set[Fraction]], *, is_priced: bool) -> Json:
     if field["kind"] == "measure":
-        known = sorted(thresholds[field["name"]])
-        return {**field, "scale": text(known[len(known) // 2])}
+        known = sorted(thresholds[field["name"]]) or [Fraction(field["resolution"])]
+        return {**field, "scale": text(known[len(known) // 2]), "priced": is_priced}
     values = field["values"] or ([True, False] if field["kind"] == "truth" else [])
     return {**field, "values": [_tag(value) for value in values]}
 
 
 def _collect(value: Any, thresholds: dict[str, set[Fraction]]) -> None:
-    """Gather the thresholds of each measure; their middle one is the scale of its curve."""
+    """Gather the thresholds and bounds of each measure; the middle one is its usual size."""
     match value:
+        case {"moved": "values", "measure": str(name), "cells": cells}:
+            thresholds[name].update(_bounds(cells))
         case {"thresholds": dict(given)}:
             for name, limit in given.items():
                 thresholds[name].add(Fraction(limit))
@@ -224,3 +234,13 @@ def _collect(value: Any, thresholds: dict[str, set[Fraction]]) -> None:
         case list():
             for each in value:
                 _collect(each, thresholds)
+
+
+def _bounds(cells: Any) -> Iterator[Fraction]:
+    """Yield the larger end of the bounds that a clamped total has, part by part."""
+    match cells:
+        case {"bounds": [str(low), str(high)]}:
+            yield max(abs(Fraction(low)), abs(Fraction(high)))
+        case {"cases": cases, "default": default}:
+            for each in [*(case["cells"] for case in cases), default]:
+                yield from _bounds(each)

@@ -274,4 +274,21 @@ TWINS = (
         "np.minimum(1.0, value)",
         ("policy/test_meaning.py::test_key_selection_adds_its_delta",),
     ),
+    Twin(
+        "odds leave out that a key which is not listed speaks for absence",
+        "policy/meaning.py",
+        "np.sqrt(left)) / (1 - revealed)",
+        "np.sqrt(left))",
+        (
+            "policy/test_meaning.py::test_odds_with_key_selection_hold_for_both_right_answers",
+            "policy/test_meaning.py::test_the_odds_that_were_claimed_too_small",
+        ),
+    ),
+    Twin(
+        "what key selection reveals does not use up the 5 % of the odds",
+        "policy/meaning.py",
+        "np.maximum(0.05 - revealed, 0.0)",
+        "np.full_like(revealed, 0.05)",
+        ("policy/test_meaning.py::test_odds_with_key_selection_hold_for_both_right_answers",),
+    ),
 )

@@ -37,8 +37,8 @@ TWINS = (
     Twin(
         "records that pass a filter are said to lose nothing",
         "queries/policies.py",
-        "found[name] = found.get(name, kept) & kept",
-        "found[name] = frozenset()",
+        "allowed[name] = allowed.get(name, kept) & kept",
+        "allowed[name] = frozenset()",
         ("mechanisms/test_selection.py::test_only_records_inside_the_filter_select_keys_and_pay",),
     ),
     Twin(

@@ -20,7 +20,7 @@ const sizesOf = (field, value) => {
 };
 
 const drawCurve = ({ record, loss }) => {
-  const field = measures[Number(at("curve-measure").value)];
+  const field = priced[Number(at("curve-measure").value)];
   if (!field) return;
   const own = absolute(record.measures.get(field.name));
   const withValue = (value) => ({

@@ -69,23 +69,3 @@ const toNumber = (a) => {
   const value = Number(quotient) * 2 ** -half * 2 ** -(shift - half);
   return a.top < 0n ? -value : value;
 };
-
-// What somebody typed as a number: { number } or { problem } in words.
-const MOST_DIGITS = 400;
-const typedNumber = (typed) => {
-  const plain = typed
-    .trim()
-    .replace(/\u2212/g, "-")
-    .replace(/(\d)[\s'_](?=\d)/g, "$1");
-  const joined = /^[+-]?\d{1,3}(,\d{3})+(\.\d*)?$/.test(plain) ? plain.replaceAll(",", "") : plain;
-  if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i.test(joined)) {
-    return {
-      problem:
-        "This is not a number. Write it in digits, such as 1500000 or 12.5, with a point for decimals.",
-    };
-  }
-  const exponent = Math.abs(Number(joined.split(/e/i)[1] ?? 0));
-  if (joined.length + exponent > MOST_DIGITS)
-    return { problem: "This number is too long to be meant." };
-  return { number: exact(joined) };
-};

@@ -114,7 +114,7 @@ const listControl = (field, id) => {
     return { ...found, note: noteOn(field, found.tag) };
   };
   const hint = byText.size
-    ? `Type to search ${grouped(`${byText.size}`)} values, or write another.`
+    ? `Type to search ${byText.size === 1 ? "the one value" : `${grouped(`${byText.size}`)} values`}, or write another.`
     : "";
   return {
     nodes: [input, list],
@@ -135,8 +135,9 @@ const measureControl = (field, id, example) => {
   const step = exact(field.resolution);
   const largest = BigInt(field.largest);
   const read = () => {
-    if (input.value.trim() === "") return { number: ZERO, note: "Nothing entered: counted as 0." };
-    const { number, problem } = typedNumber(input.value);
+    if (input.value.trim() === "")
+      return { number: ZERO, missing: true, note: "Nothing entered: counted as 0." };
+    const { number, problem } = typedNumber(input.value, field.unit);
     if (problem) return { problem };
     const steps = roundHalfAway(divide(number, step));
     if (size(steps) > largest) {
@@ -144,6 +145,7 @@ const measureControl = (field, id, example) => {
       if (field.outside === "null")
         return {
           number: ZERO,
+          missing: true,
           note: `Beyond ${shown(most)}, the most that this table counts: treated as missing, which counts as 0.`,
         };
       return {

@@ -1,4 +1,4 @@
-// What a loss means: the generic bounds, which hold for every mechanism (T18, T19, T20). Floats, for
+// What a loss means: the generic bounds, which hold for every mechanism (T18, T19). Floats, for
 // people to read; the same formulas and steps as perrecord.meaning.
 
 const LEVEL = 0.05;
@@ -31,16 +31,15 @@ const meaningOfRho = (loss, delta) => {
   const surprise = Math.log(1 / LEVEL);
   const power =
     loss <= surprise ? Math.exp(-((Math.sqrt(surprise) - Math.sqrt(loss)) ** 2)) * (1 + MARGIN) : 1;
-  // What key selection reveals uses up some of the 5 % that may exceed the odds.
+  // What key selection reveals uses up some of the 5 % that may exceed the odds; and a key that is
+  // not listed speaks for the record's absence.
   const left = 0.05 - delta;
+  const ratio = Math.exp(loss + 2 * Math.sqrt(loss) * Math.sqrt(Math.log(1 / left)));
   return {
     epsilon: epsilonOf(loss),
     delta: delta + (1 - delta) * SMALL_DELTA,
     power: Math.min(1, Math.min(1, power) + delta),
-    odds:
-      left > 0
-        ? Math.exp(loss + 2 * Math.sqrt(loss) * Math.sqrt(Math.log(1 / left))) * (1 + MARGIN)
-        : Infinity,
+    odds: left > 0 ? (ratio / (1 - delta)) * (1 + MARGIN) : Infinity,
   };
 };
 
@@ -52,11 +51,22 @@ const meaningOfEpsilon = (loss) => ({
   odds: Math.exp(loss),
 });
 
-// The odds between a record and another in its place (T20): losses add up as square roots do.
-const replacedOddsOfRho = (loss, other) =>
-  meaningOfRho((Math.sqrt(loss) + Math.sqrt(other)) ** 2, 0).odds;
-const replacedOddsOfEpsilon = (loss, other) => Math.exp(loss + other);
+// The upper tail of the standard normal law, from 0 on: a series, then a continued fraction.
+const normalTail = (z) => {
+  const density = Math.exp((-z * z) / 2) / Math.sqrt(2 * Math.PI);
+  if (z < 3) {
+    let [term, total] = [z, z];
+    for (let n = 1; n < 100; n += 1) total += term *= (z * z) / (2 * n + 1);
+    return 0.5 - density * total;
+  }
+  let rest = z;
+  for (let n = 100; n >= 1; n -= 1) rest = z + n / rest;
+  return density / rest;
+};
 
-// How closely, about, somebody who knows every other record could estimate one value: what one
-// Gaussian total of it at this loss would give. Our noise is discrete, so it is no limit.
-const precisionOf = (loss) => 1 / Math.sqrt(2 * loss);
+// Phi(Phi^-1(5 %) + sqrt(2 P)): the best test of a Gaussian shift.
+const LEVEL_POINT = -1.6448536269514722;
+const gaussianPower = (loss) => {
+  const z = LEVEL_POINT + Math.sqrt(2 * loss);
+  return z < 0 ? normalTail(-z) : 1 - normalTail(z);
+};

@@ -21,7 +21,7 @@ const showNothing = (reason) => {
   latest = null;
   const result = at("result");
   result.dataset.state = "invalid";
-  for (const name of ["loss", "delta", "epsilon", "power", "odds", "precision", "replaced"])
+  for (const name of ["loss", "delta", "epsilon", "power", "odds", "about", "estimates"])
     delete result.dataset[name];
   at("waiting").textContent = reason;
   speak(reason);
@@ -40,7 +40,7 @@ const update = () => {
     }
     return showNothing("No rule of this policy covers such a record: it promises nothing for it.");
   }
-  const { loss, delta, meaning, precision, replaced } = latest;
+  const { loss, delta, meaning, about, estimates } = latest;
   Object.assign(at("result").dataset, {
     state: "valid",
     loss: written(loss),
@@ -48,18 +48,26 @@ const update = () => {
     epsilon: meaning.epsilon,
     power: meaning.power,
     odds: meaning.odds,
-    replaced: replaced ?? "",
-    precision: JSON.stringify(precision.map(({ field, ratio }) => [field.name, ratio])),
+    about: about ?? "",
+    estimates: JSON.stringify(
+      estimates &&
+        estimates.map(({ field, error, relative, isLeast }) => [
+          field.name,
+          error,
+          relative,
+          isLeast,
+        ]),
+    ),
   });
   at("loss").textContent = brief(loss);
-  at("verdict").textContent = verdictOf(meaning.power);
+  at("verdict").textContent = verdictOf(about ?? meaning.power);
   at("comparison").textContent = comparison(loss);
   at("epsilon").textContent = figure(meaning.epsilon);
   at("epsilon-delta").textContent = meaning.delta === 0 ? "0" : figure(meaning.delta, 2);
   at("exact").textContent = written(loss);
   [showMeaning, showPieces, showBreakdown, showRecord].forEach((show) => show(latest));
   drawSoon();
-  speak(`${verdictOf(meaning.power)}. Privacy loss ${brief(loss)}. ${comparison(loss)}`);
+  speak(`${verdictOf(about ?? meaning.power)}. Privacy loss ${brief(loss)}. ${comparison(loss)}`);
   return undefined;
 };
 
@@ -75,7 +83,7 @@ const fillIn = (values) => {
 const begin = () => fillIn(data.examples[0]?.[1] ?? []);
 
 at("fields").append(...controls.map((each) => each.row));
-measures.forEach((field, index) =>
+priced.forEach((field, index) =>
   at("curve-measure").append(make("option", { value: index, dir: "auto", text: labelOf(field) })),
 );
 for (const [name, values] of data.examples) {
@@ -84,8 +92,8 @@ for (const [name, values] of data.examples) {
   at("examples").append(button, " ");
 }
 at("examples").hidden = data.examples.length < 2; // one is filled in anyway
-at("curve-section").hidden = measures.length === 0;
-at("curve-choice").hidden = measures.length < 2;
+at("curve-section").hidden = priced.length === 0;
+at("curve-choice").hidden = priced.length < 2;
 at("breakdown-section").hidden = charges.length === 0;
 at("form").addEventListener("input", update);
 at("form").addEventListener("submit", (event) => event.preventDefault());

@@ -15,10 +15,12 @@ const splits = data.splits.map(compiledSplit);
 const compiled = (form) => compiledForm(form, { splits, curves });
 const policy = compiled(data.total);
 const budget = data.budget === null ? null : compiled(data.budget);
-const charges = data.charges.map((charge) => ({ ...charge, form: compiled(charge.form) }));
+const charges = data.charges.map((charge) => ({
+  ...charge,
+  form: compiled(charge.form),
+  noise: charge.noise === null ? null : charge.noise.map(compiledNoise),
+}));
 const least = exact(data.least);
-const policySelects = data.selects;
-const replacedOdds = isRho ? replacedOddsOfRho : replacedOddsOfEpsilon;
 const labels = new Map(data.labels);
 const nameOf = (name) => labels.get(name) || name;
 
@@ -34,6 +36,7 @@ const gatherNamed = (value) => {
 gatherNamed([data.splits, data.total, data.charges]);
 for (const field of data.fields) field.named = named.get(field.name);
 const measures = data.fields.filter((field) => field.kind === "measure");
+const priced = measures.filter((field) => field.priced);
 
 // The example: the usual threshold of each measure, on its grid.
 const scaleOf = (field) => exact(field.scale);
@@ -48,10 +51,11 @@ const controls = data.fields.map((field, index) =>
 );
 
 const readRecord = () => {
-  const record = { measures: new Map(), dimensions: new Map() };
+  const record = { measures: new Map(), dimensions: new Map(), missing: new Set() };
   let isWhole = true;
   for (const each of controls) {
-    const { number, tag, note, problem } = each.read();
+    const { number, tag, note, problem, missing } = each.read();
+    if (missing) record.missing.add(each.field.name);
     each.tell(note, problem);
     if (problem) isWhole = false;
     else if (number) record.measures.set(each.field.name, number);
@@ -77,21 +81,21 @@ const assess = (record) => {
     slot,
     pieces: slotPieces(slot, record),
   }));
-  // The whole loss for each measure: a clamped total or a quantile tells of one it does not read.
-  const precision = measures
-    .filter(({ name }) => isRho && loss.top > 0n && record.measures.get(name).top !== 0n)
-    .map((field) => ({ field, ratio: precisionOf(toNumber(loss)) }));
+  const reserve = subtract(loss, sum(shares.map((share) => share.loss)));
+  // Every answer states its noise, and nothing is kept for further answers.
+  const isStated = reserve.top === 0n && charges.every((charge) => charge.noise !== null);
+  const shifted =
+    isRho && isStated && slots.length === 0 ? shiftedLoss(charges, shares, record) : null;
   return {
     record,
     loss,
     delta,
     shares,
     meaning,
-    precision,
-    // Groups of their own may tell two records apart, whatever their losses.
-    replaced: policySelects ? null : replacedOdds(toNumber(loss), toNumber(least)),
+    about: shifted === null ? null : gaussianPower(toNumber(shifted)),
+    estimates: isStated ? estimatesOf(charges, record, measures) : null,
     limit: budget && lossOf(budget, record, POWER),
-    reserve: subtract(loss, sum(shares.map((share) => share.loss))),
+    reserve,
     pieces: data.shown_splits
       // A scheme of some part of the records may not know this one.
       .map((index) => unlessNotCovered(() => ({ index, ...piecesOf(splits[index], record) })))

@@ -11,8 +11,11 @@ const showMeaning = (found) => {
       ),
     ),
   );
-  at("gauge").style.setProperty("--share", `${100 * Math.min(1, found.meaning.power)}%`);
-  at("gauge-text").textContent = `${inHundred(found.meaning.power)} in 100`;
+  const { about, meaning } = found;
+  at("gauge").style.setProperty("--share", `${100 * Math.min(1, about ?? meaning.power)}%`);
+  at("gauge-what").textContent = `Chance of being recognised, ${about === null ? "at most" : "about"}`;
+  at("gauge-text").textContent =
+    about === null ? `${inHundred(meaning.power)} in 100` : `${aboutHundred(about)} in 100`;
 };
 
 const showPieces = ({ pieces }) => {
@@ -73,11 +76,11 @@ const showRecord = ({ record }) => {
     ...data.fields.flatMap((field) => {
       const value =
         field.kind === "measure"
-          ? `${shown(record.measures.get(field.name))} ${field.unit}`
-          : tagText(record.dimensions.get(field.name));
+          ? withUnit(shown(record.measures.get(field.name)), field.unit)
+          : [tagText(record.dimensions.get(field.name))];
       return [
         make("dt", { dir: "auto", text: labelOf(field) }),
-        make("dd", { dir: "auto", text: value }),
+        make("dd", { dir: "auto" }, ...value),
       ];
     }),
   );

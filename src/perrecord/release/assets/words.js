@@ -22,59 +22,72 @@ const comparison = (loss) => {
 const inHundred = (probability) =>
   isNearlyCertain(probability) ? "100" : figure(100 * probability, probability > 0.99 ? 4 : 2);
 
-const USEFUL_ODDS = 1e6;
-const sharpened = ({ meaning, replaced }) => {
-  if (!(meaning.odds < USEFUL_ODDS))
-    return [
-      strong("There is no useful limit"),
-      ": the published figures may turn a guess about this record into near certainty.",
-    ];
-  const often = isRho ? "In 95 of 100 cases the" : "The";
+const aboutHundred = (probability) => {
+  if (probability > 0.995) return "100";
+  return figure(100 * probability, probability > 0.99 ? 3 : 2, Math.round);
+};
+
+const isThere = ({ meaning, about }) => {
+  const most = isNearlyCertain(meaning.power) ? null : `${inHundred(meaning.power)} times in 100`;
+  const known = "Suppose they know every other record, and accept 5 false alarms in 100. ";
+  const blind = " Blind guessing gives 5.";
+  if (about === null)
+    return most === null
+      ? [known, "There is no useful limit: they may recognise it ", strong("practically every time"), "."]
+      : [known, "They would recognise this one at most ", strong(most), ".", blind];
+  const often = about > 0.995 ? "practically every time" : `about ${aboutHundred(about)} times in 100`;
+  const limit = most === null ? "" : ` The policy promises that it is at most ${most}, whatever they try.`;
+  return [known, "They would recognise this one ", strong(often), ".", limit, limit && blind];
+};
+
+// Odds beyond this limit nothing that anybody could imagine, and are left out.
+const USEFUL_ODDS = 10;
+const sharpened = ({ meaning }) => [
+  isRho ? "In 95 of 100 cases the" : "The",
+  " published figures multiply the odds of the right answer, that the record is in the data or that it is not, by at most ",
+  strong(figure(meaning.odds, 2)),
+  ".",
+];
+
+// "$79", "79 people"
+const withUnit = (text, unit) => {
+  if (!unit) return [text];
+  return /^[$\u00a3\u00a5\u20ac]$/.test(unit) ? [`${unit}${text}`] : [text, " ", isolated(unit)];
+};
+
+const estimated = ({ field, error, relative, isLeast, isCut }) => {
+  if (error === null)
+    return isCut
+      ? ["Values are cut to a limit before they are added up. Nothing that is published tells how far beyond it this one lies."]
+      : ["Nothing that is published adds it up."];
+  if (3 * error < toNumber(exact(field.resolution)))
+    return ["Someone who knows every other record could work it out ", strong("practically exactly"), "."];
+  const isMore = relative !== null && relative > 1;
+  const share = relative === null || isMore ? "" : ` (±${figure(100 * relative, 2, Math.round)} %)`;
   return [
-    `${often} published figures multiply the odds of a guess about whether this record is in the data by less than `,
-    strong(figure(meaning.odds, 2)),
-    ". A guess about its size can be sharpened more",
-    ...(replaced !== null && replaced < USEFUL_ODDS
-      ? [
-          ": by less than ",
-          strong(figure(replaced, 2)),
-          " between this record and one that loses the least, and by more between it and a large one.",
-        ]
-      : ["."]),
+    isMore ? "Hardly. " : "",
+    `Someone who knows every other record would typically be off by ${isLeast ? "at least " : ""}about `,
+    make("strong", {}, "±", ...withUnit(figure(error, 2, Math.round), field.unit)),
+    share,
+    isMore ? `, ${figure(relative, 2, Math.round)} times the value itself.` : ".",
   ];
 };
 
 const meaningItems = (found) => {
-  const { meaning, precision, delta, slots } = found;
-  const items = [
-    [
-      "Could someone tell that this record is in the data?",
-      [
-        "Suppose they know every other record, and accept 5 false alarms in 100. ",
-        ...(isNearlyCertain(meaning.power)
-          ? ["They may recognise this one ", strong("practically every time")]
-          : [
-              "They would recognise this one at most ",
-              strong(`${inHundred(meaning.power)} times in 100`),
-            ]),
-        ". Blind guessing gives 5.",
-      ],
-    ],
-    ["How far could a guess about it be sharpened?", sharpened(found)],
-  ];
-  for (const { field, ratio } of precision) {
-    const percent = `±${figure(100 * ratio, 2, Math.floor)} %`;
+  const { meaning, estimates, delta, slots } = found;
+  const items = [["Could someone tell that this record is in the data?", isThere(found)]];
+  if (meaning.odds <= USEFUL_ODDS)
+    items.push(["How far could a guess about that be sharpened?", sharpened(found)]);
+  for (const each of estimates ?? [])
     items.push([
-      [isolated(labelOf(field)), ": how closely could someone estimate it?"],
-      ratio > 1
-        ? [
-            "Hardly: even knowing every other record, they would be off by about ",
-            strong(percent),
-            ", more than the value itself.",
-          ]
-        : ["Knowing every other record, to within about ", strong(percent), "."],
+      [isolated(labelOf(each.field)), ": how closely could someone estimate it?"],
+      estimated(each),
     ]);
-  }
+  if (estimates === null)
+    items.push([
+      "How closely could someone estimate its values?",
+      ["This policy does not state the noise of every answer, so that cannot be said here."],
+    ]);
   if (slots.length) {
     const keys = [...new Set(slots.flatMap(({ slot }) => slot.keys))];
     items.push([
@@ -100,7 +113,7 @@ const limitsText = (thresholds) =>
     return [
       i ? " and " : "",
       isolated(nameOf(name)),
-      ` up to ${shown(limit)}`,
-      ...(unit ? [" ", isolated(unit)] : []),
+      " up to ",
+      ...withUnit(shown(limit), unit),
     ];
   });

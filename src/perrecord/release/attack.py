@@ -1,0 +1,174 @@
+"""What somebody who knows every other record could find out about one, from this release (T19).
+
+Two figures follow from the noise of the answers, which is public: how closely each value could be
+estimated, and about how often a test would recognise the record. Both say "about": the noise is
+discrete and the formulas are those of continuous noise. The policy page computes the same.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from perrecord.exact import float_up
+from perrecord.policy.cases import Record
+from perrecord.policy.meaning import SMALLEST_SIGMA, gaussian_power, meaning
+from perrecord.policy.split import Split
+from perrecord.policy.terms import Currency, slots_of
+from perrecord.release.document import Charge, PublishedPolicy
+from perrecord.release.noise import CellNoise, Noise, dimensions_read
+
+
+@dataclass(frozen=True, slots=True)
+class Estimated:
+    """How closely one measure of a record could be estimated, in the measure's own units.
+
+    `error` is a standard error; None if no published number tells of the value. With `is_least`
+    some of the numbers may not hold the record, so that the error is at least this.
+    """
+
+    measure: str
+    value: Fraction
+    error: float | None
+    is_least: bool
+    is_cut: bool
+    """Whether some total holds the value only cut to bounds, and tells nothing of it."""
+
+    @property
+    def relative(self) -> float | None:
+        """The error as a share of the value; None for a value of 0, and where nothing tells."""
+        if self.error is None or self.value == 0:
+            return None
+        return self.error / abs(float(self.value))
+
+
+def estimates(published: PublishedPolicy, row: Record) -> tuple[Estimated, ...]:
+    """Return, for each measure that a record has, how closely it could be estimated.
+
+    The standard error is 1/sqrt(sum of 1/variance) over the published numbers about the measure
+    that the record enters, whatever its loss is. Empty where noise is not stated in full.
+    """
+    record = published.record(row)
+    if not is_stated(published, record):
+        return ()
+    names = [field.name for field in published.fields if field.kind == "measure"]
+    return tuple(
+        _estimated(published, record, name) for name in names if record.get(name) is not None
+    )
+
+
+def is_stated(published: PublishedPolicy, record: Record) -> bool:
+    """Tell whether every answer states its noise, and nothing is kept for further answers."""
+    spent = sum((charge.policy.loss(record) for charge in published.charges), Fraction(0))
+    return spent == published.total.loss(record) and all(
+        charge.noise is not None for charge in published.charges
+    )
+
+
+def fields_of_noise(published: PublishedPolicy) -> frozenset[str]:
+    """Return the fields that the noise of the answers depends on, or is about."""
+    found: set[str] = set()
+    for charge in published.charges:
+        for noise in charge.noise or ():
+            found.update(dimensions_read(noise.cells))
+            found.update([] if noise.measure is None else [noise.measure])
+    return frozenset(found)
+
+
+def shifted_loss(published: PublishedPolicy, row: Record) -> Fraction | None:
+    """Return what a record really loses, sum of shift^2/(2 sigma^2), never above its policy.
+
+    None unless every answer that it enters is a number with Gaussian noise of at least ten grid
+    steps, and certainly moved by it: only then do the continuous Gaussian's figures apply (T19).
+    """
+    record = published.record(row)
+    is_rho = published.total.currency is Currency.RHO
+    if not is_rho or not is_stated(published, record):
+        return None
+    if next(slots_of(published.total.form, record), None) is not None:
+        return None
+    loss = Fraction(0)
+    for charge in published.charges:
+        if charge.policy.loss(record) and not charge.noise:
+            return None  # a quantile
+        for noise, cell in _entered(charge, record):
+            shift = noise.shift(record)
+            if not shift:
+                continue
+            if not noise.is_certain or cell.spread < (SMALLEST_SIGMA * cell.step) ** 2:
+                return None
+            loss += shift**2 / (2 * cell.spread)
+    return loss
+
+
+def recognised(published: PublishedPolicy, row: Record) -> float | None:
+    """Return about how often the best test at 5 % false alarms finds the record; None if unknown.
+
+    >>> from perrecord import Policy, Split
+    >>> from perrecord.release.document import Field
+    >>> noise = Noise("values", "x", CellNoise("gaussian", Fraction(5000), Fraction(1)))
+    >>> policy = Policy.split("0.25", Split(x=50))
+    >>> charge = Charge("totals.x", "A total", policy, (noise,))
+    >>> x = Field("x", "measure", resolution=Fraction(1))
+    >>> published = PublishedPolicy("T", "t", (x,), (charge,), policy)
+    >>> record = {"x": "60"}
+    >>> round(recognised(published, record), 3), round(estimates(published, record)[0].error)
+    (0.213, 71)
+    """
+    loss = shifted_loss(published, row)
+    return None if loss is None else gaussian_power(float(loss))
+
+
+def recognised_at_most(published: PublishedPolicy, row: Record) -> float:
+    """Return how often, at most, any test at 5 % false alarms finds the record (T16, T19)."""
+    loss = published.loss(row)
+    if published.total.currency is Currency.RHO:
+        return float(meaning(loss, key_delta=published.delta(row)).power[0.05])
+    factor = math.exp(min(float_up(loss), 700.0))
+    return min(1.0, 0.05 * factor, 1 - 0.95 / factor)
+
+
+def _estimated(published: PublishedPolicy, record: Record, name: str) -> Estimated:
+    value = Fraction(record[name])
+    information, is_least, is_cut = Fraction(0), False, False
+    for charge in published.charges:
+        for noise, cell in _entered(charge, record):
+            variance = _variance_about(name, value, noise, cell, charge, record)
+            if variance is not None:
+                information += 1 / variance
+                is_least |= not noise.is_certain
+            is_cut |= noise.moved == "values" and noise.measure == name and variance is None
+    error = math.sqrt(1 / information) if information else None
+    return Estimated(name, value, error, is_least, is_cut)
+
+
+def _variance_about(
+    name: str, value: Fraction, noise: Noise, cell: CellNoise, charge: Charge, record: Record
+) -> Fraction | None:
+    """Return the variance with which a published number tells of a measure; None if it does not."""
+    match noise.moved:
+        case "values" if noise.measure == name and cell.cut(value) == value:
+            return cell.variance
+        case "pieces":
+            for _, slot in slots_of(charge.policy.form, record):
+                scheme = None if slot.split is None else slot.split.at(record)
+                if isinstance(scheme, Split) and _drives(scheme, record, name):
+                    return cell.variance * scheme.threshold(name) ** 2
+    return None
+
+
+def _drives(scheme: Split, record: Record, name: str) -> bool:
+    """Tell whether a measure alone decides a record's number of pieces: no floor, no cap (T3)."""
+    parts = {
+        each: math.ceil(abs(Fraction(record[each] or 0)) / threshold)
+        for each, threshold in scheme.thresholds
+    }
+    most = max(parts.values())
+    return parts.get(name) == most > 1 and (scheme.cap is None or most <= scheme.cap)
+
+
+def _entered(charge: Charge, record: Record) -> Iterator[tuple[Noise, CellNoise]]:
+    for noise in charge.noise or ():
+        cell = noise.at(record)
+        if cell is not None:
+            yield noise, cell

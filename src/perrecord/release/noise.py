@@ -1,0 +1,227 @@
+"""What each published number tells of a record: how the record moves it, and the noise in it (T19).
+
+A number is moved by a record in one of three ways: by 1 (`records`), by its value (`values`), or by
+the pieces that it is cut into (`pieces`, the counts of a key selection). Noise may differ from cell
+to cell; it is looked up by the record's own dimensions, and where none is found the record does not
+enter. All of it is public, and is written into `policy.json`.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Literal, get_args
+
+from perrecord.errors import DocumentError, InputError, SchemaError, UnknownCaseError
+from perrecord.exact import rational, text
+from perrecord.laws import DiscreteGaussian, DiscreteLaplace, Law
+from perrecord.policy.cases import Cases, Record
+from perrecord.release.reading import Json, each, exactly, located, plain_text
+
+Moved = Literal["records", "values", "pieces"]
+LawName = Literal["gaussian", "laplace"]
+
+_LEAST = Fraction(1, 10**30)
+_TWELVE_DIGITS = Context(prec=12)
+
+
+@dataclass(frozen=True, slots=True)
+class CellNoise:
+    """The noise of a cell, in the measure's own units; `bounds` are what values are cut to first.
+
+    `spread` is sigma^2 of discrete Gaussian noise, or the scale of discrete Laplace noise, which
+    is drawn in whole steps.
+
+    >>> CellNoise("gaussian", Fraction(1250), Fraction(1)).variance
+    Fraction(1250, 1)
+    """
+
+    law: LawName
+    spread: Fraction
+    step: Fraction
+    bounds: tuple[Fraction, Fraction] | None = None
+
+    def __post_init__(self) -> None:
+        if self.law not in get_args(LawName):
+            raise InputError(f"the law is {self.law!r}; expected gaussian or laplace.")
+        if self.spread <= 0 or self.step <= 0:
+            raise InputError("the noise has a spread or a step that is not above 0.")
+        if self.bounds is not None and not self.bounds[0] < self.bounds[1]:
+            raise InputError("the bounds of a clamped total do not rise.")
+
+    @property
+    def variance(self) -> Fraction:
+        """The variance of the noise itself, to twelve digits; at least 10^-30 squared steps."""
+        return Fraction(self.shown_variance)
+
+    @property
+    def shown_variance(self) -> str:
+        """The variance as the document has it."""
+        return _variance(self.law, self.spread, self.step)
+
+    def cut(self, value: Fraction) -> Fraction:
+        """Return the value as it is added up."""
+        if self.bounds is None:
+            return value
+        return min(max(value, self.bounds[0]), self.bounds[1])
+
+
+NoiseTree = CellNoise | Cases[Any]
+"""The noise of every cell, or of the cells that some dimensions tell apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """One noisy number of an answer: what a record moves it by, and the noise of its cells.
+
+    `measure` is what is added up; of a count, what a record must have to be counted, if anything.
+    A centred total adds up distances from the middle of its bounds. Where a record may be shut out
+    by a filter that its dimensions do not show, `is_certain` is false.
+    """
+
+    moved: Moved
+    measure: str | None
+    cells: NoiseTree
+    is_centred: bool = False
+    is_certain: bool = True
+
+    def __post_init__(self) -> None:
+        if self.moved not in get_args(Moved):
+            raise InputError(f"the noise is of {self.moved!r}; expected {get_args(Moved)}.")
+        if self.moved == "values" and self.measure is None:
+            raise InputError("the noise of a total names no measure.")
+
+    def at(self, record: Record) -> CellNoise | None:
+        """Return the noise of the record's own cell; None if it does not enter."""
+        found: Any = self.cells
+        while isinstance(found, Cases):
+            try:
+                found = found.at(record)
+            except UnknownCaseError:
+                return None
+        return found if isinstance(found, CellNoise) else None
+
+    def shift(self, record: Record) -> Fraction:
+        """Return how far the record moves a number of records or values that it enters."""
+        if self.measure is not None and record.get(self.measure) is None:
+            return Fraction(0)
+        if self.moved != "values":
+            return Fraction(1)
+        cell = self.at(record)
+        if cell is None:
+            return Fraction(0)
+        value = cell.cut(Fraction(record[self.measure or ""]))
+        low, high = cell.bounds if self.is_centred and cell.bounds else (Fraction(0), Fraction(0))
+        return value - (low + high) / 2
+
+
+def dimensions_read(tree: NoiseTree) -> Iterator[str]:
+    """Yield the dimensions that noise depends on, some more than once."""
+    if isinstance(tree, Cases):
+        yield from tree.dimensions
+        for part in tree.values():
+            yield from dimensions_read(part)
+
+
+def check_noise(noise: Noise, kinds: Mapping[str, type | None]) -> None:
+    """Refuse noise of fields, given by their type (None: a measure), that there are not."""
+    names = [(name, False) for name in dimensions_read(noise.cells)]
+    names += [] if noise.measure is None else [(noise.measure, True)]
+    for name, is_measure in names:
+        if name not in kinds or (kinds[name] is None) != is_measure:
+            role = "measure" if is_measure else "dimension"
+            raise SchemaError(f"the noise reads {name!r}, which is no field that is a {role}.")
+
+
+@lru_cache(maxsize=4096)
+def _variance(name: LawName, spread: Fraction, step: Fraction) -> str:
+    law: Law = (
+        DiscreteGaussian(spread / step**2) if name == "gaussian" else DiscreteLaplace(spread / step)
+    )
+    exact = max(law.variance().upper, _LEAST) * step**2
+    rounded = _TWELVE_DIGITS.divide(Decimal(exact.numerator), Decimal(exact.denominator))
+    return str(rounded.normalize())
+
+
+# -- the document ----------------------------------------------------------------------------
+
+
+def write_noise(noise: Noise) -> Json:
+    """Return the noise as the document has it."""
+    return {
+        "moved": noise.moved,
+        "measure": noise.measure,
+        "centred": noise.is_centred,
+        "certain": noise.is_certain,
+        "cells": _write_tree(noise.cells),
+    }
+
+
+def _write_tree(tree: NoiseTree) -> Json:
+    if isinstance(tree, CellNoise):
+        return {
+            "law": tree.law,
+            "spread": text(tree.spread),
+            "step": text(tree.step),
+            "variance": tree.shown_variance,
+            "bounds": None if tree.bounds is None else [text(end) for end in tree.bounds],
+        }
+    return {
+        "dimensions": list(tree.dimensions),
+        "cases": [{"when": list(key), "cells": _write_tree(part)} for key, part in tree.entries],
+        "default": None if tree.default is None else _write_tree(tree.default),
+    }
+
+
+def read_noise(value: object, where: str) -> Noise:
+    """Return the noise that the document has, or say where it goes wrong."""
+    given = exactly(value, where, ["moved", "measure", "centred", "certain", "cells"])
+    with located(where):
+        for name in ("centred", "certain"):
+            if not isinstance(given[name], bool):
+                raise DocumentError(f"{name} is no truth value.")
+        measure = None if given["measure"] is None else plain_text(given["measure"], "measure")
+        return Noise(
+            plain_text(given["moved"], "moved"),
+            measure,
+            _read_tree(given["cells"], "cells"),
+            given["centred"],
+            given["certain"],
+        )
+
+
+def _read_tree(value: object, where: str) -> NoiseTree:
+    if isinstance(value, dict) and "dimensions" in value:
+        given = exactly(value, where, ["dimensions", "cases", "default"])
+        names = tuple(each(given["dimensions"], f"{where}.dimensions", plain_text))
+        cases = each(given["cases"], f"{where}.cases", _read_case)
+        default = given["default"]
+        rest = None if default is None else _read_tree(default, f"{where}.default")
+        with located(where):
+            return Cases.checked(names, cases, rest)
+    given = exactly(value, where, ["law", "spread", "step", "variance", "bounds"])
+    with located(where):
+        ends = given["bounds"]
+        if ends is not None and (not isinstance(ends, list) or len(ends) != 2):
+            raise DocumentError("bounds are no pair of numbers.")
+        low, high = (None, None) if ends is None else (_number(end, "bounds") for end in ends)
+        cell = CellNoise(
+            plain_text(given["law"], "law"),
+            _number(given["spread"], "spread"),
+            _number(given["step"], "step"),
+            None if low is None or high is None else (low, high),
+        )
+        if given["variance"] != cell.shown_variance:
+            raise DocumentError("the variance is not that of the law.")
+        return cell
+
+
+def _read_case(value: object, where: str) -> tuple[Any, NoiseTree]:
+    given = exactly(value, where, ["when", "cells"])
+    key = tuple(each(given["when"], f"{where}.when", lambda part, _: part))
+    return key, _read_tree(given["cells"], f"{where}.cells")
+
+
+def _number(value: object, name: str) -> Fraction:
+    return rational(plain_text(value, name), name)
