@@ -37,10 +37,10 @@ def rows(values, kind=None):
     return pa.table({"name": text(values, kind), "emp": [1] * len(values)})
 
 
-def session(opened, tmp_path):
+def session(opened, tmp_path, snapshot=None):
     """Return a session with a new ledger."""
     budget = Budget(1, SCHEME)
-    return Session(opened, ledger=tmp_path / "l.ledger", budget=budget, new=True)
+    return Session(opened, ledger=tmp_path / "l.ledger", budget=budget, new=True, snapshot=snapshot)
 
 
 def spent(found):
@@ -65,7 +65,7 @@ def test_bytes_that_are_no_text_are_refused_before_the_charge(door, bad, kind, t
     if door == "dataset":
         source = pa_dataset.dataset(rows([b"ok", bad, b"fine"], kind))
     with table(source, dimensions={"first": "substr(name, 1, 2)"}, measures=["emp"]) as opened:
-        asking = session(opened, tmp_path)
+        asking = session(opened, tmp_path, "now" if door in ("dataset", "guest") else None)
         # A table of somebody's database is copied first, and that fails as a whole.
         message = "the source could not" if door == "guest" else "the column 'name' cannot"
         with pytest.raises(SourceError, match=f"{message} be read") as error:
