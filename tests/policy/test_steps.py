@@ -98,6 +98,12 @@ def test_a_counter_example_among_sixty_filters_is_found():
     assert pairs(30).excess(CONSTANT * 29).loss == Fraction(30, 100)
 
 
+def test_the_least_and_the_greatest_loss_of_overlapping_filters_are_found():
+    """Sixty filters, each on a dimension of its own and on the next one's."""
+    assert pairs(60).minimum() == 0
+    assert pairs(60).supremum() == Fraction(60, 100)
+
+
 def test_many_maxima_are_bounded_before_they_are_tried():
     """Sixty of them on the left: 2^60 choices, and the most of each term is enough for a yes."""
     answer, steps = used(maxima(60), CONSTANT * 1890 + SCHEME * 1830)

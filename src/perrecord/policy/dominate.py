@@ -27,6 +27,7 @@ from perrecord.policy.cover import Weights, covers
 from perrecord.policy.normal import (
     OTHER,
     UNDEFINED,
+    Basis,
     LargestOf,
     Normal,
     Part,
@@ -43,7 +44,9 @@ Decided = dict[str, object]
 """Dimensions, each with the value that was chosen for it."""
 
 _MOST_RIVALS = 8
-"""Branches, or options, that each other one is compared with."""
+"""Branches that each other one is compared with."""
+_MANY_BRANCHES = 50
+"""Of so many, each is compared with the largest one alone, term by term."""
 
 
 def is_below(left: Normal, right: Normal, power: int, steps: Steps | None = None) -> bool:
@@ -124,6 +127,8 @@ def _is_partial(part: Part) -> bool:
 
 def _above(one: Normal, search: _Search, decided: Decided) -> Iterator[Unproved]:
     """Yield places where a difference is not proved to be at most 0."""
+    if one.parts and not _is_above(_sides(bound(one, search.steps)), search):
+        return
     one, decided = _settled(one, search, decided)
     if not one.parts:
         for left, right in _sums_above(_sides(dict(one.weights)), search):
@@ -132,8 +137,7 @@ def _above(one: Normal, search: _Search, decided: Decided) -> Iterator[Unproved]
     search.steps.take(1 + len(one.parts))
     if one in search.proved:
         return
-    bounded = _sides(bound(one, search.steps))
-    if not _is_above(bounded, search) or _is_below_apart(one, search):
+    if _is_below_apart(one, search):
         search.proved.add(one)
         return
     found = False
@@ -205,9 +209,11 @@ def _largest_branches(asking: Normal, dimension: str, search: _Search) -> list[B
     bounds = {form: bound(form, search.steps) for form in forms}
     # The largest first: then most others are found to be below it at once.
     order = sorted(forms, key=lambda form: -sum(bounds[form].values()))
+    is_many = len(order) > _MANY_BRANCHES
     kept: list[Normal] = []
     for form in order:
-        if not any(_lies_below(form, other, search) for other in kept[:_MOST_RIVALS]):
+        rivals = kept[: 1 if is_many else _MOST_RIVALS]
+        if not any(_lies_below(form, other, search, by_term=is_many) for other in rivals):
             kept.append(form)
     return [(forms[form], form) for form in kept]
 
@@ -222,22 +228,30 @@ def _decide(one: Normal, dimension: str, branch: Normal) -> Normal:
     return total([Normal(one.weights, others), branch])
 
 
-def _lies_below(low: Normal, high: Normal, search: _Search) -> bool:
+def _lies_below(low: Normal, high: Normal, search: _Search, *, by_term: bool) -> bool:
     """Tell whether one branch is below another for every record, without deciding anything."""
     search.steps.take(1 + len(low.weights) + len(high.weights))
-    difference = total([low, times(high, Fraction(-1))])
-    return not _is_above(_sides(bound(difference, search.steps)), search)
+    most = bound(total([low, times(high, Fraction(-1))]), search.steps)
+    if by_term:
+        return all(weight <= 0 for weight in most.values())
+    return not _is_above(_sides(most), search)
 
 
 def bound(one: Normal, steps: Steps) -> Weights:
     """Return a sum that is never below a form: of each term, the most that any branch holds."""
     most = dict(one.weights)
     for part in one.parts:
-        steps.take(1 + len(part.table))
-        branches = [bound(form, steps) for form in (*part.table.values(), part.default)]
-        for basis in {basis for branch in branches for basis in branch}:
-            largest = max(branch.get(basis, Fraction(0)) for branch in branches)
-            most[basis] = most.get(basis, Fraction(0)) + largest
+        held: dict[Basis, list[Fraction]] = {}
+        branches = (*part.table.values(), part.default)
+        for branch in branches:
+            inner = bound(branch, steps)
+            steps.take(1 + len(inner))
+            for basis, weight in inner.items():
+                held.setdefault(basis, []).append(weight)
+        for basis, weights in held.items():
+            if len(weights) < len(branches):
+                weights.append(Fraction(0))  # a branch without the term
+            most[basis] = most.get(basis, Fraction(0)) + max(weights)
     return {basis: weight for basis, weight in most.items() if weight}
 
 
@@ -285,9 +299,14 @@ def _sums_above(sides: Sides, search: _Search) -> Iterator[Sides]:
     if not _is_above(_with_largest_amounts(sides, maxima), search):
         return
     first = min(maxima, key=lambda basis: (len(basis.options), str(left[basis])))
-    for option in first.options:
+    for option in sorted(first.options, key=_amount, reverse=True):
         search.steps.take(1 + len(left) + len(option.weights))
         yield from _sums_above(_instead(sides, first, dict(option.weights)), search)
+
+
+def _amount(option: Normal) -> Fraction:
+    """Return what all terms of a sum hold together; where it is largest, an excess is likely."""
+    return sum((weight for _, weight in option.weights), Fraction(0))
 
 
 def _with_largest_amounts(sides: Sides, maxima: list[LargestOf]) -> Sides:

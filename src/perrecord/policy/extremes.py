@@ -7,8 +7,9 @@ the greatest is approached as all measures grow together; only the dimensions ne
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 
-from perrecord.errors import InputError
+from perrecord.errors import InputError, InternalError
 from perrecord.policy.normal import (
+    UNDEFINED,
     Basis,
     LargestOf,
     Normal,
@@ -34,9 +35,9 @@ def minimum(policy: Normal) -> Fraction:
             case PowerOf():
                 return Fraction(0)
             case LargestOf(options):
-                return max(_best(option, least, min) for option in options)
+                return max(_defined(option, least, min) for option in options)
             case Nowhere():
-                raise _UndefinedError
+                raise InternalError("A record without a case was given a loss.")
 
     return _defined(policy, least, min)
 
@@ -44,7 +45,7 @@ def minimum(policy: Normal) -> Fraction:
 def supremum(policy: Normal, power: int) -> Fraction | None:
     """Return the least upper bound of the loss; None if it grows without limit."""
     try:
-        return _defined(policy, _greatest(power, _UndefinedError), max)
+        return _defined(policy, _greatest(power), max)
     except _UnboundedError:
         return None
 
@@ -56,7 +57,7 @@ def bound(policy: Normal, power: int) -> Fraction | None:
     is the supremum unless decisions on different dimensions depend on one another; each is then
     taken at its greatest, so that the work grows with the form and not with its combinations.
     """
-    greatest = _greatest(power, _UnboundedError)
+    greatest = _greatest(power)
 
     def most(form: Normal) -> Fraction:
         total = sum((weight * greatest(basis) for basis, weight in form.weights), Fraction(0))
@@ -70,7 +71,7 @@ def bound(policy: Normal, power: int) -> Fraction | None:
         return None
 
 
-def _greatest(power: int, nowhere: type[Exception]) -> Callable[[Basis], Fraction]:
+def _greatest(power: int) -> Callable[[Basis], Fraction]:
     """Return what a basis function comes up to; an error if it has no limit."""
 
     def greatest(basis: Basis) -> Fraction:
@@ -80,11 +81,9 @@ def _greatest(power: int, nowhere: type[Exception]) -> Callable[[Basis], Fractio
             case PiecesOf(split) if split.cap is not None:
                 return Fraction(split.cap**power)
             case LargestOf(options):
-                return max(_best(option, greatest, max) for option in options)
-            case PiecesOf() | PowerOf():
+                return max(_defined(option, greatest, max) for option in options)
+            case PiecesOf() | PowerOf() | Nowhere():
                 raise _UnboundedError
-            case Nowhere():
-                raise nowhere
 
     return greatest
 
@@ -93,37 +92,41 @@ class _UnboundedError(Exception):
     """A basis function without an upper bound was met."""
 
 
-class _UndefinedError(Exception):
-    """A case that covers no record was met."""
-
-
 def _defined(form: Normal, value: Callable[[Basis], Fraction], choose: Choose) -> Fraction:
-    try:
-        return _best(form, value, choose)
-    except _UndefinedError:
+    found = _best(form, value, choose)
+    if found is None:
         raise InputError(
             "the policy covers no record: its cases exclude one another and there is no default."
-        ) from None
+        )
+    return found
 
 
-def _best(form: Normal, value: Callable[[Basis], Fraction], choose: Choose) -> Fraction:
-    """Return the extreme of a form, choosing among the branches of each group of parts."""
-    total = sum((weight * value(basis) for basis, weight in form.weights), Fraction(0))
-    for group in independent(form.parts):
-        together = Normal(parts=frozenset(group))
-        first = min(part.dimension for part in group)
-        branches = [restrict(together, first, known) for known in named_values(first, [together])]
-        losses = [
-            found for branch in branches if (found := _try(branch, value, choose)) is not None
-        ]
-        if not losses:
-            raise _UndefinedError
-        total += choose(losses)
-    return total
+def _best(form: Normal, value: Callable[[Basis], Fraction], choose: Choose) -> Fraction | None:
+    """Return the extreme of a form; None if it covers no record.
 
+    Groups of parts are decided apart. Inside a group, forms that come up again are looked up: of
+    decisions that overlap two by two there are then a few for each dimension, and not 2^n.
+    """
+    known: dict[Normal, Fraction | None] = {}
 
-def _try(form: Normal, value: Callable[[Basis], Fraction], choose: Choose) -> Fraction | None:
-    try:
-        return _best(form, value, choose)
-    except _UndefinedError:
-        return None
+    def best(form: Normal) -> Fraction | None:
+        if form == UNDEFINED:
+            return None
+        if form not in known:
+            known[form] = decided(form)
+        return known[form]
+
+    def decided(form: Normal) -> Fraction | None:
+        total = sum((weight * value(basis) for basis, weight in form.weights), Fraction(0))
+        for group in independent(form.parts):
+            together = Normal(parts=frozenset(group))
+            first = min(part.dimension for part in group)
+            values = named_values(first, [together])
+            losses = [best(restrict(together, first, known_value)) for known_value in values]
+            defined = [loss for loss in losses if loss is not None]
+            if not defined:
+                return None
+            total += choose(defined)
+        return total
+
+    return best(form)

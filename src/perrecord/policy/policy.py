@@ -305,7 +305,7 @@ class Policy:
         """Tell whether P(r) <= other(r) for EVERY possible record (T4).
 
         True is always right. Key selections must each fill one of the other's slots exactly. The
-        work is bounded, by `most_steps` or by a few seconds of it; who runs out of it gets False.
+        work is bounded, by `most_steps` or to some seconds of it; who runs out of it gets False.
 
         >>> from perrecord import Split
         >>> scheme = Split(employees=50)

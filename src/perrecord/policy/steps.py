@@ -5,7 +5,7 @@ runs out of steps has proved nothing: the answer is then no, and never yes.
 """
 
 MOST_STEPS = 500_000
-"""A few seconds of work. Policies that people write take some hundreds to some ten thousands."""
+"""Some seconds of work. Policies that people write take some hundreds to some ten thousands."""
 
 STEPS_FOR_EACH = 100
 """So many more for each term and each case of the two policies: large tables are no trouble."""
