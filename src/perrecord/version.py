@@ -1,3 +1,3 @@
 """The version of the package; a release says which one made it."""
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"
