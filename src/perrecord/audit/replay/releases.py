@@ -1,5 +1,6 @@
 """Whole releases with and without a record: nothing in them but public text and what was run."""
 
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +25,8 @@ from perrecord.release.spec import build, load_spec, open_table
 RELEASE = "whole releases"
 _RECORDS = 9
 """So few that most cells empty with one of them."""
+_KEYED = re.compile("(?<=^hmac:)[0-9a-f]{64}$")
+"""A hash of the data under the secret of a ledger, as a charge names its snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +82,13 @@ def _side(folder: Path, written: Mapping[str, Any], rows: Sequence[Row], seed: i
 
 
 def _without_digests(entry: Entry, folder: Path) -> Entry:
-    """Return an entry without the day and what hangs on keyed digests or on noise."""
+    """Return an entry without the day and what depends on keyed digests or on noise."""
     match entry:
         case Creation():
             return replace(entry, hash="", day="", secret="")
         case Charge():
-            return replace(entry, hash="", day="", identity=None)
+            snapshot = entry.snapshot and _KEYED.sub("", entry.snapshot)
+            return replace(entry, hash="", day="", identity=None, snapshot=snapshot)
         case Seal():
             return replace(entry, hash="", day="", digests=dict.fromkeys(entry.digests, ""))
         case Publication():
