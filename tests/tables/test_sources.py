@@ -287,6 +287,14 @@ def test_pandas_nan_is_null_and_an_empty_column_is_text():
     assert found == [(1.5, None), (None, None)]
 
 
+def test_a_pandas_category_without_categories_is_text():
+    """One record must not decide whether a table is refused: alone and missing, it is text too."""
+    for values in (["a", None], [None, None]):
+        columns, found = contents(pd.DataFrame({"s": pd.Series(values, dtype="category")}))
+        assert columns == {"s": pa.string()}
+        assert found == [(each,) for each in values]
+
+
 def test_pandas_names_are_text_and_unique():
     """Two columns of one name, or of names that differ in case."""
     assert contents(pd.DataFrame({0: [1]}))[0] == {"0": pa.int64()}

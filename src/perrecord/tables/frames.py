@@ -71,11 +71,15 @@ def _from_pandas(frame: Any) -> pa.Table:
 def _column(series: Any) -> pa.ChunkedArray:
     """Return a pandas column by its own type alone; Python objects are taken as text.
 
+    So is a category without categories, whose type says nothing but that every value is missing.
+
     Numbers are copied: Arrow would share their memory, and the table would change with the frame.
     Left to itself Arrow would infer the type of objects from the values, so that one record could
     change it.
     """
-    if series.dtype == object:
+    is_empty = series.dtype == "category" and not len(series.cat.categories)
+    if is_empty or series.dtype == object:
+        series = series.astype(object)
         return pa.chunked_array(pa.array(series, type=pa.string(), from_pandas=True))
     return pa.chunked_array(pa.array(series.copy(), from_pandas=True))
 

@@ -407,4 +407,11 @@ TWINS = (
             "::test_a_pandas_frame_that_is_changed_does_not_change_the_table",
         ),
     ),
+    Twin(
+        "a pandas category without categories has the type that pandas chose",
+        "tables/frames.py",
+        "if is_empty or series.dtype == object:",
+        "if series.dtype == object:",
+        ("tables/test_sources.py::test_a_pandas_category_without_categories_is_text",),
+    ),
 )
