@@ -42,6 +42,7 @@ LONG = (
     "tune release.yaml --out tuned --goal '5% for 95% of cells'",
     "audit replay --pairs 50",
     "audit doors --pairs 50 --only CSV",
+    "audit figures --releases 1 --records 2",
     "audit utility --tables 2 --cells 1000",
     "audit sample --runs 1000 --only 'number of firms'",
     "reproduce all --quick --out reproduced",

@@ -16,6 +16,7 @@ ROOT = Path(__file__).parent.parent.parent
 LOCKS = ("requirements.lock", "requirements-dev.lock")
 
 UNDECLARED = {
+    "opendp": "only where somebody gives a measurement of OpenDP's, and so has it",
     "polars": "only where somebody asks for a Polars frame, and so has it",
 }
 """What is imported without being declared, and why that is so."""
@@ -107,7 +108,7 @@ def test_what_an_extra_brings_is_not_installed_for_everybody():
     assert optional & names((ROOT / "requirements.lock").read_text("utf-8")) == set()
 
 
-WITH_EXTRA = ("perrecord.experiments", "perrecord.audit.sample")
+WITH_EXTRA = ("perrecord.experiments", "perrecord.audit.sample", "perrecord.audit.utility")
 """What needs scipy as soon as it is imported; the commands that do so ask for it first."""
 
 _IMPORT_ALL = """
