@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -40,7 +41,7 @@ def spec(tmp_path_factory):
     first.parent.mkdir()
     business(ROWS, first)
     for number in range(1, FILES):
-        (first.parent / f"{number}.parquet").hardlink_to(first)
+        shutil.copy(first, first.parent / f"{number}.parquet")
     loaded = load_spec(path)
     with open_table(loaded) as table:
         Ledger.create(loaded.ledger, build(loaded, table.schema).budget)
@@ -122,9 +123,9 @@ def test_a_release_from_a_cluster_outlives_its_workers(spec, on_duckdb, tmp_path
         assert again["did"] == "made"
         assert tables(folder / "again") == files
     charged = [
-        each for each in Ledger.open(folder / "est.ledger").entries() if isinstance(each, Charge)
+        each for each in Ledger.open(folder / "again.ledger").entries() if isinstance(each, Charge)
     ]
-    assert len(charged) == 3
+    assert len(charged) == 1
 
 
 def test_a_release_through_spark_connect_is_the_same(cluster, connect_address, spec, on_duckdb):

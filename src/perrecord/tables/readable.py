@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from perrecord.errors import SourceError
 from perrecord.tables.dialects import Dialect
+from perrecord.tables.engines.boundary import READ_FAILED
 from perrecord.tables.expressions import columns_of
 from perrecord.tables.measures import is_text
 from perrecord.tables.schema import Schema
@@ -57,20 +58,22 @@ def _holds_text(kind: pa.DataType) -> bool:
 def _read(table: Table, values: dict[str, str], relation: str, *, is_text: bool) -> None:
     if not values:
         return
-    try:
-        fine = _is_fine(table, values.values(), relation, is_text=is_text)
-    except SourceError:
-        fine = False
-    if fine:
+    if _is_read(table, values.values(), relation, is_text=is_text):
         return
     for name, value in values.items():  # once more, one by one, to say which
-        try:
-            fine = _is_fine(table, [value], relation, is_text=is_text)
-        except SourceError:
-            fine = False
-        if not fine:
+        if not _is_read(table, [value], relation, is_text=is_text):
             raise SourceError(_refusal(name))
     raise SourceError(_refusal(None))
+
+
+def _is_read(table: Table, values: Iterable[str], relation: str, *, is_text: bool) -> bool:
+    """Return whether values are read and fine; errors that say more are let through."""
+    try:
+        return _is_fine(table, values, relation, is_text=is_text)
+    except SourceError as error:
+        if error.args != (READ_FAILED,):
+            raise
+        return False
 
 
 def _refusal(name: str | None) -> str:
