@@ -141,6 +141,9 @@ def test_the_programs_of_the_guide_run(cluster, connect_address, spec, tmp_path)
     """As they stand in docs/spark.md, but for the addresses."""
     for each in (spec, *spec.parent.glob("*.csv")):
         (tmp_path / each.name).write_bytes(each.read_bytes())
+    december = spec.read_text().replace("est.ledger", "december.ledger")
+    (tmp_path / "december.yaml").write_text(december)
+    Ledger.create(tmp_path / "december.ledger", Ledger.open(spec.parent / "est.ledger").budget)
     text = (ROOT / "docs" / "spark.md").read_text()
     places = {
         "spark://master:7077": cluster.address,
