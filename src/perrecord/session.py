@@ -1,6 +1,7 @@
 """The session: ask, be charged, get an answer. One of the two doors to the data."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -108,9 +109,9 @@ rho, for fewer answers, or with a scheme that the budget declares.
         `Answers`, several give a list of them.
         """
         planned = self._plan(asked, options)
-        self._charge(planned.policy, _label(planned))
-        answers: list[Answers] = run(planned, self._table)
-        check_unchanged(self._table.engine.origin)
+        self._check(planned.policy)
+        charge = partial(self._charge, planned.policy, _label(planned))
+        answers: list[Answers] = run(planned, self._table, charge=charge)
         return answers[0] if len(answers) == 1 else answers
 
     def run(
@@ -155,17 +156,22 @@ rho, for fewer answers, or with a scheme that the budget declares.
 
     def _run_rows(self, planned: RowsPlan) -> RowsAnswer:
         shown = ", ".join(planned.query.columns)
-        self._charge(planned.policy, f"a mechanism on {shown}")
-        answer = run_rows(planned, self._table)
-        check_unchanged(self._table.engine.origin)
-        return answer
+        self._check(planned.policy)
+        charge = partial(self._charge, planned.policy, f"a mechanism on {shown}")
+        return run_rows(planned, self._table, charge=charge)
+
+    def _check(self, policy: Policy) -> None:
+        """Refuse what the budget does not allow, and a source that cannot be read.
+
+        Whether it can is decided once and for all of it, so that it tells nothing of the question.
+        """
+        self._ledger.preview(policy, snapshot=self._data(), meanings=self._meanings(policy))
+        if not self._was_read:
+            check_readable(self._table)
+            self._was_read = True
 
     def _charge(self, policy: Policy, label: str) -> None:
         meanings, data = self._meanings(policy), self._data()
-        if not self._was_read:
-            self._ledger.preview(policy, snapshot=data, meanings=meanings)
-            check_readable(self._table)
-            self._was_read = True
         self._ledger.charge(policy, label=label, snapshot=data, meanings=meanings)
 
     def _data(self) -> str:

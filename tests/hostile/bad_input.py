@@ -57,9 +57,6 @@ def report(outcomes: Sequence[Outcome], seconds: float, seed: int) -> dict[str, 
         "messages checked": sum(len(each.messages) for each in outcomes),
         "canaries planted": sum(each.canaries for each in outcomes),
         "bytes searched for them": sum(each.searched for each in outcomes),
-        "releases refused after their charge, while reading": sum(
-            each.was_charged for each in refused
-        ),
         "good releases made after a refusal in the same folder": sum(
             each.went_on for each in outcomes
         ),

@@ -16,7 +16,9 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from perrecord.accounting.ledger import Ledger
 from perrecord.errors import SourceError
+from perrecord.policy.policy import Policy
 from perrecord.release.spec import load
 from perrecord.release.spec.models import Spec
 from perrecord.tables.engines import database
@@ -25,7 +27,6 @@ from tests.hostile.bad_input import audited, report
 from tests.hostile.canaries import PUBLISHED, SAID, WRITTEN, Canaries, files_below, search
 from tests.hostile.cases import SPEC, spec_case
 from tests.hostile.nonsense import rendered
-from tests.hostile.other_faults import CHANGES
 from tests.hostile.parquet_faults import TYPES, data_case
 from tests.hostile.plan import SHARES, built, planned
 from tests.hostile.rules import Ran, faults_of
@@ -255,25 +256,18 @@ def test_a_release_that_is_refused_too_late_is_caught(tmp_path, monkeypatch):
 
 
 def test_a_release_that_is_charged_and_then_refused_is_caught(tmp_path, monkeypatch):
-    """A charge is due where the source is bad, and is a fault where the spec is."""
+    """Whether the spec is bad or the source, nothing is charged."""
     run = running.run
 
     def charged(*arguments, **options):
         if arguments[0] == "release":
-            bad = Path(SPEC).read_bytes()
-            Path(SPEC).write_bytes(bases.spec_text("simple").encode())
-            kept = Path("est.parquet").read_bytes()
-            CHANGES["the source's pages are zeroed"](Path())
-            run(*arguments)
-            Path("est.parquet").write_bytes(kept)
-            Path(SPEC).write_bytes(bad)
+            Ledger.open("est.ledger").charge(Policy.constant("0.001"), label="x", snapshot="x")
         return run(*arguments, **options)
 
     monkeypatch.setattr(running, "run", charged)
     case = spec_case("another type", "", "simple", "title: x\n", Random(5))
     outcome = run_case(case, 1, tmp_path)
-    assert outcome.was_charged
-    assert outcome.faults == ["a release whose spec is bad was charged"]
+    assert outcome.faults == ["a refused release left the ledger with ['Creation', 'Charge']"]
 
 
 def test_a_malformed_spec_that_is_accepted_is_caught(tmp_path, monkeypatch):

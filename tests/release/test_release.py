@@ -178,7 +178,9 @@ def test_a_retry_is_charged_once_and_gives_the_sealed_bytes(tmp_path):
     assert kinds == ["Creation", "Charge", "Seal", "Publication", "Publication"]
 
 
-@pytest.mark.parametrize("stage", ["run_each", "release_files", "staging.write_files", "seal"])
+@pytest.mark.parametrize(
+    "stage", ["released_table", "release_files", "staging.write_files", "seal"]
+)
 def test_before_the_seal_a_retry_draws_fresh_noise_under_the_same_charge(
     tmp_path, monkeypatch, stage
 ):
@@ -553,20 +555,23 @@ def test_a_ledger_restored_from_a_backup_does_not_draw_noise_again(tmp_path):
     assert names == ["Creation", "Charge", "Seal", "Publication"]
 
 
-def test_data_that_changes_while_it_is_read_is_not_published(tmp_path, monkeypatch):
+def test_data_that_changes_while_it_is_read_is_not_charged(tmp_path, monkeypatch):
     """The identity would be that of other data."""
     spec = prepared(tmp_path)
     real = publish.run_each
 
-    def changing(*arguments, **options):
-        answers = real(*arguments, **options)
-        pq.write_table(pa.table({**ROWS, "cattle": [1] * 60}), tmp_path / "farms.parquet")
-        return answers
+    def changing(*arguments, charge, **options):
+        def changed_and_charged():
+            pq.write_table(pa.table({**ROWS, "cattle": [1] * 60}), tmp_path / "farms.parquet")
+            charge()
+
+        return real(*arguments, charge=changed_and_charged, **options)
 
     monkeypatch.setattr(publish, "run_each", changing)
     with pytest.raises(ReleaseError, match="changed while it was read"):
         release(spec, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+    assert len(Ledger.open(tmp_path / "farms.ledger").entries()) == 1
 
 
 def test_a_link_among_sealed_files_is_refused(tmp_path):

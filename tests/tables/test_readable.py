@@ -5,12 +5,13 @@ import pyarrow.dataset as pa_dataset
 import pyarrow.parquet as pq
 import pytest
 
-from perrecord import Budget, Query, Session, Split, table
+from perrecord import Budget, Keys, Query, Session, Split, table
 from perrecord.accounting.entries import Charge
 from perrecord.accounting.ledger import Ledger
 from perrecord.errors import BudgetExceededError, SourceError
+from perrecord.queries import cells
 from perrecord.release.publish import release
-from perrecord.tables import readable
+from perrecord.tables.engines.boundary import ReadError
 from perrecord.tables.readable import check_readable
 from tests.tables.test_statistics import guest
 
@@ -67,7 +68,7 @@ def test_bytes_that_are_no_text_are_refused_before_the_charge(door, bad, kind, t
     with table(source, dimensions={"first": "substr(name, 1, 2)"}, measures=["emp"]) as opened:
         asking = session(opened, tmp_path, "now" if door in ("dataset", "guest") else None)
         # A table of somebody's database is copied first, and that fails as a whole.
-        message = "the source could not" if door == "guest" else "the column 'name' cannot"
+        message = "the source could not" if door == "guest" else "the column '(name|first)' cannot"
         with pytest.raises(SourceError, match=f"{message} be read") as error:
             asking.ask(Query().sum("emp", split=SCHEME, rho="0.1"))
         assert "caf" not in str(error.value)
@@ -100,17 +101,22 @@ def test_any_text_that_is_text_is_read():
         check_readable(opened)
 
 
-def test_more_text_than_can_be_handed_on_is_refused(monkeypatch):
+def test_more_text_than_can_be_handed_on_is_refused(tmp_path, monkeypatch):
     """Arrow takes 2 GB in a batch: many long texts would fail there, after the charge."""
-    monkeypatch.setattr(readable, "MOST_LONG_TEXT", 20_000)
+    monkeypatch.setattr(cells, "_MOST_LONG_TEXT", 20_000)
     for count, is_fine in ((2, True), (3, False)):
-        source = pa.table({"name": ["x" * 9_000] * count + ["short"] * 50})
+        source = pa.table({"name": [f"{i}{'x' * 9_000}" for i in range(count)] + ["short"] * 50})
         with table(source, dimensions=["name"]) as opened:
+            (tmp_path / str(count)).mkdir()
+            asking = session(opened, tmp_path / str(count))
+            keys = Keys.from_dict({"name": ["short"]})
+            question = Query().group_by("name", keys=keys).count(rho="0.1")
             if is_fine:
-                check_readable(opened)
+                asking.ask(question)
             else:
-                with pytest.raises(SourceError, match="far too long"):
-                    check_readable(opened)
+                with pytest.raises(SourceError, match="far too long text"):
+                    asking.ask(question)
+            assert spent(asking) == is_fine
 
 
 def test_a_question_that_exceeds_the_budget_reads_nothing(tmp_path):
@@ -132,6 +138,24 @@ def test_a_session_reads_its_source_once(tmp_path, monkeypatch):
         assert seen == [opened]
 
 
+def test_a_session_reads_before_it_charges(tmp_path, monkeypatch):
+    """A scan that fails, for whatever reason, costs nothing; so do rows that cannot be had."""
+    with table(rows([b"a"]), dimensions=["name"], measures=["emp"]) as opened:
+        asking = session(opened, tmp_path)
+        monkeypatch.setattr(opened.engine, "keep", failing)
+        monkeypatch.setattr(opened.engine, "frame", failing)
+        with pytest.raises(SourceError, match="pulled"):
+            asking.ask(Query().sum("emp", split=SCHEME, rho="0.1"))
+        with pytest.raises(SourceError, match="pulled"):
+            asking.run(len, columns=["emp"], rho="0.1")
+        assert spent(asking) == 0
+
+
+def failing(*_):
+    """Fail as an engine does."""
+    raise ReadError("the plug was pulled.")
+
+
 SPEC = """
 title: T
 source: t.parquet
@@ -140,7 +164,7 @@ measures: [emp]
 splits: {s: {emp: 10}}
 budget: {rho: 1, splits: [s]}
 ledger: l.ledger
-queries: [{name: q, answers: {n: {sum: emp, split: s, rho: 0.1}}}]
+queries: [{name: q, where: "name = 'ok'", answers: {n: {sum: emp, split: s, rho: 0.1}}}]
 """
 
 

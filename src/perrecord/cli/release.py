@@ -1,5 +1,5 @@
 # ruff: noqa: PLC0415 -- what a command needs is loaded when it runs
-"""`perrecord release`: charge, compute, seal, publish."""
+"""`perrecord release`: scan, charge, compute, seal, publish."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any

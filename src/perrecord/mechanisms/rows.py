@@ -84,8 +84,13 @@ def plan_rows(
     return RowsPlan(query, function, policy, native)
 
 
-def run_rows(planned: RowsPlan, table: Table) -> RowsAnswer:
-    """Return what the mechanism says of the rows. An error of its own is withheld: it may quote."""
+def run_rows(
+    planned: RowsPlan, table: Table, *, charge: Callable[[], None] = lambda: None
+) -> RowsAnswer:
+    """Return what the mechanism says of the rows. An error of its own is withheld: it may quote.
+
+    `charge` is called when the rows were read, before the mechanism sees them.
+    """
     sql, tables = rows_sql(planned.query, table, f"_perrecord_{uuid4().hex[:12]}")
     engine = table.engine
     try:
@@ -93,6 +98,7 @@ def run_rows(planned: RowsPlan, table: Table) -> RowsAnswer:
             engine.add(name, rows)
         frame = engine.frame(sql)
         given = frame if planned.is_native else sealed(READ_FAILED, lambda: arrow_rows(frame))
+        charge()
         result = sealed(_FAILED, lambda: _withheld(planned.mechanism, given))
     finally:
         for name in tables:

@@ -42,14 +42,20 @@ def answer(
 ) -> list[Answers]:
     """Return the answers of a workload, one for each grouping of each query, in order.
 
-    It charges nobody: a session or a release does, before it calls this.
+    It charges nobody.
     """
     return run(plan(queries, table.schema), table, _bits=_bits)
 
 
-def run(planned: Plan, table: Table, *, _bits: BitSource | None = None) -> list[Answers]:
+def run(
+    planned: Plan,
+    table: Table,
+    *,
+    charge: Callable[[], None] = lambda: None,
+    _bits: BitSource | None = None,
+) -> list[Answers]:
     """Return the answers of a plan."""
-    return run_each(planned, table, lambda _, found: found, _bits=_bits)
+    return run_each(planned, table, lambda _, found: found, charge=charge, _bits=_bits)
 
 
 def run_each(
@@ -57,10 +63,14 @@ def run_each(
     table: Table,
     make: Callable[[PlannedGrouping, Answers], Made],
     *,
+    charge: Callable[[], None] = lambda: None,
     watch: Watch = NOBODY,
     _bits: BitSource | None = None,
 ) -> list[Made]:
     """Return what is made of the answers of each grouping, in the order of the plan.
+
+    `charge` is called between the last look at the source and the first noise: a source that cannot
+    be read costs nothing, and nothing leaves that was not charged.
 
     Groupings are computed in several threads, and each one's answers are let go once something
     was made of them. Given bits are drawn from in the order of the plan, in this thread.
@@ -68,6 +78,7 @@ def run_each(
     check_plan(planned)
     watch.step("reading the data")
     with scanned(planned, table, watch.share) as cells:
+        charge()
         watch.step("adding noise")
         done, every = [0], sum(map(_declared_keys, planned.groupings)) or 1
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from perrecord.errors import SourceError
 from perrecord.queries.aggregates import Aggregate, Bucket, Different, Rows
 from perrecord.queries.plan import Plan, source_set
 from perrecord.queries.positions import Coded, Places, Positions
@@ -21,8 +22,11 @@ from perrecord.queries.scan import SET, GroupColumn, GroupSet, Scan, cells_sql, 
 from perrecord.tables.dialects import DUCKDB
 from perrecord.tables.domains import Domain
 from perrecord.tables.engines import Engine
+from perrecord.tables.engines.boundary import ReadError
 from perrecord.tables.expressions import Column, Substring
+from perrecord.tables.fields import Kind
 from perrecord.tables.keys import Keys
+from perrecord.tables.readable import check_readable, check_text
 from perrecord.tables.schema import Schema
 from perrecord.tables.table import Table
 from perrecord.watch import Share, nobody, within
@@ -33,6 +37,9 @@ Integers = npt.NDArray[Any]
 _MOST_KEPT = 1 << 24  # cells of a scan; beyond, each grouping streams them from the engine again
 _MOST_ROWS, _MOST_BYTES = 1 << 22, 1 << 28
 """The size of a chunk. Keys are looked up chunk by chunk, so small ones would cost."""
+
+_LONG_TEXT, _MOST_LONG_TEXT = 1 << 13, 1 << 29
+"""Bytes. Arrow takes 2 GB of text in a batch of 100,000 rows: that many short ones, and these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +55,15 @@ class Counts:
 def scanned(plan: Plan, table: Table, share: Share = nobody) -> "Iterator[list[Cells]]":
     """Run every scan of a plan and give its cells, for as long as the block lasts.
 
+    Inside the block the source is not read any more: a source that cannot be read, whatever the
+    reason, is refused before.
+
     `share` is told how much was scanned, where the engine knows.
     """
     prefix = f"_perrecord_{uuid4().hex[:12]}"
     names: list[str] = []
     engine = table.engine
+    check_text(table)
     try:
         found = []
         for index, scan in enumerate(plan.scans):
@@ -67,12 +78,44 @@ def scanned(plan: Plan, table: Table, share: Share = nobody) -> "Iterator[list[C
             part = within(share, index / len(plan.scans), (index + 1) / len(plan.scans))
             # Scans that somebody is told of wait for one another; others need not.
             with nullcontext() if share is nobody else engine.watched(part):
-                engine.keep(kept, text.sql)
+                _keep(table, kept, text.sql)
+            _check_size(table, kept, scan)
             found.append(Cells(engine, scan, cells_sql(scan, plan.schema, kept), plan.schema))
         yield found
     finally:
         for name in names:
             engine.drop(name)
+
+
+def _keep(table: Table, kept: str, sql: str) -> None:
+    """Keep the result of a scan; where one column is why it cannot be had, say which."""
+    try:
+        table.engine.keep(kept, sql)
+    except ReadError:
+        check_readable(table)
+        raise
+
+
+def _check_size(table: Table, kept: str, scan: Scan) -> None:
+    """Refuse cells whose text is more than can be handed on."""
+    fields = table.schema.fields
+    texts = [
+        each for each in scan.grouped if isinstance(each, str) and fields[each].kind is Kind.TEXT
+    ]
+    sizes = [
+        f"coalesce(sum(strlen({column})) FILTER (strlen({column}) > {_LONG_TEXT}), 0)"
+        for column in map(DUCKDB.identifier, texts)
+    ]
+    if not sizes:
+        return
+    batch = next(
+        iter(table.engine.local(f"SELECT {' + '.join(sizes)} FROM {DUCKDB.identifier(kept)}"))
+    )
+    if batch.column(0)[0].as_py() > _MOST_LONG_TEXT:
+        raise SourceError(
+            "the source could not be read: what it is grouped by holds far too long text. Nothing "
+            "was charged. Declare a shorter dimension, such as substr(name, 1, 100)."
+        )
 
 
 @dataclass(frozen=True, slots=True)

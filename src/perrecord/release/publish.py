@@ -1,7 +1,8 @@
-"""A release: charge, compute, seal, publish. Interrupted anywhere, it can be run again.
+"""A release: scan, charge, compute, seal, publish. Interrupted anywhere, it can be run again.
 
+    scan      the exact cells are computed; a source that cannot be read ends here, at no cost
     charge    the policy is written into the ledger, once for the same release
-    compute   one scan, noise, files in a staging folder beside the ledger
+    compute   noise, files in a staging folder beside the ledger
     seal      the files' digests are written into the ledger
     publish   the sealed files appear in their place, all at once
 
@@ -29,7 +30,6 @@ from perrecord.release import staging
 from perrecord.release.contents import MANIFEST, public_files, release_files, released_table
 from perrecord.release.identity import Identity, identity_of
 from perrecord.release.spec import LoadedSpec, Workload, build, load_spec, open_table
-from perrecord.tables.readable import check_readable
 from perrecord.tables.table import Table
 from perrecord.watch import Share, Watch, nobody
 
@@ -116,34 +116,42 @@ class _Release:
             self.remark(self.ledger.remark(data))
         table.engine.fetch()  # a database that cannot be read costs no budget
         public = public_files(workload, planned)
-        is_forgotten = state == "unknown" and self._is_whole()
-        if not is_forgotten:
-            check_readable(table)
-        self.watch.step("charging the ledger")
-        charge = self.ledger.charge(
-            workload.policy,
-            label=workload.title,
-            snapshot=data,
-            identity=self.identity.key,
-            meanings=meanings,
-        )
-        if is_forgotten:
+        if state == "unknown" and self._is_whole():
             # The ledger was restored from before this release. Its files may have been seen, so
             # they are what the new charge pays for: fresh noise would be a second release.
+            charge = self._charge(workload)
             return self._publish(charge, self._seal(charge), "recovered")
+        charges: list[Charge] = []
+
+        def pay() -> None:
+            self._check_unchanged()
+            charges.append(self._charge(workload))
+
         make = partial(released_table, workload)
-        tables = run_each(planned, table, make, watch=self.watch, _bits=bits)
-        if identity_of(self.loaded, self.ledger.secret, self.snapshot) != self.identity:
-            raise ReleaseError(
-                "the source, or a file of keys or lookups, changed while it was read; nothing was "
-                "published. Run the release again when the files are at rest; what was charged "
-                "stays charged."
-            )
+        tables = run_each(planned, table, make, charge=pay, watch=self.watch, _bits=bits)
+        charge = charges[0]
         self.watch.step("writing")
         files = release_files(workload, tables, public, charge.hash)
         staging.write_files(self.staged, files)
         self.watch.step("sealing")
         return self._publish(charge, self._seal(charge), "made")
+
+    def _charge(self, workload: Workload) -> Charge:
+        self.watch.step("charging the ledger")
+        return self.ledger.charge(
+            workload.policy,
+            label=workload.title,
+            snapshot=self.identity.snapshot,
+            identity=self.identity.key,
+            meanings=meanings_in(workload.schema, workload.policy),
+        )
+
+    def _check_unchanged(self) -> None:
+        if identity_of(self.loaded, self.ledger.secret, self.snapshot) != self.identity:
+            raise ReleaseError(
+                "the source, or a file of keys or lookups, changed while it was read; nothing was "
+                "charged. Run the release again when the files are at rest."
+            )
 
     def _again(self) -> Outcome:
         charge = self.ledger.charge_of(self.identity.key)

@@ -6,22 +6,17 @@ TWINS = (
     Twin(
         "a session answers before it charges",
         "session.py",
-        "        self._charge(planned.policy, _label(planned))\n"
-        "        answers: list[Answers] = run(planned, self._table)\n",
-        "        answers: list[Answers] = run(planned, self._table)\n"
-        "        self._charge(planned.policy, _label(planned))\n",
-        (
-            "test_session.py::test_what_the_budget_does_not_allow_reads_no_data",
-            "test_session.py::test_a_charge_is_never_given_back",
-        ),
+        "        answers: list[Answers] = run(planned, self._table, charge=charge)\n",
+        "        answers: list[Answers] = run(planned, self._table)\n        charge()\n",
+        ("test_session.py::test_a_charge_is_never_given_back",),
     ),
     Twin(
         "a mechanism on rows runs before it is charged",
-        "session.py",
-        '        self._charge(planned.policy, f"a mechanism on {shown}")\n'
-        "        answer = run_rows(planned, self._table)\n",
-        "        answer = run_rows(planned, self._table)\n"
-        '        self._charge(planned.policy, f"a mechanism on {shown}")\n',
+        "mechanisms/rows.py",
+        "        charge()\n"
+        "        result = sealed(_FAILED, lambda: _withheld(planned.mechanism, given))\n",
+        "        result = sealed(_FAILED, lambda: _withheld(planned.mechanism, given))\n"
+        "        charge()\n",
         ("test_session.py::test_any_mechanism_goes_through_the_same_door",),
     ),
     Twin(
@@ -46,11 +41,10 @@ TWINS = (
         ("test_session.py::test_a_file_that_changes_under_a_session_is_noticed",),
     ),
     Twin(
-        "an answer is shown though its file changed while it was computed",
+        "an answer is charged though its file changed while it was read",
         "session.py",
-        "        answers: list[Answers] = run(planned, self._table)\n"
-        "        check_unchanged(self._table.engine.origin)\n",
-        "        answers: list[Answers] = run(planned, self._table)\n",
+        "        check_unchanged(origin)\n",
+        "",
         ("test_session.py::test_a_file_that_changes_under_a_session_is_noticed",),
     ),
     Twin(

@@ -19,8 +19,12 @@ READ_FAILED = (
 )
 
 
+class ReadError(SourceError):
+    """An engine failed; the message is ours."""
+
+
 def sealed(message: str, action: Callable[[], Answer]) -> Answer:
-    """Return what the action returns; whatever it raises becomes a SourceError that quotes nothing.
+    """Return what the action returns; whatever it raises becomes a ReadError that quotes nothing.
 
     Our own errors pass, and so does Ctrl-C.
     """
@@ -31,7 +35,7 @@ def sealed(message: str, action: Callable[[], Answer]) -> Answer:
     except BaseException:  # noqa: S110 -- a panic of a Rust library is no Exception
         pass
     # Raised out here, where nothing is in flight, so that no cause and no context clings to it.
-    raise SourceError(message)
+    raise ReadError(message)
 
 
 def interruptible(
