@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from perrecord.accounting.budget import Budget
     from perrecord.accounting.ledger import Ledger
     from perrecord.queries.groupings import SelectCells, SelectKeys
-    from perrecord.queries.parts import Parts, clamping, splitting
+    from perrecord.queries.methods.parts import Parts, clamping, splitting
     from perrecord.queries.query import Query
     from perrecord.queries.sql import from_sql
     from perrecord.session import Session

@@ -9,11 +9,10 @@ from typing import Any
 from perrecord.exact import figure_down, figure_up, text
 from perrecord.laws import Law
 from perrecord.laws.widths import deviation
-from perrecord.mechanisms.additive import noise_plan
 from perrecord.policy.policy import Policy
 from perrecord.policy.reads import names_read
 from perrecord.policy.terms import Currency
-from perrecord.queries.answers import Answer, Average, Quantile
+from perrecord.queries.measurements import Measurement
 from perrecord.queries.plan import Plan
 from perrecord.tables.schema import Schema
 
@@ -87,7 +86,8 @@ def expected(plan: Plan) -> tuple[Expected, ...]:
     for grouping in plan.groupings:
         query, columns = plan.queries[grouping.query], grouping.grouping.columns
         for charged in grouping.answers:
-            laws = _laws(charged.answer, plan, columns, query.currency or Currency.RHO)
+            measured = charged.answer.measurements
+            laws = _laws(measured[:1], plan.schema, columns, query.currency or Currency.RHO)
             deviations = tuple(sorted({float(step) * deviation(law) for step, law in laws}))
             found.append(
                 Expected(
@@ -96,7 +96,7 @@ def expected(plan: Plan) -> tuple[Expected, ...]:
                     charged.answer.name,
                     charged.policy,
                     deviations,
-                    isinstance(charged.answer, Average),
+                    len(measured) > 1,
                 )
             )
     return tuple(found)
@@ -119,13 +119,11 @@ def meanings_in(schema: Schema, policy: Policy) -> dict[str, str]:
 
 
 def _laws(
-    answer: Answer, plan: Plan, columns: tuple[str, ...], currency: Currency
+    measured: Sequence[Measurement], schema: Schema, columns: tuple[str, ...], currency: Currency
 ) -> list[tuple[Fraction, Law]]:
-    """Return the laws that an answer's cells can have; those of an average are of its total."""
-    if isinstance(answer, Quantile):
-        return []
-    noise = noise_plan(answer, plan.schema, columns, currency)
-    return [(noise.step, noise.law(each)) for each in noise.spreads.every()]
+    """Return the laws that the cells of measurements can have, each with its step."""
+    plans = [each.noise(schema, columns, currency) for each in measured]
+    return [(noise.step, noise.law(scale)) for noise in plans for scale in noise.scales.every()]
 
 
 def _shown(record: Mapping[str, Any]) -> str:

@@ -6,8 +6,8 @@ import numpy as np
 
 from perrecord.mechanisms import additive, quantiles, run, selection
 from perrecord.mechanisms.answers import Answers
-from perrecord.mechanisms.numbers import added
-from perrecord.mechanisms.released import Estimate
+from perrecord.released.numbers import added
+from perrecord.released.columns import Estimate
 from perrecord.queries.cells import Reading
 from tests.audit.caught import caught
 

@@ -14,7 +14,7 @@ from perrecord.evaluate.fitness import fitness
 from perrecord.evaluate.losses import losses, policy_losses
 from perrecord.evaluate.record_sizes import losses_by_size
 from perrecord.evaluate.variants import top_coded
-from perrecord.queries.parts import Parts, clamping, splitting
+from perrecord.queries.methods.parts import Parts, clamping, splitting
 from perrecord.queries.plan import plan
 from perrecord.synth import business
 from perrecord.synth.industries import SECTORS

@@ -12,7 +12,7 @@ from perrecord import Keys, Query, Split
 from perrecord.errors import CurrencyError, InputError, ProbabilityError
 from perrecord.evaluate.fitness import fitness
 from perrecord.laws import DiscreteGaussian
-from perrecord.queries.parts import Parts, clamping, splitting
+from perrecord.queries.methods.parts import Parts, clamping, splitting
 from perrecord.queries.plan import plan
 from perrecord.tables.measures import Measure
 from perrecord.tables.table import table

@@ -18,7 +18,7 @@ from perrecord.evaluate.losses import losses, policy_losses
 from perrecord.mechanisms.additive import noise_plan
 from perrecord.policy.terms import Currency
 from perrecord.queries.aggregates import aggregates_of
-from perrecord.queries.parts import Parts, clamping, splitting
+from perrecord.queries.methods.parts import Parts, clamping, splitting
 from perrecord.queries.plan import plan
 from perrecord.tables.table import table
 from tests.evaluate.reference import (

@@ -17,7 +17,7 @@ from perrecord.evaluate.losses import policy_quantiles
 from perrecord.evaluate.smallest import sizes, smallest
 from perrecord.evaluate.tune import tune
 from perrecord.evaluate.variants import amounts, scaled
-from perrecord.queries.parts import Parts, clamping, splitting
+from perrecord.queries.methods.parts import Parts, clamping, splitting
 from perrecord.queries.plan import plan
 from perrecord.synth import business
 from perrecord.synth.industries import SECTORS

@@ -19,7 +19,7 @@ from perrecord.evaluate.variants import (
     variants,
 )
 from perrecord.queries.methods import Clamping, leaves, tree_of
-from perrecord.queries.parts import Parts, clamping, splitting
+from perrecord.queries.methods.parts import Parts, clamping, splitting
 
 BY = Split.by("k", {"a": Split(x=5, y=1)}, Split(x=50, y=1))
 NESTED = Split.by("k", {"a": Split.by("g", {1: Split(x=5)}, Split(x=6))}, Split(x=50))

@@ -24,8 +24,8 @@ from perrecord import (
 )
 from perrecord.mechanisms.additive import NoisePlan, estimate, noise_plan
 from perrecord.mechanisms.answers import Answers
-from perrecord.mechanisms.numbers import added, common_step, to_arrow
-from perrecord.mechanisms.released import Estimate, Ratio
+from perrecord.released.numbers import added, common_step, to_arrow
+from perrecord.released.columns import Estimate, Ratio
 from perrecord.mechanisms.run import answer
 from perrecord.mechanisms.write import write_csv
 from perrecord.policy.terms import Currency

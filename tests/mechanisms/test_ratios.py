@@ -13,8 +13,8 @@ from perrecord import Keys, Query, Split, table
 from perrecord.laws import DiscreteGaussian, DiscreteLaplace
 from perrecord.laws.widths import deviation
 from perrecord.mechanisms import ratios
-from perrecord.mechanisms.ratios import ratio_ends
-from perrecord.mechanisms.released import Estimate, Ratio
+from perrecord.released.ratios import ratio_ends
+from perrecord.released.columns import Estimate, Ratio
 from perrecord.mechanisms.run import answer
 from tests.noise.checks import Replayed
 

@@ -23,7 +23,7 @@ from perrecord import (
 )
 from perrecord.mechanisms.run import run
 from perrecord.policy.cases import Cases
-from perrecord.queries.parts import Parts
+from perrecord.queries.methods.parts import Parts
 from perrecord.queries.plan import plan
 from perrecord.release.attack import estimates, recognised, shifted_loss
 from perrecord.release.document import Charge, Field, PublishedPolicy

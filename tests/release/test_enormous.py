@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from perrecord import Keys, Ledger, Query, QueryError, Split, table
 from perrecord.laws import DiscreteGaussian
-from perrecord.mechanisms.numbers import rounded_to, to_arrow
-from perrecord.mechanisms.released import Chosen, Estimate
+from perrecord.released.numbers import rounded_to, to_arrow
+from perrecord.released.columns import Chosen, Estimate
 from perrecord.mechanisms.run import answer
 from perrecord.release.processing import floored, rounded
 from perrecord.release.publish import release

@@ -11,7 +11,7 @@ import pyarrow as pa
 from perrecord.audit.random_tables import MEASURES, VALUES
 from perrecord.policy.split import Scheme, Split
 from perrecord.queries.groupings import SelectCells, SelectKeys
-from perrecord.queries.parts import Parts, Priced, clamping, splitting
+from perrecord.queries.methods.parts import Parts, Priced, clamping, splitting
 from perrecord.queries.query import Query
 from perrecord.tables.domains import Domain
 from perrecord.tables.keys import Keys

@@ -6,17 +6,16 @@ A change of size x in a number with Gaussian noise costs x^2 / (2 sigma^2), with
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import assert_never
 
 import pyarrow as pa
 
 from perrecord.evaluate.loss_sql import ARROW, LossWriter
-from perrecord.mechanisms.additive import NoisePlan, noise_plan
 from perrecord.policy.terms import Constant, Currency, Form, Piecewise
-from perrecord.queries.aggregates import total_of
-from perrecord.queries.answers import Answer, Average, Count, CountDistinct, Quantile, Sum
+from perrecord.queries.aggregates import Aggregate, Different, Filled, Pieces, Rows, Total
 from perrecord.queries.groupings import SelectCells, SelectKeys
-from perrecord.queries.methods import Spreads
+from perrecord.queries.measurements import Choice, Step
+from perrecord.queries.methods import Scales
+from perrecord.queries.noise_plan import NoisePlan
 from perrecord.queries.plan import Plan, PlannedGrouping
 from perrecord.queries.values import pieces_value, total_value
 from perrecord.tables.expressions import to_sql
@@ -57,66 +56,51 @@ class ChangeWriter:
         dialect = self.losses.dialect
         columns = tuple(f"records.{dialect.identifier(name)}" for name in grouping.grouping.columns)
         changes = [
-            change
+            self._step(step, grouping)
             for charged in grouping.answers
-            for change in self._answer(charged.answer, grouping)
+            for step in charged.answer.steps
         ]
         cells = grouping.grouping.cells
         if isinstance(cells, SelectKeys):  # at its policy value, rho * pieces^2 (T9)
-            pieces = dialect.literal(1)
-            if cells.split is not None:
-                resolutions = {name: m.resolution for name, m in self.planned.schema.measures}
-                pieces = pieces_value(cells.split, resolutions, self.losses.parts)
-            changes.append(Change(pieces, self._amount(cells.rho)))
+            rows = Rows() if cells.split is None else Pieces(cells.split)
+            changes.append(Change(self._value(rows), self._amount(cells.rho)))
         return Entry(self._condition(grouping), columns, tuple(changes))
 
-    def _answer(self, answer: Answer, grouping: PlannedGrouping) -> list[Change]:
-        one = self.losses.dialect.literal(1)
-        match answer:
-            case Quantile(amount=amount):  # at its policy value, whatever the measure is (T14)
-                return [Change(one, self._amount(amount))]
-            case Count(column=column):
-                value = one if column is None else self._filled(column)
-                return [Change(value, self._noise(answer, grouping))]
-            case CountDistinct(column=column):
-                name = self.losses.dialect.identifier(column)
-                return [Change(f"records.{name}", self._noise(answer, grouping), is_distinct=True)]
-            case Sum():
-                return [self._total(answer, grouping)]
-            case Average(count=count, measure=measure):
-                filled = self._filled(measure)
-                noise = NoisePlan.of(
-                    count, None, self.planned.schema, grouping.grouping.columns, self._currency
-                )
-                return [self._total(answer, grouping), Change(filled, self._weight(noise))]
-            case _:
-                assert_never(answer)
+    def _step(self, step: Step, grouping: PlannedGrouping) -> Change:
+        if isinstance(step, Choice):  # at its policy value, whatever the measure is (T14)
+            return Change(self.losses.dialect.literal(1), self._amount(step.amount))
+        noise = step.noise(self.planned.schema, grouping.grouping.columns, self._currency)
+        is_distinct = isinstance(step.aggregate, Different)
+        return Change(self._value(step.aggregate), self._weight(noise), is_distinct)
 
-    def _total(self, answer: Sum | Average, grouping: PlannedGrouping) -> Change:
-        resolution = self.planned.schema.measure(answer.measure).resolution
-        value = total_value(total_of(answer), resolution, self.losses.parts)
-        return Change(value, self._noise(answer, grouping))
-
-    def _filled(self, column: str) -> str:
-        name = self.losses.dialect.identifier(column)
-        return f"CASE WHEN records.{name} IS NOT NULL THEN {self.losses.dialect.literal(1)} END"
+    def _value(self, aggregate: Aggregate) -> str:
+        """Return what a record adds, or its own value where different ones are counted."""
+        dialect, schema = self.losses.dialect, self.planned.schema
+        match aggregate:
+            case Rows():
+                return dialect.literal(1)
+            case Filled(column):
+                name = dialect.identifier(column)
+                return f"CASE WHEN records.{name} IS NOT NULL THEN {dialect.literal(1)} END"
+            case Different(column):
+                return f"records.{dialect.identifier(column)}"
+            case Total(measure):
+                resolution = schema.measure(measure).resolution
+                return total_value(aggregate, resolution, self.losses.parts)
+            case Pieces(split):
+                resolutions = {name: each.resolution for name, each in schema.measures}
+                return pieces_value(split, resolutions, self.losses.parts)
 
     @property
     def _currency(self) -> Currency:
         return Currency.RHO if self.losses.power == 2 else Currency.EPSILON
-
-    def _noise(
-        self, answer: Count | CountDistinct | Sum | Average, grouping: PlannedGrouping
-    ) -> str:
-        columns = grouping.grouping.columns
-        return self._weight(noise_plan(answer, self.planned.schema, columns, self._currency))
 
     def _weight(self, noise: NoisePlan) -> str:
         """Return the cost of one step, looked up by the record's own dimensions.
 
         The key of its cell fixes them, so they find the cell's own noise.
         """
-        return self.losses.form(_weights(noise.spreads, noise.step, self.losses.power))
+        return self.losses.form(_weights(noise.scales, noise.step))
 
     def _amount(self, amount: Fraction) -> str:
         return self.losses.form(Form((Constant(amount),)))
@@ -157,10 +141,7 @@ class ChangeWriter:
 _LISTED = "_perrecord_listed"
 
 
-def _weights(spreads: Spreads, step: Fraction, power: int) -> Form:
-    if spreads.cases is not None:
-        return Form((Piecewise(spreads.cases.map(lambda each: _weights(each, step, power))),))
-    if spreads.value is None:
-        return Form()
-    cost = step**2 / (2 * spreads.value) if power == 2 else step / spreads.value
-    return Form((Constant(cost),))
+def _weights(scales: Scales, step: Fraction) -> Form:
+    if scales.cases is not None:
+        return Form((Piecewise(scales.cases.map(lambda each: _weights(each, step))),))
+    return Form() if scales.value is None else Form((Constant(scales.value.cost(step)),))

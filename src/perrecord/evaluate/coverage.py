@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from perrecord.errors import InputError, listing
-from perrecord.queries.answers import Average, Sum
 from perrecord.queries.groupings import Grouping, SelectCells
 from perrecord.queries.query import Query
 from perrecord.tables.dialects import DUCKDB
@@ -145,8 +144,8 @@ def _declared(grouping: Grouping) -> Domain | None:
 def _covered(
     table: Table, query: str, asked: Query, columns: tuple[str, ...], domain: Domain
 ) -> Coverage:
-    added = [each.measure for each in asked.answers if isinstance(each, Sum | Average)]
-    measures = list(dict.fromkeys(added))
+    added = [step.measure for answer in asked.answers for step in answer.measurements]
+    measures = [each for each in dict.fromkeys(added) if each is not None]
     dialect, engine, name = table.engine.dialect, table.engine, f"{RESERVED}_{uuid4().hex[:12]}"
     shown = ", ".join(f"records.{dialect.identifier(column)}" for column in columns)
     sizes = "".join(

@@ -30,7 +30,6 @@ from perrecord.exact import Exact, rational
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
 from perrecord.policy.terms import Currency
-from perrecord.queries.answers import Average, Quantile
 from perrecord.queries.methods import Accounting
 from perrecord.queries.plan import plan
 from perrecord.queries.query import Query
@@ -207,11 +206,7 @@ def _fitness(
     queries: Mapping[str, Query], table: Table, limits: Sequence[Fraction], confidence: Exact
 ) -> list[Fit]:
     planned = plan(list(queries.values()), table.schema)
-    is_additive = any(
-        not isinstance(answer, Average | Quantile)
-        for query in queries.values()
-        for answer in query.answers
-    )
+    is_additive = any(answer.is_additive for query in queries.values() for answer in query.answers)
     if planned.policy.currency is not Currency.RHO or not is_additive:
         return []
     found = []

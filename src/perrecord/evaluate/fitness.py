@@ -21,21 +21,10 @@ from perrecord.evaluate.needs import allowed
 from perrecord.evaluate.noise_size import Floats, gaussian
 from perrecord.evaluate.truths import Truth, truths
 from perrecord.exact import Exact, parameter, round_up
+from perrecord.laws.scales import GaussianScale, Scale
 from perrecord.policy.policy import Policy
 from perrecord.policy.terms import Currency
-from perrecord.queries.answers import Quantile, Sum
-from perrecord.queries.methods import (
-    Branch,
-    Method,
-    Splitting,
-    Spread,
-    Spreads,
-    Tree,
-    leaves,
-    sensitivity,
-    spread,
-    tree_of,
-)
+from perrecord.queries.methods import Branch, Scales, Tree, leaves
 from perrecord.queries.plan import Plan
 from perrecord.queries.policies import on_filtered
 from perrecord.tables.table import Table
@@ -227,20 +216,22 @@ def fitness(planned: Plan, table: Table, *, within: Exact, confidence: Exact = "
 def _requirement(truth: Truth, goal: Goal) -> Requirement:
     noisy = truth.total
     known = _sizes(truth)
-    sizes = [known[gaussian(law).sigma_squared * noisy.step**2] for law in noisy.laws]
+    sizes = [
+        known[GaussianScale(gaussian(law).sigma_squared * noisy.step**2)] for law in noisy.laws
+    ]
     return Requirement(truth, goal, allowed(truth, goal), tuple(sizes))
 
 
-def _sizes(truth: Truth) -> dict[Spread, Fraction]:
-    """Return the sensitivity that each spread of an answer comes from, the largest if of several.
+def _sizes(truth: Truth) -> dict[Scale, Fraction]:
+    """Return the sensitivity that each scale of an answer comes from, the largest if of several.
 
     Where methods differ from part to part, a cell's noise is that of one of them (T11).
     """
-    measure = _measure(truth)
-    found: dict[Spread, Fraction] = {}
-    for leaf in leaves(_tree(truth)):
-        size = sensitivity(leaf.method, measure)
-        own = spread(leaf.method, measure, Currency.RHO)
+    step = truth.answer.measurements[0]
+    found: dict[Scale, Fraction] = {}
+    for leaf in leaves(step.tree):
+        size = leaf.method.sensitivity(step.measure)
+        own = step.scale(leaf.method, Currency.RHO)
         found[own] = max(size, found.get(own, size))
     return found
 
@@ -252,7 +243,7 @@ def _policy(required: Requirement, share: Exact | None) -> Policy:
         if one is None:
             return Policy.zero()
         sizes = _sizes(truth)
-        return _by_spread(truth.total.noise.spreads, lambda found: _loss(truth, one, sizes[found]))
+        return _by_scale(truth.total.noise.scales, lambda found: _loss(truth, one, sizes[found]))
     made: dict[tuple[int, Fraction], Policy] = {}  # cells with the same rho share one policy
     losses: list[Policy | None] = []
     for rho, size in zip(required.rhos(), required.sizes, strict=True):
@@ -266,11 +257,11 @@ def _policy(required: Requirement, share: Exact | None) -> Policy:
     return Policy.by(truth.columns, cases, Policy.zero())
 
 
-def _by_spread(spreads: Spreads, loss: Callable[[Spread], Policy]) -> Policy:
+def _by_scale(scales: Scales, loss: Callable[[Scale], Policy]) -> Policy:
     """Return a policy that depends on a cell's noise as the noise depends on its key."""
-    if spreads.cases is None:
-        return Policy.zero() if spreads.value is None else loss(spreads.value)
-    cases = spreads.cases.map(lambda each: _by_spread(each, loss))
+    if scales.cases is None:
+        return Policy.zero() if scales.value is None else loss(scales.value)
+    cases = scales.cases.map(lambda each: _by_scale(each, loss))
     default = Policy.zero() if cases.default is None else cases.default
     return Policy.by(cases.dimensions, dict(cases.entries), default)
 
@@ -280,12 +271,12 @@ def _loss(truth: Truth, rho: Fraction, size: Fraction) -> Policy:
 
     sigma^2 = size^2 / (2 rho) is the cell's; which method a record has, its part says.
     """
-    measure = _measure(truth)
+    measure = truth.answer.measurements[0].measure
 
     def of(tree: Tree) -> Policy:
-        if all(isinstance(leaf.method, Splitting) for leaf in leaves(tree)):
+        if all(leaf.method.bound(measure) is None for leaf in leaves(tree)):
             return Policy.exact(rho, measure=measure or "", threshold=size)
-        bounds = {_bound(leaf.method, measure) for leaf in leaves(tree)}
+        bounds = {leaf.method.bound(measure) for leaf in leaves(tree)}
         if len(bounds) == 1 and (bound := bounds.pop()) is not None:
             return Policy.constant(rho * (bound / size) ** 2)
         assert isinstance(tree, Branch)  # noqa: S101 - one leaf is one of the two above
@@ -293,21 +284,7 @@ def _loss(truth: Truth, rho: Fraction, size: Fraction) -> Policy:
         default = Policy.zero() if cases.default is None else cases.default
         return Policy.by(cases.dimensions, dict(cases.entries), default)
 
-    return of(_tree(truth))
-
-
-def _bound(method: Method, measure: str | None) -> Fraction | None:
-    return None if isinstance(method, Splitting) else sensitivity(method, measure)
-
-
-def _tree(truth: Truth) -> Tree:
-    answer = truth.answer
-    assert not isinstance(answer, Quantile)  # noqa: S101 - quantiles have no truth here
-    return tree_of(answer.method)
-
-
-def _measure(truth: Truth) -> str | None:
-    return truth.answer.measure if isinstance(truth.answer, Sum) else None
+    return of(truth.answer.measurements[0].tree)
 
 
 def _key_texts(keys: pa.Table) -> list[str]:

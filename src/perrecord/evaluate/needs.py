@@ -16,22 +16,10 @@ from perrecord.evaluate.allowed import largest_normal_variances, largest_varianc
 from perrecord.evaluate.goals import Goal
 from perrecord.evaluate.noise_size import Floats, gaussian
 from perrecord.evaluate.truths import Noisy, Truth
-from perrecord.mechanisms.additive import NoisePlan, noise_plan
 from perrecord.policy.terms import Currency
-from perrecord.queries.answers import Answer, Average, Quantile
-from perrecord.queries.methods import (
-    Clamping,
-    Counting,
-    Splitting,
-    leaves,
-    sensitivity,
-    tree_of,
-)
-from perrecord.queries.policies import is_centred
+from perrecord.queries.answers import Answer
+from perrecord.queries.noise_plan import NoisePlan
 from perrecord.tables.schema import Schema
-
-_LEAST_SHARE = Fraction(1, 20)
-"""Neither part of an average gets less of its amount than this."""
 
 
 def asked_otherwise(truth: Truth, answer: Answer, schema: Schema) -> Truth:
@@ -39,13 +27,15 @@ def asked_otherwise(truth: Truth, answer: Answer, schema: Schema) -> Truth:
 
     Bounds that values are cut to must be the same: the bias is not computed anew.
     """
-    assert not isinstance(answer, Quantile)  # noqa: S101 - quantiles have no truth
-    count = truth.count
-    if isinstance(answer, Average) and count is not None:
-        counting = NoisePlan.of(answer.count, None, schema, truth.columns, Currency.RHO)
-        count = _with_noise(count, counting, truth)
-    noise = noise_plan(answer, schema, truth.columns, Currency.RHO)
-    return replace(truth, answer=answer, total=_with_noise(truth.total, noise, truth), count=count)
+    first, *others = [
+        _with_noise(noisy, step.noise(schema, truth.columns, Currency.RHO), truth)
+        for noisy, step in zip(_numbers(truth), answer.measurements, strict=True)
+    ]
+    return replace(truth, answer=answer, total=first, count=others[0] if others else None)
+
+
+def _numbers(truth: Truth) -> list[Noisy]:
+    return [truth.total] if truth.count is None else [truth.total, truth.count]
 
 
 def _with_noise(noisy: Noisy, noise: NoisePlan, truth: Truth) -> Noisy:
@@ -114,26 +104,9 @@ def has_zeros_only(truth: Truth) -> bool:
     return not np.any(truth.total.exact != 0)
 
 
-def shared_best(answer: Average, truth: Truth) -> Average:
-    """Return an average with its amount shared as T : |mean|, which errs least (T13).
-
-    The mean is taken over all cells, about the centre of the bounds where values are clamped.
-    """
-    count, method = truth.count, answer.method
-    assert count is not None  # noqa: S101 - the truth of an average
-    records = floats(count.exact).sum()
-    if not records or not isinstance(method, Splitting | Clamping):
+def balanced(answer: Answer, truth: Truth) -> Answer:
+    """Return an answer with its amount shared as suits the mean over all cells (T13)."""
+    records = 0 if truth.count is None else floats(truth.count.exact).sum()
+    if not records:
         return answer
-    mean = abs(floats(truth.total.exact).sum() * float(truth.total.step) / records)
-    size = float(
-        max(
-            sensitivity(leaf.method, answer.measure, is_centred=is_centred(answer))
-            for leaf in leaves(tree_of(method))
-        )
-    )
-    share = Fraction(size / (size + mean)).limit_denominator(100)
-    share = min(max(share, _LEAST_SHARE), 1 - _LEAST_SHARE)
-    whole = method.amount + answer.count.amount
-    return replace(
-        answer, method=replace(method, amount=whole * share), count=Counting(whole * (1 - share))
-    )
+    return answer.balanced(floats(truth.total.exact).sum() * float(truth.total.step) / records)

@@ -17,10 +17,9 @@ import pyarrow as pa
 from perrecord.errors import ProbabilityError
 from perrecord.evaluate.quantile_truths import Floats, QuantileTruth, quantile_truths
 from perrecord.exact import Exact, rational
-from perrecord.mechanisms.numbers import common_step
 from perrecord.mechanisms.quantiles import scores_of, selection_rate
-from perrecord.queries.cells import Integers
 from perrecord.queries.plan import Plan
+from perrecord.released.numbers import Integers, common_step
 from perrecord.tables.table import Table
 
 _STEEPEST = Fraction(10**6)
@@ -101,7 +100,7 @@ def summed_up(errors: QuantileErrors) -> dict[str, Any]:
     known = ~np.isnan(errors.true)
     step = float(errors.step)
     return {
-        "candidates": len(errors.truth.answer.candidates),
+        "candidates": len(errors.truth.choice.candidates),
         "cells": len(known),
         "without_values": int((~known).sum()),
         "chance_of_a_quantile": float(errors.hit[known].mean()) if known.any() else None,
@@ -112,7 +111,7 @@ def summed_up(errors: QuantileErrors) -> dict[str, Any]:
 
 
 def _errors(truth: QuantileTruth, confidence: Fraction) -> QuantileErrors:
-    answer = truth.answer
+    answer = truth.choice
     step = common_step((truth.resolution, *answer.candidates))
     candidates = np.array([float(each / step) for each in answer.candidates])
     rate = float(min(selection_rate(answer, truth.currency), _STEEPEST))
@@ -137,10 +136,10 @@ def _errors(truth: QuantileTruth, confidence: Fraction) -> QuantileErrors:
 
 def _chunks(truth: QuantileTruth, step: Fraction) -> Iterator[tuple[slice, Integers, Floats]]:
     """Yield some cells at a time: their scores, and how far outside each candidate lies."""
-    candidates = np.array([float(each / step) for each in truth.answer.candidates])
+    candidates = np.array([float(each / step) for each in truth.choice.candidates])
     low, high = (_steps(each, truth, step) for each in (truth.low, truth.high))
     start = 0
-    for scores in scores_of(truth.answer, truth.counts, len(low)):
+    for scores in scores_of(truth.choice, truth.counts, len(low)):
         cells = slice(start, start + len(scores))
         below, above = low[cells, None] - candidates, candidates - high[cells, None]
         yield cells, scores, np.maximum(np.maximum(below, above), 0.0)

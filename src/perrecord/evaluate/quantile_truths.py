@@ -17,11 +17,13 @@ from perrecord.evaluate.truths import keys_of
 from perrecord.evaluate.workspace import Workspace, workspace
 from perrecord.policy.policy import Policy
 from perrecord.policy.terms import Currency
-from perrecord.queries.aggregates import Bucket, Rows
-from perrecord.queries.answers import Quantile
-from perrecord.queries.cells import Cells, Counts, Integers, integers, scanned
+from perrecord.queries.aggregates import Rows
+from perrecord.queries.answers import Answer
+from perrecord.queries.cells import Cells, Counts, integers, scanned
+from perrecord.queries.measurements import Choice
 from perrecord.queries.plan import Plan, PlannedGrouping
 from perrecord.queries.positions import Coded, Places
+from perrecord.released.numbers import Integers
 from perrecord.tables.dialects import DUCKDB
 from perrecord.tables.expressions import Expression, to_sql
 from perrecord.tables.keys import Keys
@@ -39,7 +41,8 @@ class QuantileTruth:
 
     query: int
     columns: tuple[str, ...]
-    answer: Quantile
+    answer: Answer
+    choice: Choice
     policy: Policy
     keys: pa.Table
     records: Integers
@@ -52,8 +55,7 @@ class QuantileTruth:
 
 def quantile_truths(planned: Plan, table: Table) -> list[QuantileTruth]:
     """Return the exact numbers of every quantile of a plan; without one nothing is read."""
-    asked = [each for grouping in planned.groupings for each in grouping.answers]
-    if not any(isinstance(each.answer, Quantile) for each in asked):
+    if not any(grouping.buckets for grouping in planned.groupings):
         return []
     with scanned(planned, table) as cells, workspace(table) as space:
         reader = _Reader(planned, table, space, {})
@@ -73,43 +75,42 @@ class _Reader:
     """True quantiles by what was asked for: variants of a workload share them."""
 
     def truths(self, grouping: PlannedGrouping, cells: Cells) -> Iterator[QuantileTruth]:
-        asked = [each for each in grouping.answers if isinstance(each.answer, Quantile)]
-        if not asked:
+        if not grouping.buckets:
             return
         keys, columns = keys_of(grouping, cells), grouping.grouping.columns
         shown = pa.table({"": pa.array([True])}).select([]) if keys is None else keys.table
         records = cells.numbers(columns, [Rows()], keys)[Rows()]
         query = self.planned.queries[grouping.query]
-        for charged in asked:
-            answer = charged.answer
-            assert isinstance(answer, Quantile)  # noqa: S101 - chosen above
-            low, high = self._ends(answer, columns, query.filter, keys, len(records))
+        every = [(each, choice) for each in grouping.answers for choice in each.answer.choices]
+        for charged, choice in every:
+            low, high = self._ends(choice, columns, query.filter, keys, len(records))
             yield QuantileTruth(
                 grouping.query,
                 columns,
-                answer,
+                charged.answer,
+                choice,
                 charged.policy,
                 shown,
                 records,
                 query.currency or Currency.RHO,
-                self.planned.schema.measure(answer.measure).resolution,
-                cells.buckets(columns, Bucket(answer.measure, answer.candidates), keys),
+                self.planned.schema.measure(choice.measure).resolution,
+                cells.buckets(columns, choice.bucket, keys),
                 low,
                 high,
             )
 
     def _ends(
         self,
-        answer: Quantile,
+        choice: Choice,
         columns: tuple[str, ...],
         condition: Expression | None,
         keys: Keys | None,
         size: int,
     ) -> tuple[Floats, Floats]:
         """Return the lower and the upper quantile of each cell, in steps of the resolution."""
-        named = (answer.measure, answer.level, columns, condition)
+        named = (choice.measure, choice.level, columns, condition)
         if named not in self.read:
-            kept = self.space.keep(self._sql(answer, columns, condition), {})
+            kept = self.space.keep(self._sql(choice, columns, condition), {})
             self.read[named] = self.space.read(f"SELECT * FROM {DUCKDB.identifier(kept)}")
         rows = self.read[named].combine_chunks()
         found = np.full((2, size), np.nan)
@@ -123,14 +124,14 @@ class _Reader:
             found[index, places[places >= 0]] = values[places >= 0]
         return found[0], found[1]
 
-    def _sql(self, answer: Quantile, columns: tuple[str, ...], condition: Expression | None) -> str:
+    def _sql(self, choice: Choice, columns: tuple[str, ...], condition: Expression | None) -> str:
         """Return the SELECT of the values at ranks k and k + 1 of each cell, k the level's share.
 
         With q = a/b and n values, place p is one of them where b (p - 1) <= a n <= b p.
         """
         table, dialect = self.table, self.table.engine.dialect
         schema, name = table.schema, dialect.identifier
-        value = f"records.{name(answer.measure)}"
+        value = f"records.{name(choice.measure)}"
         where = f"{value} IS NOT NULL"
         if condition is not None:
             fragments = {each: f"records.{name(each)}" for each in schema.fields}
@@ -149,7 +150,7 @@ class _Reader:
             f"SELECT *, row_number() OVER ({by} ORDER BY number) AS place, "
             f"count(*) OVER ({by}) AS most FROM ({valued}) AS valued"
         )
-        share, whole = answer.level.numerator, answer.level.denominator
+        share, whole = choice.level.numerator, choice.level.denominator
         return (
             f"SELECT {every}{', ' if every else ''}min(number) AS _perrecord_low, "
             f"max(number) AS _perrecord_high FROM ({ranked}) AS ranked "

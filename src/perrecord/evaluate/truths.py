@@ -12,15 +12,15 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from perrecord.laws import Law
-from perrecord.mechanisms.additive import NoisePlan, noise_plan
 from perrecord.policy.policy import Policy
 from perrecord.policy.terms import Currency
-from perrecord.queries.aggregates import Aggregate, Filled, Rows, Total, aggregates_of, total_of
-from perrecord.queries.answers import Answer, Average, Quantile, Sum
-from perrecord.queries.cells import Cells, Integers, scanned
+from perrecord.queries.aggregates import Aggregate, Rows
+from perrecord.queries.answers import Answer
+from perrecord.queries.cells import Cells, scanned
 from perrecord.queries.groupings import SelectCells, SelectKeys
-from perrecord.queries.methods import Clamping
+from perrecord.queries.noise_plan import NoisePlan
 from perrecord.queries.plan import Plan, PlannedGrouping
+from perrecord.released.numbers import Integers
 from perrecord.tables.keys import Keys
 from perrecord.tables.table import Table
 
@@ -83,52 +83,47 @@ def _with_truths(planned: Plan) -> Plan:
         wanted: list[Aggregate] = [*scan.aggregates, Rows()]
         for grouping in planned.groupings:
             if grouping.scan == index:
-                wanted += [each for charged in grouping.answers for each in _needed(charged.answer)]
+                wanted += _needed(grouping)
         scans.append(replace(scan, aggregates=tuple(dict.fromkeys(wanted))))
     return replace(planned, scans=tuple(scans))
 
 
-def _needed(answer: Answer) -> tuple[Aggregate, ...]:
-    if isinstance(answer, Sum | Average):
-        return (*aggregates_of(answer), Total(answer.measure, None))
-    return aggregates_of(answer)
+def _needed(grouping: PlannedGrouping) -> list[Aggregate]:
+    steps = [step for charged in grouping.answers for step in charged.answer.measurements]
+    return [aggregate for step in steps for aggregate in (step.aggregate, step.truth)]
 
 
 def _grouping(planned: Plan, grouping: PlannedGrouping, cells: Cells) -> Iterator[Truth]:
     keys = keys_of(grouping, cells)
     columns = grouping.grouping.columns
     shown = pa.table({"": pa.array([True])}).select([]) if keys is None else keys.table
-    asked = [each for each in grouping.answers if not isinstance(each.answer, Quantile)]
-    wanted = dict.fromkeys([Rows(), *(a for each in asked for a in _needed(each.answer))])
+    wanted = dict.fromkeys([Rows(), *_needed(grouping)])
     numbers = cells.numbers(columns, list(wanted), keys)
     currency = planned.queries[grouping.query].currency or Currency.RHO
-    for charged in asked:
-        answer = charged.answer
-        assert not isinstance(answer, Quantile)  # noqa: S101 - left out above
-        noise = noise_plan(answer, planned.schema, columns, currency)
-        found = numbers[aggregates_of(answer)[0]]
-        exact, count, centre = found, None, Fraction(0)
-        if isinstance(answer, Sum | Average):
-            exact = numbers[Total(answer.measure, None)]
-        if isinstance(answer, Average):
-            filled = numbers[Filled(answer.measure)]
-            counting = NoisePlan.of(answer.count, None, planned.schema, columns, currency)
-            count = _noisy(filled, filled, counting, shown)
-            if isinstance(answer.method, Clamping):
-                centre = (answer.method.low + answer.method.high) / 2
-            if isinstance(answer, Average) and total_of(answer).is_centred:
-                # The total is of 2 * value - (low + high), in half steps.
-                exact = 2 * _wide(exact) - int(centre / noise.step) * _wide(filled)
+    for charged in grouping.answers:
+        steps = charged.answer.measurements
+        if not steps:
+            continue
+        noises = [step.noise(planned.schema, columns, currency) for step in steps]
+        exact = [numbers[step.truth] for step in steps]
+        if steps[0].is_centred:
+            # The total is of 2 * value - (low + high), in half steps.
+            middle = int(steps[0].centre / noises[0].step)
+            exact[0] = 2 * _wide(exact[0]) - middle * _wide(exact[1])
+        total, *count = [
+            _noisy(true, numbers[step.aggregate], noise, shown)
+            for true, step, noise in zip(exact, steps, noises, strict=True)
+        ]
         yield Truth(
             grouping.query,
             columns,
-            answer,
+            charged.answer,
             charged.policy,
             shown,
             numbers[Rows()],
-            _noisy(exact, found, noise, shown),
-            count,
-            centre,
+            total,
+            count[0] if count else None,
+            steps[0].centre,
         )
 
 

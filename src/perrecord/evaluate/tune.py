@@ -22,7 +22,7 @@ from perrecord.evaluate.capped import Caps, Record, kept, least_errors
 from perrecord.evaluate.goals import Target, percent, target
 from perrecord.evaluate.smallest import LossAt, LossOf, Smallest, sizes, smallest
 from perrecord.evaluate.tuner import OutOfReach, Times, Tuner
-from perrecord.evaluate.variants import accounted, amounts
+from perrecord.evaluate.variants import accounted
 from perrecord.evaluate.within import is_share, known_within, share_of
 from perrecord.exact import Exact, parameter
 from perrecord.policy.policy import Policy
@@ -262,7 +262,7 @@ def shown_amounts(answer: Answer) -> str:
     >>> shown_amounts(Query().count(rho="0.1").answers[0])
     '0.1'
     """
-    return " + ".join(f"{float(each):.4g}" for each in amounts(answer))
+    return " + ".join(f"{float(each):.4g}" for each in answer.amounts)
 
 
 def shown_goal(each: Tuned) -> str:

@@ -22,12 +22,10 @@ from perrecord.errors import InputError, InternalError
 from perrecord.evaluate.asked import Asked, one_set_each
 from perrecord.evaluate.confidential import HEADER
 from perrecord.evaluate.tune import UNDER_CAPS, Tuning, shown_goal
-from perrecord.evaluate.variants import amounts
 from perrecord.exact import text
 from perrecord.policy.cases import Cases, Dimension
 from perrecord.policy.split import Scheme, Split
-from perrecord.queries.answers import Answer, Average, Sum
-from perrecord.queries.methods import Splitting
+from perrecord.queries.answers import Answer
 from perrecord.queries.plan import plan
 from perrecord.queries.query import Query
 from perrecord.release.spec import LoadedSpec, build, parse_spec
@@ -136,7 +134,7 @@ def _number(value: Fraction) -> _Number:
 
 def _amount(answer: Answer) -> Any:
     """Return the amount of an answer as a spec has it: two in a list for an average."""
-    found = [_number(each) for each in amounts(answer)]
+    found = [_number(each) for each in answer.amounts]
     return found[0] if len(found) == 1 else _in_line(found)
 
 
@@ -220,7 +218,7 @@ def _rewrite_queries(
 def _put(entry: Any, answer: Answer, names: Mapping[Scheme, str]) -> None:
     """Write an answer's amounts and scheme into its entry."""
     if "parts" in entry:
-        cases, parts = answer.method, entry["parts"]  # type: ignore[union-attr]
+        cases, parts = answer.measurements[0].methods, entry["parts"]
         assert isinstance(cases, Cases)  # noqa: S101 - parts are cases
         for node, (_, method) in zip(parts["cases"].values(), cases.entries, strict=True):
             node["rho"] = _number(method.amount)
@@ -228,7 +226,7 @@ def _put(entry: Any, answer: Answer, names: Mapping[Scheme, str]) -> None:
             parts["default"]["rho"] = _number(cases.default.amount)
         return
     entry["rho"] = _amount(answer)
-    scheme = _scheme_of(answer)
+    scheme = answer.scheme
     if scheme is not None:
         entry["split"] = names[scheme]
 
@@ -237,16 +235,10 @@ def _put_beside_sql(entry: Any, asked: Asked, names: Mapping[Scheme, str]) -> No
     """Write what SQL cannot say, for every answer by name."""
     answers = asked.query.answers
     entry["rho"] = _in_line({each.name: _amount(each) for each in answers})
-    schemes = {each.name: _scheme_of(each) for each in answers}
+    schemes = {each.name: each.scheme for each in answers}
     if any(schemes.values()):
         named = {name: names[scheme] for name, scheme in schemes.items() if scheme is not None}
         entry["split"] = _in_line(named)
-
-
-def _scheme_of(answer: Answer) -> Scheme | None:
-    if isinstance(answer, Sum | Average) and isinstance(answer.method, Splitting):
-        return answer.method.split
-    return None
 
 
 def _of_set(entry: Any, asked: Asked) -> Any:

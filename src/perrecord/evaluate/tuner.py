@@ -16,20 +16,19 @@ from perrecord.evaluate.goals import Target, check_names, target_of
 from perrecord.evaluate.needs import (
     allowed,
     asked_otherwise,
+    balanced,
     factor_for,
     factors,
     has_zeros_only,
-    shared_best,
 )
 from perrecord.evaluate.noise_size import Floats
 from perrecord.evaluate.truths import Truth, truths
-from perrecord.evaluate.variants import resplit, with_factor
+from perrecord.evaluate.variants import measure_of, resplit, with_factor
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
 from perrecord.policy.terms import Currency
-from perrecord.queries.answers import Answer, Average, Sum
+from perrecord.queries.answers import Answer
 from perrecord.queries.groupings import SelectCells
-from perrecord.queries.methods import Splitting
 from perrecord.queries.plan import Plan, plan
 from perrecord.queries.query import Query
 from perrecord.tables.table import Table
@@ -95,11 +94,7 @@ class Tuner:
         """Return the schemes to choose from; by exact accounting thresholds make no difference."""
         answers = [self.truths[place].answer for place in self.targets]
         measures = {
-            each.measure
-            for each in answers
-            if isinstance(each, Sum | Average)
-            and isinstance(each.method, Splitting)
-            and each.method.accounting == "split"
+            measure_of(each) for each in answers if each.scheme is not None and not each.is_tight
         }
         if not measures or not schemes:
             return (WRITTEN,)
@@ -132,8 +127,7 @@ class Tuner:
         return tuple(found)
 
     def _tuned(self, place: Place, answer: Answer, times: Fraction) -> Answer:
-        if isinstance(answer, Average):
-            answer = shared_best(answer, self.truths[place])
+        answer = balanced(answer, self.truths[place])
         factor = factor_for(self.factors(place, answer, times), self.targets[place].share)
         assert factor is not None  # noqa: S101 - some cell has another number than 0
         if not math.isfinite(factor):

@@ -5,16 +5,13 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 from perrecord.errors import AmountError
-from perrecord.policy.cases import Cases
 from perrecord.policy.split import Scheme, Split, SplitBy
-from perrecord.queries.answers import Answer, Average, Quantile, Sum
+from perrecord.queries.answers import Answer
 from perrecord.queries.methods import (
     Accounting,
     Clamping,
-    Counting,
     Method,
     Methods,
     Splitting,
@@ -85,16 +82,15 @@ def _is_flat(scheme: SplitBy) -> bool:
 def is_fitting(queries: Iterable[Query], scheme: Scheme) -> bool:
     """Tell whether a scheme can stand in place of that of some split total or average."""
     return any(
-        covers(scheme, answer.measure)
+        answer.scheme is not None and covers(scheme, measure_of(answer))
         for query in queries
         for answer in query.answers
-        if is_split(answer) and isinstance(answer, Sum | Average)
     )
 
 
-def is_split(answer: Answer) -> bool:
-    """Tell whether an answer is a total or average by one splitting scheme."""
-    return isinstance(answer, Sum | Average) and isinstance(answer.method, Splitting)
+def measure_of(answer: Answer) -> str:
+    """Return the measure that a split total or average adds up."""
+    return answer.measurements[0].measure or ""
 
 
 def covers(scheme: Scheme, measure: str) -> bool:
@@ -103,13 +99,10 @@ def covers(scheme: Scheme, measure: str) -> bool:
     It has a threshold for it in every case and by default, and no cap.
     """
     tree = tree_of(Splitting(Fraction(1), scheme))
-    every = [leaf.method for leaf in leaves(tree)]
+    every = [leaf.method.scheme for leaf in leaves(tree)]
     return has_default(tree) and all(
-        isinstance(method, Splitting)
-        and isinstance(method.split, Split)
-        and method.split.cap is None
-        and measure in method.split.measures
-        for method in every
+        isinstance(scheme, Split) and scheme.cap is None and measure in scheme.measures
+        for scheme in every
     )
 
 
@@ -119,12 +112,10 @@ def resplit(
     """Return the queries with the schemes of their split totals replaced, by measure."""
 
     def changed(answer: Answer) -> Answer:
-        if not isinstance(answer, Sum | Average) or not isinstance(answer.method, Splitting):
+        scheme = None if answer.scheme is None else scheme_of(measure_of(answer))
+        if scheme is None or not covers(scheme, measure_of(answer)):
             return answer
-        scheme = scheme_of(answer.measure)
-        if scheme is None or not covers(scheme, answer.measure):
-            return answer
-        return replace(answer, method=replace(answer.method, split=scheme))
+        return answer.mapped(lambda method: method.with_scheme(scheme))
 
     return tuple(with_answers(query, changed) for query in queries)
 
@@ -136,19 +127,19 @@ def top_coded(queries: Iterable[Query], scheme: Scheme) -> tuple[Query, ...]:
     """
 
     def changed(answer: Answer) -> Answer:
-        if not isinstance(answer, Sum | Average) or not isinstance(answer.method, Splitting):
+        if answer.scheme is None or not covers(scheme, measure_of(answer)):
             return answer
-        if not covers(scheme, answer.measure):
-            return answer
-        return replace(answer, method=_clamped(answer.method.amount, scheme, answer.measure))
+        return answer.mapped(lambda method: _clamped(method, scheme, measure_of(answer)))
 
     return tuple(with_answers(query, changed) for query in queries)
 
 
-def _clamped(amount: Fraction, scheme: Scheme, measure: str) -> Methods:
+def _clamped(method: Method, scheme: Scheme, measure: str) -> Methods:
     def at(threshold: Fraction) -> Method:
-        return Clamping(amount, -threshold, threshold)
+        return Clamping(method.amount, -threshold, threshold)
 
+    if method.scheme is None:
+        return method
     if isinstance(scheme, SplitBy):
         return scheme.cases.map(lambda inner: at(inner.at({}).threshold(measure)))
     return at(scheme.threshold(measure))
@@ -157,10 +148,10 @@ def _clamped(amount: Fraction, scheme: Scheme, measure: str) -> Methods:
 def accounted(queries: Iterable[Query], accounting: Accounting) -> tuple[Query, ...]:
     """Return the queries with every split total accounted for this way (T11)."""
 
-    def changed(method: Method) -> Method:
-        return replace(method, accounting=accounting) if isinstance(method, Splitting) else method
+    def changed(answer: Answer) -> Answer:
+        return answer.mapped(lambda method: method.accounted(accounting))
 
-    return tuple(with_answers(query, lambda each: _mapped(each, changed)) for query in queries)
+    return tuple(with_answers(query, changed) for query in queries)
 
 
 def scaled(query: Query, factor: Fraction) -> Query:
@@ -170,39 +161,12 @@ def scaled(query: Query, factor: Fraction) -> Query:
 
 def with_factor(answer: Answer, factor: Fraction) -> Answer:
     """Return an answer with its amounts multiplied, and rounded up to four digits."""
-    if isinstance(answer, Quantile):
-        return replace(answer, amount=rounded_up(answer.amount * factor))
-
-    def changed(method: Method) -> Method:
-        return replace(method, amount=rounded_up(method.amount * factor))
-
-    mapped = _mapped(answer, changed)
-    if isinstance(mapped, Average):
-        return replace(mapped, count=Counting(rounded_up(mapped.count.amount * factor)))
-    return mapped
-
-
-def amounts(answer: Answer) -> list[Fraction]:
-    """Return the different amounts of an answer: of its parts, of its total and its count."""
-    if isinstance(answer, Quantile):
-        return [answer.amount]
-    own = dict.fromkeys(leaf.method.amount for leaf in leaves(tree_of(answer.method)))
-    return [*own, answer.count.amount] if isinstance(answer, Average) else list(own)
+    return answer.mapped(lambda method: method.with_amount(rounded_up(method.amount * factor)))
 
 
 def with_answers(query: Query, change: Callable[[Answer], Answer]) -> Query:
     """Return the query with its answers changed one by one."""
     return replace(query, answers=tuple(map(change, query.answers)))
-
-
-def _mapped(answer: Answer, change: Callable[[Method], Method]) -> Answer:
-    if isinstance(answer, Quantile):
-        return answer
-
-    def of(methods: Any) -> Any:  # the same kinds of methods come out as went in
-        return methods.map(of) if isinstance(methods, Cases) else change(methods)
-
-    return replace(answer, method=of(answer.method))
 
 
 def rounded_up(amount: Fraction) -> Fraction:

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from perrecord.errors import QueryError, listing
 from perrecord.exact import Exact
-from perrecord.mechanisms.released import Chosen, Ratio, Released
 from perrecord.mechanisms.write import write_csv, write_parquet
 from perrecord.policy.policy import Policy
+from perrecord.released.columns import Released
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,16 +41,8 @@ class Answers:
         table = self.keys
         for column in self.columns:
             table = table.append_column(column.name, column.values())
-            if isinstance(column, Chosen):
-                continue
-            table = table.append_column(f"{column.name}_se", column.error_column())
-            if confidence is not None:
-                low, high = column.interval(confidence)
-                table = table.append_column(f"{column.name}_low", low)
-                table = table.append_column(f"{column.name}_high", high)
-            if isinstance(column, Ratio):
-                few = pa.array(column.few_records())
-                table = table.append_column(f"{column.name}_few_records", few)
+            for ending, values in column.beside(confidence):
+                table = table.append_column(f"{column.name}{ending}", values)
         return table
 
     def to_pandas(self, confidence: Exact | None = "0.95") -> Any:

@@ -15,47 +15,48 @@ from fractions import Fraction
 import numpy as np
 
 from perrecord.exact import sqrt_up
-from perrecord.mechanisms.released import Chosen
 from perrecord.noise import choose
 from perrecord.noise.bits import BitSource
 from perrecord.policy.terms import Currency
-from perrecord.queries.answers import Quantile
-from perrecord.queries.cells import Counts, Integers
+from perrecord.queries.cells import Counts
+from perrecord.queries.measurements import Choice
+from perrecord.released.columns import Chosen
+from perrecord.released.numbers import Integers
 
 _ENTRIES = 4_000_000
 """So many scores are held at once."""
 
 
 def quantile(
-    answer: Quantile, counts: Counts, cells: int, currency: Currency, bits: BitSource | None
+    name: str, asked: Choice, counts: Counts, cells: int, currency: Currency, bits: BitSource | None
 ) -> Chosen:
     """Return a candidate for each cell, empty ones included."""
-    rate = selection_rate(answer, currency)
-    parts = [choose(scores, rate, _bits=bits) for scores in scores_of(answer, counts, cells)]
-    return Chosen(answer.name, answer.candidates, np.concatenate(parts or [_NONE]))
+    rate = selection_rate(asked, currency)
+    parts = [choose(scores, rate, _bits=bits) for scores in scores_of(asked, counts, cells)]
+    return Chosen(name, asked.candidates, np.concatenate(parts or [_NONE]))
 
 
-def selection_rate(answer: Quantile, currency: Currency) -> Fraction:
+def selection_rate(asked: Choice, currency: Currency) -> Fraction:
     """Return the rate at which a candidate's weight falls with its whole-numbered score.
 
     With q = a/b a record changes that score by at most b * max(q, 1 - q), some candidates' up and
     others' down, so log ratios vary within 2 * rate * b * max(q, 1 - q) = eps. eps = sqrt(8 rho),
     rounded down, makes the choice rho-zCDP.
     """
-    eps = answer.amount
+    eps = asked.amount
     if currency is Currency.RHO:
-        eps = 8 * answer.amount / sqrt_up(8 * answer.amount)
-    level = answer.level
+        eps = 8 * asked.amount / sqrt_up(8 * asked.amount)
+    level = asked.level
     return eps / (2 * max(level, 1 - level) * level.denominator)
 
 
-def scores_of(answer: Quantile, counts: Counts, cells: int) -> Iterator[Integers]:
+def scores_of(asked: Choice, counts: Counts, cells: int) -> Iterator[Integers]:
     """Yield the scores of some cells at a time: a row per cell, a column per candidate."""
-    wide = 2 * len(answer.candidates) + 1
+    wide = 2 * len(asked.candidates) + 1
     most = max(1, _ENTRIES // wide)
     order = np.argsort(counts.cells, kind="stable")
     places = counts.cells[order]
-    whole = answer.level.denominator
+    whole = asked.level.denominator
     for start in range(0, cells, most):
         end = min(cells, start + most)
         chosen = order[np.searchsorted(places, start) : np.searchsorted(places, end)]
@@ -63,7 +64,7 @@ def scores_of(answer: Quantile, counts: Counts, cells: int) -> Iterator[Integers
         table[counts.cells[chosen] - start, counts.buckets[chosen]] = counts.numbers[chosen]
         up_to = np.cumsum(table, axis=1)
         below, not_above = up_to[:, 0:-1:2], up_to[:, 1::2]
-        rank = answer.level.numerator * up_to[:, -1:]
+        rank = asked.level.numerator * up_to[:, -1:]
         yield np.maximum(np.maximum(whole * below - rank, rank - whole * not_above), 0)
 
 

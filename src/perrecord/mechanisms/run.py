@@ -2,33 +2,26 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import TypeVar
 
 import pyarrow as pa
 
-from perrecord.mechanisms.additive import NoisePlan, estimate, noise_plan
+from perrecord.mechanisms.additive import estimate
 from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.parallel import in_threads
 from perrecord.mechanisms.quantiles import quantile
-from perrecord.mechanisms.released import Ratio, Released
 from perrecord.mechanisms.selection import Selected, check_sparse, selected_cells, selected_keys
 from perrecord.noise.bits import BitSource
 from perrecord.policy.terms import Currency
-from perrecord.queries.aggregates import (
-    Aggregate,
-    Bucket,
-    Filled,
-    Pieces,
-    Rows,
-    aggregates_of,
-)
-from perrecord.queries.answers import Answer, Average, Quantile
+from perrecord.queries.aggregates import Aggregate, Bucket, Pieces, Rows
+from perrecord.queries.answers import Answer
 from perrecord.queries.cells import Cells, Counts, Reading, scanned
 from perrecord.queries.groupings import KEYS_CHARGE, SelectCells, SelectKeys
-from perrecord.queries.methods import Clamping
+from perrecord.queries.measurements import Choice, Measurement, Step
+from perrecord.queries.noise_plan import NoisePlan
 from perrecord.queries.plan import Plan, PlannedGrouping, plan
 from perrecord.queries.query import Query
+from perrecord.released.columns import Chosen, Estimate, Released
 from perrecord.tables.keys import Keys
 from perrecord.tables.schema import Schema
 from perrecord.tables.table import Table
@@ -159,27 +152,24 @@ class _Run:
         return Answers(table, tuple(columns), self.grouping.policy, tuple(charges))
 
     def _released(self, asked: Answer, keys: pa.Table, read: "_Read") -> Released:
-        if isinstance(asked, Quantile):
-            counts = read.buckets(Bucket(asked.measure, asked.candidates))
-            return quantile(asked, counts, keys.num_rows, self.currency, self.bits)
-        exact = read.exact.numbers(aggregates_of(asked)[0])
-        first = estimate(asked.name, exact, keys, self._noise(asked), self.bits)
-        if not isinstance(asked, Average):
-            return first
-        counting = NoisePlan.of(asked.count, None, self.schema, self.columns, self.currency)
-        filled = read.exact.numbers(Filled(asked.measure))
-        second = estimate(f"{asked.name}_count", filled, keys, counting, self.bits)
-        if not isinstance(asked.method, Clamping):
-            return Ratio(asked.name, first, second, Fraction(0))
-        low, high = asked.method.low, asked.method.high
-        return Ratio(asked.name, first, second, (low + high) / 2, (low, high))
+        return asked.combined([self._result(asked, step, keys, read) for step in asked.steps])
 
-    def _noise(self, asked: Answer) -> NoisePlan:
-        assert not isinstance(asked, Quantile)  # noqa: S101 - quantiles have no additive noise
-        return noise_plan(asked, self.schema, self.columns, self.currency)
+    def _result(
+        self, asked: Answer, step: Step, keys: pa.Table, read: "_Read"
+    ) -> Estimate | Chosen:
+        if isinstance(step, Choice):
+            counts = read.buckets(step.bucket)
+            return quantile(asked.name, step, counts, keys.num_rows, self.currency, self.bits)
+        exact = read.exact.numbers(step.aggregate)
+        return estimate(asked.name, exact, keys, self._noise(step), self.bits)
 
-    def _kept_by(self, found: SelectCells) -> Answer:
-        return next(each for each in self.query.answers if each.name == found.answer)
+    def _noise(self, step: Measurement) -> NoisePlan:
+        return step.noise(self.schema, self.columns, self.currency)
+
+    def _kept_by(self, found: SelectCells) -> Measurement:
+        """Return the one noisy number that decides which cells are kept."""
+        asked = next(each for each in self.query.answers if each.name == found.answer)
+        return asked.measurements[0]
 
     def _selected(self, cells: Cells) -> Selected | None:
         found = self.grouping.grouping.cells
@@ -188,10 +178,9 @@ class _Run:
             keys, numbers = cells.occupied(self.columns, rows)
             return selected_keys(found, keys, numbers, self.bits)
         if isinstance(found, SelectCells):
-            asked = self._kept_by(found)
-            aggregate = aggregates_of(asked)[0]
-            positions, exact = cells.positions(found.domain, self.columns, aggregate)
-            return selected_cells(found, positions, exact, self._noise(asked), self.bits)
+            step = self._kept_by(found)
+            positions, exact = cells.positions(found.domain, self.columns, step.aggregate)
+            return selected_cells(found, positions, exact, self._noise(step), self.bits)
         return None
 
 

@@ -10,13 +10,13 @@ import pyarrow as pa
 
 from perrecord.errors import QueryError
 from perrecord.laws import DiscreteGaussian
-from perrecord.mechanisms.additive import NoisePlan, draw
-from perrecord.mechanisms.numbers import added
-from perrecord.mechanisms.released import Estimate
+from perrecord.mechanisms.additive import draw
 from perrecord.noise import gaussian_tail, passing
 from perrecord.noise.bits import BitSource
-from perrecord.queries.cells import Integers
 from perrecord.queries.groupings import SelectCells, SelectKeys
+from perrecord.queries.noise_plan import NoisePlan
+from perrecord.released.columns import Estimate
+from perrecord.released.numbers import Integers, added
 from perrecord.tables.keys import Keys
 
 _MOST_BY_CHANCE = 20_000_000
@@ -95,7 +95,7 @@ def cells_reaching(
 
 
 def _law(noise: NoisePlan) -> DiscreteGaussian:
-    law = noise.law(noise.spreads.at({}))
+    law = noise.law(noise.scales.at({}))
     assert isinstance(law, DiscreteGaussian)  # noqa: S101 - checked with the query
     return law
 

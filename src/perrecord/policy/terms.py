@@ -17,6 +17,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from perrecord.errors import InternalError
+from perrecord.laws.scales import GaussianScale, LaplaceScale, Scale
 from perrecord.policy.cases import Cases, Record, TaggedKey
 from perrecord.policy.slots import Slot
 from perrecord.policy.split import Scheme, measure
@@ -32,6 +33,16 @@ class Currency(Enum):
     def power(self) -> int:
         """How a loss grows with size: squared under zCDP, linearly under pure epsilon."""
         return 2 if self is Currency.RHO else 1
+
+    def scale(self, sensitivity: Fraction, amount: Fraction) -> Scale:
+        """Return the noise at which a shift costs an amount: D^2/(2 rho), or D/eps (T11, T16)."""
+        if self is Currency.RHO:
+            return GaussianScale(sensitivity**2 / (2 * amount))
+        return LaplaceScale(sensitivity / amount)
+
+    def amount(self, amount: Fraction) -> dict[str, Fraction]:
+        """Return an amount as the constructors of a policy take it: `rho=...` or `epsilon=...`."""
+        return {self.value: amount}
 
 
 @dataclass(frozen=True, slots=True)

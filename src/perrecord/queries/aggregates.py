@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
-from typing import assert_never
 
 from perrecord.policy.split import Scheme
-from perrecord.queries.answers import Answer, Average, Count, CountDistinct, Quantile, Sum
-from perrecord.queries.methods import Clamping, Tree, leaves, tree_of
+from perrecord.queries.methods import Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,32 +55,6 @@ class Bucket:
 
     measure: str
     candidates: tuple[Fraction, ...]
-
-
-def aggregates_of(answer: Answer) -> tuple[Aggregate, ...]:
-    """Return the exact integers that an answer is made of."""
-    match answer:
-        case Count(column=column):
-            return (Rows(),) if column is None else (Filled(column),)
-        case CountDistinct(column=column):
-            return (Different(column),)
-        case Sum():
-            return (total_of(answer),)
-        case Average():
-            return (total_of(answer), Filled(answer.measure))
-        case Quantile():
-            return ()
-        case _:
-            assert_never(answer)
-
-
-def total_of(answer: Sum | Average) -> Total:
-    """Return the exact total under an answer; records that are only split add their own value."""
-    tree = tree_of(answer.method)
-    if not any(isinstance(leaf.method, Clamping) for leaf in leaves(tree)):
-        return Total(answer.measure, None)
-    is_centred = isinstance(answer, Average) and isinstance(answer.method, Clamping)
-    return Total(answer.measure, tree, is_centred)
 
 
 def bucket_bounds(bucket: Bucket, resolution: Fraction) -> list[tuple[int, bool]]:

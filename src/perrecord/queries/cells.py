@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -19,6 +18,7 @@ from perrecord.queries.aggregates import Aggregate, Bucket, Different, Rows
 from perrecord.queries.plan import Plan, source_set
 from perrecord.queries.positions import Coded, Places, Positions
 from perrecord.queries.scan import SET, GroupColumn, GroupSet, Scan, cells_sql, scan_sql
+from perrecord.released.numbers import Integers
 from perrecord.tables.dialects import DUCKDB
 from perrecord.tables.domains import Domain
 from perrecord.tables.engines import Engine
@@ -30,9 +30,6 @@ from perrecord.tables.readable import check_readable, check_text
 from perrecord.tables.schema import Schema
 from perrecord.tables.table import Table
 from perrecord.watch import Share, nobody, within
-
-Integers = npt.NDArray[Any]
-"""int64, or Python ints in an object array where 64 bits are not enough."""
 
 _MOST_KEPT = 1 << 24  # cells of a scan; beyond, each grouping streams them from the engine again
 _MOST_ROWS, _MOST_BYTES = 1 << 22, 1 << 28

@@ -2,27 +2,15 @@
 
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any, assert_never
+from typing import assert_never
 
 import pyarrow as pa
 
-from perrecord.errors import QueryError, listing, suggestion
-from perrecord.policy.cases import Cases, Dimension
-from perrecord.policy.split import Scheme, Split, SplitBy
+from perrecord.errors import QueryError, listing
 from perrecord.policy.terms import Currency
-from perrecord.queries.answers import Answer, Average, Count, CountDistinct, Quantile, Sum
 from perrecord.queries.groupings import KEYS_CHARGE, Grouping, SelectCells, SelectKeys
-from perrecord.queries.methods import (
-    Branch,
-    Clamping,
-    Splitting,
-    Tree,
-    check_on_grid,
-    check_split_grid,
-    has_default,
-    leaves,
-    tree_of,
-)
+from perrecord.queries.methods import Branch, Splitting, Tree, has_default, tree_of
+from perrecord.queries.methods.fitting import check_cases, check_scheme
 from perrecord.queries.query import Query
 from perrecord.tables.expressions import Value, columns_of, evaluate, kind_of
 from perrecord.tables.fields import Kind
@@ -30,8 +18,6 @@ from perrecord.tables.keys import Keys
 from perrecord.tables.schema import Schema
 
 _ARROW = {Kind.TEXT: pa.string(), Kind.INTEGER: pa.int64(), Kind.TRUTH: pa.bool_()}
-_PYTHON: dict[Kind, type] = {Kind.TEXT: str, Kind.INTEGER: int, Kind.TRUTH: bool}
-_MOST_CENTRED = 2**61
 
 BESIDE = ("_se", "_low", "_high", "_few_records", "_floored", "_rounded")
 """How the columns end that are published beside an answer."""
@@ -52,7 +38,10 @@ def check(query: Query, schema: Schema) -> None:
     for grouping in query.groupings:
         _check_grouping(grouping, query, schema)
     for answer in query.answers:
-        _check_answer(answer, query, schema)
+        answer.check(schema)
+        for measurement in answer.measurements:
+            measurement.check(answer.name, schema)
+            _check_parts(measurement.tree, query, schema)
 
 
 def _check_names(query: Query) -> None:
@@ -110,14 +99,14 @@ def _check_selection_names(cells: SelectKeys, query: Query, kinds: dict[str, Kin
 
 def _check_kept(name: str, query: Query) -> None:
     found = [answer for answer in query.answers if answer.name == name]
-    if not found or not isinstance(found[0], Count | Sum | CountDistinct):
+    if not found or not found[0].is_additive:
         raise QueryError(
             f"the cells are kept by {name!r}, which is no count or total of the query. It has "
             f"{listing(answer.name for answer in query.answers)}."
         )
     if query.currency is not Currency.RHO:
         raise QueryError("cells are kept under zCDP; give the answers rho, not epsilon.")
-    if isinstance(tree_of(found[0].method), Branch):
+    if isinstance(found[0].measurements[0].tree, Branch):
         raise QueryError(
             f"the cells are kept by {name!r}, whose noise differs between parts; keep them by an "
             "answer with one method."
@@ -135,86 +124,11 @@ def _check_key_types(tables: Iterable[pa.Table], kinds: dict[str, Kind]) -> None
                 )
 
 
-def _check_answer(answer: Answer, query: Query, schema: Schema) -> None:
-    match answer:
-        case Count(column=column):
-            if column is not None and column not in schema.fields:
-                schema.countable(column)
-            _check_parts(tree_of(answer.method), query, schema)
-        case CountDistinct(column=column):
-            schema.countable(column)
-            _check_parts(tree_of(answer.method), query, schema)
-        case Sum() | Average():
-            _check_total(answer, query, schema)
-        case Quantile(measure=measure):
-            schema.measure(measure)
-        case _:
-            assert_never(answer)
-
-
-def _check_total(answer: Sum | Average, query: Query, schema: Schema) -> None:
-    measure = schema.measure(answer.measure)
-    tree = tree_of(answer.method)
-    for leaf in leaves(tree):
-        if isinstance(leaf.method, Splitting):
-            check_scheme(leaf.method.split, schema)
-            if isinstance(leaf.method.split, Split) and leaf.method.split.cap is not None:
-                raise QueryError(
-                    f"the split of {answer.name!r} has a cap, which cuts records that are written "
-                    "out as rows. A total adds them up whole, so a cap would promise too much; "
-                    "give the scheme without .capped(...)."
-                )
-        if isinstance(answer, Average) and isinstance(leaf.method, Clamping):
-            most = max(abs(leaf.method.low), abs(leaf.method.high)) / measure.resolution
-            if most > _MOST_CENTRED:
-                raise QueryError(
-                    f"the bounds of the average {answer.name!r} exceed 2^61 steps of its "
-                    "resolution; give narrower ones."
-                )
-    check_on_grid(tree, answer.measure, measure.resolution)
-    _check_parts(tree, query, schema)
-
-
-def check_scheme(split: Scheme, schema: Schema) -> None:
-    """Refuse a scheme that names other measures or dimensions than the table has."""
-    check_split_grid(split, {name: measure.resolution for name, measure in schema.measures})
-    if isinstance(split, SplitBy):
-        _check_cases(split.cases, schema)
-        for inner in split.cases.values():
-            check_scheme(inner, schema)
-
-
-def _check_cases(cases: Cases[Any], schema: Schema) -> None:
-    """Cases are looked up by dimensions of the table, and written in the kind that these have."""
-    kinds = {each.name: each.kind for each in schema.dimensions}
-    for name, found in zip(cases.dimensions, cases.kinds, strict=True):
-        if name not in kinds:
-            raise QueryError(
-                f"the parts are told apart by {name!r}, which is no dimension of the table. It has "
-                f"{listing(sorted(kinds)) or 'none'}.{suggestion(name, kinds)}"
-            )
-        place = cases.dimensions.index(name)
-        if any(_is_beyond(key[place]) for key, _ in cases.entries):
-            raise QueryError(
-                f"a part by {name!r} is a whole number beyond 64 bits, which no column holds."
-            )
-        if not found <= {_PYTHON[kinds[name]]}:
-            raise QueryError(
-                f"the parts by {name!r} are written as {listing(each.__name__ for each in found)}, "
-                f"the table's column holds {kinds[name].value}; write them in the same kind: 11, "
-                "'11' and True are different values."
-            )
-
-
-def _is_beyond(value: Dimension) -> bool:
-    return isinstance(value, int) and not -(2**63) <= value < 2**63
-
-
 def _check_parts(tree: Tree, query: Query, schema: Schema) -> None:
     """Every record that reaches a cell must fall into a part: by a default, or by its key."""
     if not isinstance(tree, Branch):
         return
-    _check_cases(tree.cases, schema)
+    check_cases(tree.cases, schema)
     for part in tree.cases.values():
         _check_parts(part, query, schema)
     if has_default(tree):

@@ -18,12 +18,11 @@ from perrecord.queries.aggregates import (
     Different,
     Pieces,
     Rows,
-    aggregates_of,
 )
-from perrecord.queries.answers import Answer, Quantile
+from perrecord.queries.answers import Answer
 from perrecord.queries.check import check
 from perrecord.queries.groupings import Grouping, SelectKeys
-from perrecord.queries.policies import answer_policy, on_filtered, selection_policy
+from perrecord.queries.policies import on_filtered, selection_policy
 from perrecord.queries.query import Query
 from perrecord.queries.scan import GroupColumn, GroupSet, Scan, scan_sql
 from perrecord.tables.dialects import dialect_of
@@ -111,19 +110,14 @@ def _grouping(
         return on_filtered(policy, query.filter, schema.dimension_names)
 
     answers = tuple(
-        Charged(answer, filtered(answer_policy(answer, fixed, currency)))
-        for answer in query.answers
+        Charged(answer, filtered(answer.policy(fixed, currency))) for answer in query.answers
     )
     selection = selection_policy(grouping)
-    aggregates = [each for answer in query.answers for each in aggregates_of(answer)]
+    aggregates = [step.aggregate for answer in query.answers for step in answer.measurements]
     if isinstance(grouping.cells, SelectKeys):
         split = grouping.cells.split
         aggregates.append(Rows() if split is None else Pieces(split))
-    buckets = [
-        Bucket(answer.measure, answer.candidates)
-        for answer in query.answers
-        if isinstance(answer, Quantile)
-    ]
+    buckets = [choice.bucket for answer in query.answers for choice in answer.choices]
     return PlannedGrouping(
         number,
         grouping,

@@ -3,23 +3,24 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import lcm
 from typing import Any
 
-from perrecord.errors import AmountError, CurrencyError, QueryError
+from perrecord.errors import CurrencyError, QueryError
 from perrecord.exact import Exact, parameter
 from perrecord.policy.cases import Cases
 from perrecord.policy.inputs import scheme_of
 from perrecord.policy.split import Scheme
 from perrecord.policy.terms import Currency
 from perrecord.queries.answers import Answer, Average, Count, CountDistinct, Quantile, Sum
+from perrecord.queries.answers.average import halves
+from perrecord.queries.answers.quantile import candidates_of, level_of
 from perrecord.queries.groupings import Cells, Grouping
 from perrecord.queries.methods import (
     Accounting,
     Counting,
     Methods,
 )
-from perrecord.queries.parts import (
+from perrecord.queries.methods.parts import (
     Parts,
     cases_of,
     clamping,
@@ -31,10 +32,6 @@ from perrecord.tables.expressions import Expression
 from perrecord.tables.keys import names_of
 from perrecord.tables.parse import parse_expression
 from perrecord.tables.schema import Schema
-
-_MOST_CANDIDATES = 10_000
-_LARGEST_NUMBER = 10**30
-_FINEST_LEVEL = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +176,7 @@ class Query:
         The amount is shared half and half between the total and the count, or given for each:
         `rho=("0.1", "0.05")`. The error is least at T : |mean| for an unsplit record.
         """
-        (rho_sum, rho_count), (eps_sum, eps_count) = _halves(rho), _halves(epsilon)
+        (rho_sum, rho_count), (eps_sum, eps_count) = halves(rho), halves(epsilon)
         currency, method = _adding(split, clamp, rho_sum, eps_sum, accounting)
         _, amount = priced_amount(rho_count, eps_count)
         counting = Counting(amount)
@@ -197,17 +194,7 @@ class Query:
     ) -> "Query":
         """Return the query with a quantile of a measure, one of the public candidates (T14)."""
         currency, amount = priced_amount(rho, epsilon)
-        exact = parameter(level, "the level of the quantile")
-        if not 0 <= exact <= 1:
-            raise QueryError(
-                f"the level of the quantile is {level}; expected 0 to 1, such as '0.5'."
-            )
-        if exact.denominator > _FINEST_LEVEL:
-            raise QueryError(
-                f"the level of the quantile is {level}; expected one with a denominator of at most "
-                f"{_FINEST_LEVEL:,}, such as '0.333'."
-            )
-        found = _candidates(candidates)
+        exact, found = level_of(level), candidates_of(candidates)
         default = f"median_{measure}" if exact == Fraction(1, 2) else f"quantile_{measure}"
         answer = Quantile(name or default, measure, amount, exact, found)
         return self._with(answer, currency)
@@ -300,34 +287,3 @@ def _adding(
     else:
         priced = splitting(scheme_of(split), rho=rho, epsilon=epsilon, accounting=accounting)
     return priced.currency, priced.method
-
-
-def _halves(amount: Exact | tuple[Exact, Exact] | None) -> tuple[Exact | None, Exact | None]:
-    if isinstance(amount, tuple):
-        if len(amount) != 2:
-            raise AmountError(
-                f"an average was given {len(amount)} amounts; expected one for the total and one "
-                "for the count, such as rho=('0.1', '0.05')."
-            )
-        return amount
-    if amount is None:
-        return None, None
-    half = parameter(amount, "the amount") / 2
-    return half, half
-
-
-def _candidates(given: Iterable[Exact]) -> tuple[Fraction, ...]:
-    found = tuple(sorted({parameter(each, "a candidate") for each in given}))
-    if not found or len(found) > _MOST_CANDIDATES:
-        raise QueryError(
-            f"there are {len(found):,} candidates; expected 1 to {_MOST_CANDIDATES:,} public "
-            f"numbers, such as range(0, 1000, 10)."
-        )
-    finest = lcm(*(each.denominator for each in found))
-    largest = max(abs(each) for each in found)
-    if finest > _LARGEST_NUMBER or largest > _LARGEST_NUMBER:  # as floats they must exist
-        raise QueryError(
-            "the candidates have too many digits; expected numbers between -1e30 and 1e30, and a "
-            "common denominator of at most 1e30."
-        )
-    return found

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from perrecord.errors import QueryError, listing
 from perrecord.policy.split import Scheme, Split, SplitBy
-from perrecord.queries.check import check_scheme
 from perrecord.queries.methods import dimensions_of, has_default
+from perrecord.queries.methods.fitting import check_scheme
 from perrecord.queries.values import Parts, pieces_value, scheme_tree, threshold_values
 from perrecord.tables.dialects import Dialect
 from perrecord.tables.expressions import Expression, columns_of, kind_of, to_sql

@@ -11,9 +11,9 @@ from fractions import Fraction
 import pyarrow as pa
 
 from perrecord.policy.cases import Cases
-from perrecord.policy.split import Scheme, SplitBy
+from perrecord.policy.split import Scheme, Split
 from perrecord.queries.aggregates import Bucket, Total, bucket_bounds
-from perrecord.queries.methods import Branch, Clamping, Leaf, Method, Splitting, Tree, tree_of
+from perrecord.queries.methods import Branch, Leaf, Method, Splitting, Tree, tree_of
 from perrecord.tables.dialects import Dialect
 from perrecord.tables.measures import LARGEST
 
@@ -86,9 +86,10 @@ def total_value(total: Total, resolution: Fraction, parts: Parts) -> str:
         return value
 
     def bounds(method: Method) -> Parameters:
-        if not isinstance(method, Clamping):
+        if method.bounds is None:
             return None, None
-        return _grid(method.low, resolution), _grid(method.high, resolution)
+        low, high = method.bounds
+        return _grid(low, resolution), _grid(high, resolution)
 
     low, high = parts.parameters(total.clamps, bounds, 2)
     clamped = (
@@ -169,9 +170,9 @@ def _capped(cap: str, dialect: Dialect) -> str:
 def _thresholds(
     method: Method, names: tuple[str, ...], resolutions: Mapping[str, Fraction]
 ) -> Parameters:
-    if not isinstance(method, Splitting) or isinstance(method.split, SplitBy):
+    if not isinstance(method.scheme, Split):
         return (None,) * (len(names) + 1)
-    known, cap = dict(method.split.thresholds), method.split.cap
+    known, cap = dict(method.scheme.thresholds), method.scheme.cap
     found = [
         None if name not in known else min(_grid(known[name], resolutions[name]), LARGEST)
         for name in names

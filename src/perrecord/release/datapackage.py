@@ -7,23 +7,10 @@ import pyarrow as pa
 
 from perrecord.exact import text
 from perrecord.mechanisms.write import APOSTROPHE
-from perrecord.queries.answers import Average
 from perrecord.release.processing import unit_of
 from perrecord.release.spec import Workload
 
-_ENDINGS = {
-    "_se": "standard deviation of the noise of {0}",
-    "_low": "lower end of the confidence interval of {0}",
-    "_high": "upper end of the confidence interval of {0}",
-    "_floored": "{0}, taken as 0 where the noise made it negative; biased",
-    "_few_records": "true where the noisy count under {0} is too close to 0 to divide by; {0} may "
-    "then be of few records or none",
-}
-_OF_AVERAGES = {
-    "_se": "standard error of {0} by the delta method; too small where {0}_few_records is true",
-    "_low": "lower end of the confidence interval of {0}; empty where there is none",
-    "_high": "upper end of the confidence interval of {0}; empty where there is none",
-}
+_FLOORED = "{0}, taken as 0 where the noise made it negative; biased"
 
 
 def data_package(
@@ -76,13 +63,12 @@ def _description(name: str, workload: Workload) -> str:
     answers = {answer.name: answer for each in workload.queries for answer in each.query.answers}
     if name in answers:
         return "noisy answer; methodology.md says what it estimates"
-    for ending, shown in _ENDINGS.items():
-        of = name.removesuffix(ending)
-        if name.endswith(ending) and of in answers:
-            words = _OF_AVERAGES.get(ending, shown) if isinstance(answers[of], Average) else shown
-            level = text(workload.outputs.confidence * 100)
-            extra = f" ({level} %)" if ending in ("_low", "_high") else ""
-            return words.format(of) + extra
+    for of, answer in answers.items():
+        for ending, words in {**answer.beside, "_floored": _FLOORED}.items():
+            if name == f"{of}{ending}":
+                level = text(workload.outputs.confidence * 100)
+                extra = f" ({level} %)" if ending in ("_low", "_high") else ""
+                return words.format(of) + extra
     of = name.removesuffix("_rounded")
     if name.endswith("_rounded") and of in workload.post_processing.round:
         unit = unit_of(workload.post_processing.round[of])

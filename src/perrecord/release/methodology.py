@@ -5,25 +5,17 @@ from collections.abc import Iterator
 
 from perrecord.errors import visible
 from perrecord.exact import figure_up, text
-from perrecord.mechanisms.released import FEW
 from perrecord.policy.cases import Record
 from perrecord.policy.terms import Currency
 from perrecord.preview import Expected, expected
-from perrecord.queries.answers import (
-    Answer,
-    Average,
-    Count,
-    CountDistinct,
-    Quantile,
-    Sum,
-)
+from perrecord.queries.answers import Answer
 from perrecord.queries.groupings import Grouping, SelectCells, SelectKeys
-from perrecord.queries.methods import Clamping, Splitting, leaves, tree_of
 from perrecord.queries.plan import Plan
 from perrecord.release.attack import estimates, recognised, recognised_at_most
 from perrecord.release.document import PublishedPolicy
 from perrecord.release.processing import unit_of
 from perrecord.release.spec import Workload
+from perrecord.released.columns import FEW
 from perrecord.tables.expressions import Column, describe
 from perrecord.tables.keys import Keys
 
@@ -211,40 +203,7 @@ def _cells(grouping: Grouping) -> str:
 
 def _row(answer: Answer, found: Expected) -> str:
     price = _cell(repr(found.policy).removeprefix("Policy(").removesuffix(")"))
-    return f"| {_cell(answer.name)} | {_how(answer)} | {price} | {found.shown()} |"
-
-
-def _how(answer: Answer) -> str:
-    match answer:
-        case Count(column=None):
-            return "number of records, unsplit"
-        case Count(column=column):
-            return f"number of records with {_cell(str(column))}, unsplit"
-        case CountDistinct(column=column):
-            return f"number of different {_cell(column)}, unsplit"
-        case Sum():
-            return f"total of {_cell(answer.measure)}, {_method(answer)}"
-        case Average():
-            return f"total of {_cell(answer.measure)}, {_method(answer)}, divided by a noisy count"
-        case Quantile():
-            return (
-                f"quantile {text(answer.level)} of {_cell(answer.measure)}: one of "
-                f"{_number(len(answer.candidates), 'candidate')}, exponential mechanism, unsplit"
-            )
-
-
-def _method(answer: Sum | Average) -> str:
-    found = []
-    for leaf in leaves(tree_of(answer.method)):
-        match leaf.method:
-            case Splitting(split=split):
-                found.append(f"records split: {split}")
-            case Clamping(low=low, high=high):
-                found.append(f"values cut to {text(low)} to {text(high)}")
-            case _:
-                pass
-    kinds = list(dict.fromkeys(found))
-    return _cell(kinds[0]) if len(kinds) == 1 else f"by {len(kinds)} methods, see the policy"
+    return f"| {_cell(answer.name)} | {answer.described(_cell)} | {price} | {found.shown()} |"
 
 
 def _foot(workload: Workload) -> Iterator[str]:
@@ -302,7 +261,7 @@ def _cell(words: str) -> str:
 
 def _averages(workload: Workload) -> Iterator[str]:
     asked = [each for named in workload.queries for each in named.query.answers]
-    if any(isinstance(each, Average) for each in asked):
+    if any("_few_records" in each.beside for each in asked):
         yield (
             "An average is its noisy total divided by its noisy count, taken as 1 at least. Where "
             f"the noisy count is below 1, or below {FEW} standard errors of its noise, the column "

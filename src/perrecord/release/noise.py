@@ -16,11 +16,11 @@ from typing import Any, Literal, get_args
 from perrecord.errors import DocumentError, InputError, SchemaError, UnknownCaseError
 from perrecord.exact import rational, text
 from perrecord.laws import DiscreteGaussian, DiscreteLaplace, Law
+from perrecord.laws.scales import LawName
 from perrecord.policy.cases import Cases, Record
 from perrecord.release.reading import Json, each, exactly, located, plain_text
 
 Moved = Literal["records", "values", "pieces"]
-LawName = Literal["gaussian", "laplace"]
 
 _LEAST = Fraction(1, 10**30)
 _TWELVE_DIGITS = Context(prec=12)

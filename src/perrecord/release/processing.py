@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 
 from perrecord.mechanisms.answers import Answers
-from perrecord.mechanisms.numbers import common_step, rounded_to, to_arrow
-from perrecord.mechanisms.released import Chosen, Estimate, Ratio, Released
 from perrecord.release.spec import Workload
+from perrecord.released.columns import Chosen, Estimate, Ratio, Released
+from perrecord.released.numbers import common_step, rounded_to, to_arrow
 
 
 def processed(answers: Answers, workload: Workload) -> pa.Table:

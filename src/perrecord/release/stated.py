@@ -3,61 +3,43 @@
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
-from typing import Any, assert_never
+from typing import Any
 
-from perrecord.mechanisms.additive import noise_plan
+from perrecord.laws.scales import Scale, largest
 from perrecord.policy.cases import Cases
 from perrecord.policy.terms import Currency
-from perrecord.queries.answers import Answer, Average, Count, CountDistinct, Quantile, Sum
+from perrecord.queries.aggregates import Different, Filled, Pieces, Rows, Total
+from perrecord.queries.answers import Answer
 from perrecord.queries.groupings import SelectKeys
-from perrecord.queries.methods import (
-    Clamping,
-    Leaf,
-    Method,
-    Spread,
-    Tree,
-    leaves,
-    spread,
-    tree_of,
-)
+from perrecord.queries.measurements import Measurement
+from perrecord.queries.methods import Leaf, Method, Tree, leaves
 from perrecord.queries.plan import Plan, PlannedGrouping
-from perrecord.queries.policies import is_centred, passing
-from perrecord.release.noise import CellNoise, LawName, Noise, NoiseTree
+from perrecord.queries.policies import passing
+from perrecord.release.noise import CellNoise, Noise, NoiseTree
 
 
 def stated_noise(planned: Plan, grouping: PlannedGrouping, answer: Answer) -> tuple[Noise, ...]:
-    """Return the noisy numbers that an answer consists of; a quantile is chosen, and has none."""
-    query = planned.queries[grouping.query]
-    currency = query.currency or Currency.RHO
-    of_answer = partial(_cells, planned, grouping, currency=currency)
-    match answer:
-        case Count(column=None):
-            found = [Noise("records", None, of_answer(answer))]
-        case Count(column=column):
-            is_measure = column in dict(planned.schema.measures)
-            found = [
-                Noise(
-                    "records",
-                    column if is_measure else None,
-                    of_answer(answer),
-                    is_certain=is_measure,
-                )
-            ]
-        case CountDistinct():  # others may hold the same value, so that it may not move
-            found = [Noise("records", None, of_answer(answer), is_certain=False)]
-        case Sum():
-            found = [Noise("values", answer.measure, of_answer(answer))]
-        case Average():
-            count = Count(answer.name, answer.count)
-            found = [
-                Noise("values", answer.measure, of_answer(answer), is_centred(answer)),
-                Noise("records", answer.measure, of_answer(count)),
-            ]
-        case Quantile():
-            found = []
-        case _:
-            assert_never(answer)
-    return tuple(noise for each in found for noise in _filtered(planned, grouping, each))
+    """Return the noisy numbers that an answer consists of; what is chosen has none."""
+    return tuple(
+        noise
+        for step in answer.measurements
+        for noise in _filtered(planned, grouping, _stated(planned, grouping, step))
+    )
+
+
+def _stated(planned: Plan, grouping: PlannedGrouping, step: Measurement) -> Noise:
+    cells = _cells(planned, grouping, step)
+    match step.aggregate:
+        case Filled(column) if column in dict(planned.schema.measures):
+            return Noise("records", column, cells)
+        case Filled() | Different():  # it may be NULL, or others may hold the same value
+            return Noise("records", None, cells, is_certain=False)
+        case Total(measure):
+            return Noise("values", measure, cells, step.is_centred)
+        case Pieces():
+            return Noise("pieces", None, cells)
+        case Rows():
+            return Noise("records", None, cells)
 
 
 def stated_rows(planned: Plan, grouping: PlannedGrouping) -> tuple[Noise, ...]:
@@ -69,38 +51,31 @@ def stated_rows(planned: Plan, grouping: PlannedGrouping) -> tuple[Noise, ...]:
     return _filtered(planned, grouping, Noise("pieces", None, noise))
 
 
-def _cells(
-    planned: Plan,
-    grouping: PlannedGrouping,
-    answer: Count | CountDistinct | Sum | Average,
-    *,
-    currency: Currency,
-) -> NoiseTree:
+def _cells(planned: Plan, grouping: PlannedGrouping, step: Measurement) -> NoiseTree:
     """Return the noise of every cell with what the record's own part is cut to (T11, T12)."""
-    noise = noise_plan(answer, planned.schema, grouping.grouping.columns, currency)
-    law: LawName = "gaussian" if currency is Currency.RHO else "laplace"
-    measure = None if isinstance(answer, Count | CountDistinct) else answer.measure
-    own = partial(spread, measure=measure, currency=currency, is_centred=is_centred(answer))
+    currency = planned.queries[grouping.query].currency or Currency.RHO
+    noise = step.noise(planned.schema, grouping.grouping.columns, currency)
+    own = partial(step.scale, currency=currency)
 
-    def leaf(method: Method, settled: Spread | None) -> CellNoise:
-        bounds = (method.low, method.high) if isinstance(method, Clamping) else None
-        return CellNoise(law, own(method) if settled is None else settled, noise.step, bounds)
+    def leaf(method: Method, settled: Scale | None) -> CellNoise:
+        scale = own(method) if settled is None else settled
+        return CellNoise(scale.name, scale.size, noise.step, method.bounds)
 
-    return _tree(tree_of(answer.method), None, frozenset(noise.fixed), own, leaf)
+    return _tree(step.tree, None, frozenset(noise.fixed), own, leaf)
 
 
 def _tree(
     tree: Tree,
-    settled: Spread | None,
+    settled: Scale | None,
     fixed: frozenset[str],
-    own: Callable[[Method], Spread],
-    leaf: Callable[[Method, Spread | None], CellNoise],
+    own: Callable[[Method], Scale],
+    leaf: Callable[[Method, Scale | None], CellNoise],
 ) -> NoiseTree:
     """Return the tree of noise: parts that can share a cell share its largest spread (T11)."""
     if isinstance(tree, Leaf):
         return leaf(tree.method, settled)
     if settled is None and not fixed.issuperset(tree.cases.dimensions):
-        settled = max(own(each.method) for each in leaves(tree))
+        settled = largest(own(each.method) for each in leaves(tree))
     cell = settled
     cases: Cases[Any] = tree.cases.map(lambda part: _tree(part, cell, fixed, own, leaf))
     parts = list(cases.values())

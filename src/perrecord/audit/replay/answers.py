@@ -16,9 +16,11 @@ from perrecord.audit.replay.worlds import Noisy, ReadAnswer, ReadGrouping
 from perrecord.laws import DiscreteGaussian, DiscreteLaplace, Law
 from perrecord.mechanisms import quantiles
 from perrecord.policy.terms import Currency
-from perrecord.queries.answers import Answer, Average, Count, CountDistinct, Quantile, Sum
-from perrecord.queries.cells import Integers
-from perrecord.queries.methods import Clamping, Splitting, leaves, tree_of
+from perrecord.queries.aggregates import Filled
+from perrecord.queries.answers import Answer
+from perrecord.queries.measurements import Choice, Measurement
+from perrecord.queries.methods import leaves
+from perrecord.released.numbers import Integers
 
 Places = list[int | None]
 """For each record the cell that it is in; None if it is in none."""
@@ -39,12 +41,12 @@ def answer_checks(
     asked = answer.charged.answer
     currency = grouping.query.currency or Currency.RHO
     what = kind_of(asked)
-    if isinstance(asked, Quantile):
-        losses, faults = _quantile(asked, answer, currency, places)
-    else:
-        losses, faults = [Fraction(0)] * len(places), [None] * len(places)
-        for each in answer.noisy:
-            _add(each, members, places, losses, faults)
+    losses: list[Fraction] = [Fraction(0)] * len(places)
+    faults: list[str | None] = [None] * len(places)
+    for each in answer.noisy:
+        _add(each, members, places, losses, faults)
+    for choice, scores in answer.chosen:
+        _choose(choice, scores, currency, places, losses, faults)
     for record, lost in enumerate(losses):
         if lost or places[record] is not None or faults[record]:
             allowed = answer.charged.policy.loss(members.records[record])
@@ -92,65 +94,41 @@ def cost(law: Law, change: int) -> Fraction:
     return abs(change) / law.scale
 
 
-def _quantile(
-    asked: Quantile, answer: ReadAnswer, currency: Currency, places: Places
-) -> tuple[list[Fraction], list[str | None]]:
-    assert answer.scores is not None  # noqa: S101 - of every quantile
-    changes = np.abs(answer.scores[:, :1] - answer.scores[:, 1:]).max(axis=2)
-    rate, losses = quantiles.selection_rate(asked, currency), []
-    faults: list[str | None] = [None] * len(places)
+def _choose(
+    choice: Choice,
+    scores: Integers,
+    currency: Currency,
+    places: Places,
+    losses: list[Fraction],
+    faults: list[str | None],
+) -> None:
+    """Add what changed scores cost, and say which of them should not have changed."""
+    changes = np.abs(scores[:, :1] - scores[:, 1:]).max(axis=2)
+    rate = quantiles.selection_rate(choice, currency)
     for record, place in enumerate(places):
         column = changes[:, record]
         most = 0 if place is None else int(column[place])
         if int(column.sum()) != most:
             faults[record] = "scores changed in a cell that the record is not in"
         ratio = 2 * rate * most
-        losses.append(ratio**2 / 8 if currency is Currency.RHO else ratio)
-    return losses, faults
+        losses[record] += ratio**2 / 8 if currency is Currency.RHO else ratio
 
 
 def is_tight(asked: Answer, members: Members, record: int) -> bool:
-    """Tell whether a record that is in a cell must lose all that the policy says."""
-    return _is_exact(asked) and _is_filled(asked, members, record)
+    """Tell whether a record that is in a cell must lose all that the policy says.
+
+    Where its column is NULL it is paid for and adds nothing.
+    """
+    columns = {each.column for step in asked.measurements if (each := _filled(step)) is not None}
+    return asked.is_tight and all(members.records[record][each] is not None for each in columns)
 
 
-def _is_exact(asked: Answer) -> bool:
-    """Tell whether the policy of an answer is the true loss of whoever takes part."""
-    if isinstance(asked, Count):
-        return True
-    if not isinstance(asked, Sum | Average):
-        return False
-    return all(
-        isinstance(leaf.method, Splitting) and leaf.method.accounting == "exact"
-        for leaf in leaves(tree_of(asked.method))
-    )
-
-
-def _is_filled(asked: Answer, members: Members, record: int) -> bool:
-    """Tell whether a record counts: where its column is NULL it is paid for and adds nothing."""
-    if isinstance(asked, Count) and asked.column is not None:
-        return members.records[record][asked.column] is not None
-    return not isinstance(asked, Average) or members.records[record][asked.measure] is not None
+def _filled(step: Measurement) -> Filled | None:
+    return step.aggregate if isinstance(step.aggregate, Filled) else None
 
 
 def kind_of(asked: Answer) -> str:
-    """Return the kind of an answer, for people."""
-    match asked:
-        case Count(column=None):
-            return "count of records"
-        case Count():
-            return "count of values"
-        case CountDistinct():
-            return "count of different values"
-        case Quantile():
-            return "quantile"
-        case Average(method=Clamping()):
-            return "average, clamped"
-        case Average(method=method) | Sum(method=method):
-            found = [leaf.method for leaf in leaves(tree_of(method))]
-            ways = {
-                f"split, {each.accounting} accounting" if isinstance(each, Splitting) else "clamped"
-                for each in found
-            }
-            way = ways.pop() if len(ways) == 1 else "each part its own way"
-            return f"{'average' if isinstance(asked, Average) else 'total'}, {way}"
+    """Return the kind of an answer and of its methods, for people."""
+    kinds = {leaf.method.kind for step in asked.measurements for leaf in leaves(step.tree)} - {""}
+    way = kinds.pop() if len(kinds) == 1 else "each part its own way"
+    return f"{asked.kind}, {way}" if kinds or way != "each part its own way" else asked.kind

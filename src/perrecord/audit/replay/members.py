@@ -8,7 +8,7 @@ from typing import Any
 from perrecord.audit.random_tables import Row
 from perrecord.audit.replay.worlds import WORLD
 from perrecord.queries.aggregates import Aggregate, Different, Filled, Pieces, Rows, Total
-from perrecord.queries.methods import Clamping, at
+from perrecord.queries.methods import at
 from perrecord.tables.expressions import Expression, evaluate
 from perrecord.tables.schema import Schema
 
@@ -65,8 +65,8 @@ class Members:
                 step = self.schema.measure(measure).resolution
                 value: Fraction = record[measure] / step
                 method = None if clamps is None else at(clamps, record)
-                if isinstance(method, Clamping):
-                    low, high = method.low / step, method.high / step
+                if method is not None and method.bounds is not None:
+                    low, high = (end / step for end in method.bounds)
                     value = min(max(value, low), high)
                     value = 2 * value - (low + high) if is_centred else value
                 return int(value)

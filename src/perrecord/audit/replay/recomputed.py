@@ -8,8 +8,8 @@ from perrecord.audit.replay.frozen import FrozenBits
 from perrecord.audit.replay.members import Members
 from perrecord.audit.replay.redrawn import Averages, Choices, Numbers, Redrawn, redrawn
 from perrecord.mechanisms.answers import Answers
-from perrecord.mechanisms.released import Chosen, Estimate, Ratio, Released
 from perrecord.queries.plan import Plan
+from perrecord.released.columns import Chosen, Estimate, Ratio, Released
 
 RECOMPUTED = "a run computed anew"
 _OTHER = "is not the exact number with the noise of its law"

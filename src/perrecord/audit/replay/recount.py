@@ -7,7 +7,7 @@ from typing import Any
 
 from perrecord.audit.replay.members import Members
 from perrecord.queries.aggregates import Aggregate, Different
-from perrecord.queries.answers import Quantile
+from perrecord.queries.measurements import Choice
 from perrecord.tables.expressions import Expression
 
 Key = tuple[Any, ...]
@@ -46,7 +46,7 @@ class Recount:
         adds = self.members.adds(aggregate)
         return sum(adds[each] or 0 for each in cell)
 
-    def scores(self, asked: Quantile, cell: Cell) -> list[int]:
+    def scores(self, asked: Choice, cell: Cell) -> list[int]:
         """Return the whole-numbered score of every candidate, from its definition (T14)."""
         held = [self.members.records[each][asked.measure] for each in cell]
         values = [each for each in held if each is not None]

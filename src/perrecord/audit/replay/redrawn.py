@@ -16,15 +16,16 @@ import pyarrow as pa
 
 from perrecord.audit.replay.members import Members
 from perrecord.audit.replay.recount import Cell, Key, Recount, rank
+from perrecord.errors import InternalError
 from perrecord.laws import DiscreteGaussian, DiscreteLaplace, Law
-from perrecord.mechanisms.additive import NoisePlan, noise_plan
 from perrecord.noise import choose, discrete_gaussian, discrete_laplace, gaussian_tail, passing
 from perrecord.noise.bits import BitSource
 from perrecord.policy.terms import Currency
-from perrecord.queries.aggregates import Aggregate, Filled, Pieces, Rows, aggregates_of
-from perrecord.queries.answers import Answer, Average, Quantile
+from perrecord.queries.aggregates import Aggregate, Pieces, Rows
+from perrecord.queries.answers import Answer
 from perrecord.queries.groupings import SelectCells, SelectKeys
-from perrecord.queries.methods import Clamping
+from perrecord.queries.measurements import Choice, Measurement, Step
+from perrecord.queries.noise_plan import NoisePlan
 from perrecord.queries.plan import Plan, PlannedGrouping
 from perrecord.queries.query import Query
 from perrecord.tables.keys import Keys
@@ -138,16 +139,16 @@ class _Grouping:
     ) -> tuple[list[Key], Numbers]:
         """Keep cells of a domain: those with records by their noise, others by chance (T9)."""
         asked = next(each for each in self.query.answers if each.name == found.answer)
-        noise = self._noise(asked)
-        law = noise.law(noise.spreads.at({}))
+        (step,) = asked.measurements
+        noise = self._noise(step)
+        law = noise.law(noise.scales.at({}))
         assert isinstance(law, DiscreteGaussian)  # noqa: S101 - zCDP alone keeps cells
         start = ceil(found.at_least / noise.step)
         every = found.domain.keys().rows()
         places = [place for place, key in enumerate(every) if key in occupied]
-        aggregate = aggregates_of(asked)[0]
         own = _drawn(law, len(places), self.bits)
         noisy = {
-            place: self.recount.number(aggregate, occupied[every[place]]) + added
+            place: self.recount.number(step.aggregate, occupied[every[place]]) + added
             for place, added in zip(places, own, strict=True)
         }
         empty = passing(len(every) - len(places), law, start, _bits=self.bits)
@@ -164,24 +165,30 @@ class _Grouping:
     def _answer(
         self, asked: Answer, cells: Sequence[Cell], table: pa.Table
     ) -> Numbers | Averages | Choices:
-        if isinstance(asked, Quantile):
-            scores = [self.recount.scores(asked, cell) for cell in cells]
-            if not scores:
-                return Choices(asked.name, [])
-            chosen = choose(np.array(scores, np.int64), self._rate(asked), _bits=self.bits)
-            return Choices(asked.name, chosen.tolist())
-        first = self._numbers(asked.name, aggregates_of(asked)[0], self._noise(asked), cells, table)
-        if not isinstance(asked, Average):
-            return first
-        schema = self.planned.schema
-        counting = NoisePlan.of(asked.count, None, schema, self.columns, self.currency)
-        name = f"{asked.name}_count"
-        second = self._numbers(name, Filled(asked.measure), counting, cells, table)
-        method = asked.method
-        centre = (method.low + method.high) / 2 if isinstance(method, Clamping) else Fraction(0)
-        return Averages(asked.name, first, second, centre)
+        results = [self._step(asked.name, step, cells, table) for step in asked.steps]
+        match results:
+            case [only]:
+                return only
+            case [Numbers() as total, Numbers() as count]:
+                step = asked.measurements[0]
+                low, high = step.bounds if step.is_centred and step.bounds else (0, 0)
+                centre = Fraction(low + high) / 2
+                return Averages(asked.name, total, count, centre)
+            case _:
+                raise InternalError(f"the audit knows no answer of {len(results)} steps.")
 
-    def _rate(self, asked: Quantile) -> Fraction:
+    def _step(
+        self, name: str, step: Step, cells: Sequence[Cell], table: pa.Table
+    ) -> Numbers | Choices:
+        if not isinstance(step, Choice):
+            return self._numbers(name, step.aggregate, self._noise(step), cells, table)
+        scores = [self.recount.scores(step, cell) for cell in cells]
+        if not scores:
+            return Choices(name, [])
+        chosen = choose(np.array(scores, np.int64), self._rate(step), _bits=self.bits)
+        return Choices(name, chosen.tolist())
+
+    def _rate(self, asked: Choice) -> Fraction:
         """Return eps / (2 max(q, 1 - q)) for a score of 1, eps^2 / 8 = rho to 300 bits (T14)."""
         eps = asked.amount
         if self.currency is Currency.RHO:
@@ -189,9 +196,8 @@ class _Grouping:
         level, whole = asked.level, asked.level.denominator
         return eps / (2 * max(level.numerator, whole - level.numerator))
 
-    def _noise(self, asked: Answer) -> NoisePlan:
-        assert not isinstance(asked, Quantile)  # noqa: S101 - which gets no additive noise
-        return noise_plan(asked, self.planned.schema, self.columns, self.currency)
+    def _noise(self, step: Measurement) -> NoisePlan:
+        return step.noise(self.planned.schema, self.columns, self.currency)
 
     def _numbers(
         self,

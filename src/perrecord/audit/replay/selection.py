@@ -18,14 +18,12 @@ from perrecord.audit.replay.members import Members
 from perrecord.audit.replay.worlds import WORLD, ReadGrouping
 from perrecord.laws import DiscreteGaussian
 from perrecord.mechanisms import selection
-from perrecord.mechanisms.additive import draw, noise_plan
-from perrecord.mechanisms.numbers import added
+from perrecord.mechanisms.additive import draw
 from perrecord.mechanisms.selection import Selected
 from perrecord.noise.bits import BitSource
 from perrecord.policy.terms import Currency
-from perrecord.queries.answers import Quantile
-from perrecord.queries.cells import Integers
 from perrecord.queries.groupings import SelectCells, SelectKeys
+from perrecord.released.numbers import Integers, added
 
 KEYS, LONE, DOMAIN = "key selection", "key selection, a key of one record", "cells of a domain"
 _SLACK = 1 + Fraction(1, 2**40)
@@ -117,10 +115,9 @@ def _cells(
 ) -> Iterator[Check]:
     """Couple the noise of every cell, those without records too; the answer itself pays."""
     chosen = next(each for each in grouping.answers if each.charged.answer.name == cells.answer)
-    asked = chosen.charged.answer
-    assert not isinstance(asked, Quantile)  # noqa: S101 - no cell is kept by one
+    (step,) = chosen.charged.answer.measurements
     columns = grouping.planned.grouping.columns
-    plan = noise_plan(asked, members.schema, columns, Currency.RHO)
+    plan = step.noise(members.schema, columns, Currency.RHO)
     (noisy,) = chosen.noisy
     positions = np.arange(len(noisy.numbers), dtype=np.int64)
     noise = draw(noisy.laws[0], len(positions), bits)

@@ -22,11 +22,11 @@ from perrecord.audit.replay.frozen import FrozenBits
 from perrecord.audit.replay.members import Members
 from perrecord.audit.replay.recomputed import recomputed
 from perrecord.mechanisms.answers import Answers
-from perrecord.mechanisms.released import Chosen, Estimate, Ratio, Released
 from perrecord.mechanisms.run import run
 from perrecord.queries.groupings import SelectCells, SelectKeys
 from perrecord.queries.plan import Plan, plan
 from perrecord.queries.query import Query
+from perrecord.released.columns import Chosen, Estimate, Ratio, Released
 from perrecord.tables.table import Table, table
 
 TRACE, DIFFERENCE = "control flow", "a released number"

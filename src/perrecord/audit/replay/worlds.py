@@ -15,15 +15,16 @@ import pyarrow.compute as pc
 
 from perrecord.audit.random_tables import DECLARED, Row, arrow
 from perrecord.laws import Law
-from perrecord.mechanisms.additive import NoisePlan, noise_plan
 from perrecord.mechanisms.quantiles import scores_of
 from perrecord.policy.terms import Currency
-from perrecord.queries.aggregates import Aggregate, Bucket, Filled, Pieces, Rows, aggregates_of
-from perrecord.queries.answers import Answer, Average, Quantile
-from perrecord.queries.cells import Cells, Integers, scanned
+from perrecord.queries.aggregates import Aggregate, Pieces, Rows
+from perrecord.queries.answers import Answer
+from perrecord.queries.cells import Cells, scanned
 from perrecord.queries.groupings import Grouping, SelectCells, SelectKeys
+from perrecord.queries.measurements import Choice
 from perrecord.queries.plan import Charged, Plan, PlannedGrouping, plan
 from perrecord.queries.query import Query
+from perrecord.released.numbers import Integers
 from perrecord.tables.domains import Domain
 from perrecord.tables.keys import Keys
 from perrecord.tables.table import Table, table
@@ -44,11 +45,11 @@ class Noisy:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadAnswer:
-    """What one answer is made of: numbers that get noise, or the scores of a quantile."""
+    """What one answer is made of: numbers that get noise, choices with their scores."""
 
     charged: Charged
-    noisy: tuple[Noisy, ...] = ()
-    scores: npt.NDArray[np.int64] | None = None
+    noisy: tuple[Noisy, ...]
+    chosen: tuple[tuple[Choice, Integers], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,23 +155,19 @@ class _Reading:
     def _answer(
         self, charged: Charged, keys: pa.Table, every: Keys, numbers: dict[Aggregate, Integers]
     ) -> ReadAnswer:
-        answer = charged.answer
-        if isinstance(answer, Quantile):
-            bucket = Bucket(answer.measure, answer.candidates)
-            counts = self.cells.buckets(self.columns, bucket, every)
-            scores = np.concatenate([*scores_of(answer, counts, len(every))])
-            return ReadAnswer(charged, scores=scores.reshape(len(keys), len(self.worlds), -1))
-        first = aggregates_of(answer)[0]
-        exact = self._placed(first) if self._is_kept_by(answer) else numbers[first]
+        answer, noisy, chosen = charged.answer, [], []
         columns, schema = self.original.grouping.columns, self.plan.schema
         currency = self.plan.queries[self.original.query].currency or Currency.RHO
-        noise = noise_plan(answer, schema, columns, currency)
-        noisy = [Noisy(first, exact, *noise.laws(keys))]
-        if isinstance(answer, Average):
-            noise = NoisePlan.of(answer.count, None, schema, columns, currency)
-            filled = Filled(answer.measure)
-            noisy.append(Noisy(filled, numbers[filled], *noise.laws(keys)))
-        return ReadAnswer(charged, tuple(noisy))
+        for step in answer.measurements:
+            is_kept_by = self._is_kept_by(answer)
+            exact = self._placed(step.aggregate) if is_kept_by else numbers[step.aggregate]
+            noise = step.noise(schema, columns, currency)
+            noisy.append(Noisy(step.aggregate, exact, *noise.laws(keys)))
+        for choice in answer.choices:
+            counts = self.cells.buckets(self.columns, choice.bucket, every)
+            scores = np.concatenate([*scores_of(choice, counts, len(every))])
+            chosen.append((choice, scores.reshape(len(keys), len(self.worlds), -1)))
+        return ReadAnswer(charged, tuple(noisy), tuple(chosen))
 
     def _is_kept_by(self, answer: Answer) -> bool:
         found = self.original.grouping.cells

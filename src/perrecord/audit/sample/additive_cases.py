@@ -21,7 +21,7 @@ from perrecord.audit.sample.case import (
 from perrecord.audit.sample.worlds import OTHER, OWN, beside, between
 from perrecord.policy.split import Split
 from perrecord.policy.terms import Currency
-from perrecord.queries.parts import Parts, clamping, splitting
+from perrecord.queries.methods.parts import Parts, clamping, splitting
 from perrecord.queries.query import Query
 
 

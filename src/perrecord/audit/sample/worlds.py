@@ -22,9 +22,9 @@ import pyarrow.compute as pc
 from perrecord.accounting.entries import Charge
 from perrecord.accounting.ledger import Ledger
 from perrecord.mechanisms.answers import Answers
-from perrecord.mechanisms.released import Chosen, Estimate, Ratio
 from perrecord.noise import discrete_gaussian
 from perrecord.policy.policy import Policy
+from perrecord.released.columns import Chosen, Estimate, Ratio
 from perrecord.session import Session
 from perrecord.tables.keys import Keys
 from perrecord.tables.measures import Measure

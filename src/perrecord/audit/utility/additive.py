@@ -15,7 +15,7 @@ import pyarrow as pa
 from perrecord.audit.utility.laws import OwnLaw, Whole, gaussian, laplace, law_chance, rate_chance
 from perrecord.audit.utility.worlds import CONFIDENCE, Finding, World
 from perrecord.policy.split import Split
-from perrecord.queries.parts import Parts, clamping, splitting
+from perrecord.queries.methods.parts import Parts, clamping, splitting
 from perrecord.queries.query import Query
 
 

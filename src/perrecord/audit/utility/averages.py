@@ -7,9 +7,9 @@ import numpy as np
 
 from perrecord.audit.utility.laws import rate_chance
 from perrecord.audit.utility.worlds import CONFIDENCE, Finding, World
-from perrecord.mechanisms.released import Ratio
 from perrecord.policy.split import Split
 from perrecord.queries.query import Query
+from perrecord.released.columns import Ratio
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from perrecord.audit.utility.tables import STEPS, VALUES
 from perrecord.exact import text
 from perrecord.policy.split import Split
 from perrecord.queries.groupings import SelectCells, SelectKeys
-from perrecord.queries.parts import Parts, clamping, splitting
+from perrecord.queries.methods.parts import Parts, clamping, splitting
 from perrecord.queries.query import Query
 from perrecord.tables.domains import Domain
 from perrecord.tables.keys import Keys

@@ -12,8 +12,8 @@ import pyarrow as pa
 from perrecord.errors import InputError, QueryError
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme, Split
-from perrecord.queries.check import check_scheme
 from perrecord.queries.groupings import SelectKeys
+from perrecord.queries.methods.fitting import check_scheme
 from perrecord.release.spec.load import LoadedSpec
 from perrecord.release.spec.models import (
     BudgetEntry,

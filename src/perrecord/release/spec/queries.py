@@ -11,7 +11,7 @@ from perrecord.queries.check import check
 from perrecord.queries.groupings import Cells as QueryCells
 from perrecord.queries.groupings import Grouping, SelectCells
 from perrecord.queries.methods import Accounting
-from perrecord.queries.parts import Parts, Priced, clamping, splitting
+from perrecord.queries.methods.parts import Parts, Priced, clamping, splitting
 from perrecord.queries.query import Query
 from perrecord.queries.sql import from_sql
 from perrecord.release.spec.pieces import Cells, case_keys

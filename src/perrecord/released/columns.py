@@ -1,5 +1,6 @@
 """What a query gives: noisy numbers with the exact law of their noise. All of it is public."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -11,7 +12,8 @@ from perrecord.errors import ProbabilityError
 from perrecord.exact import Exact, rational
 from perrecord.laws import Law
 from perrecord.laws.widths import deviation, half_width
-from perrecord.mechanisms.numbers import (
+from perrecord.released.numbers import (
+    Integers,
     added,
     common_step,
     floats,
@@ -19,8 +21,7 @@ from perrecord.mechanisms.numbers import (
     to_arrow,
     whole_numbers,
 )
-from perrecord.mechanisms.ratios import ratio_ends
-from perrecord.queries.cells import Integers
+from perrecord.released.ratios import ratio_ends
 
 Floats = npt.NDArray[np.float64]
 
@@ -51,6 +52,10 @@ class Estimate:
         if len(self.laws) == 1:
             return repeated(float(self._deviations()[0]), len(self.numbers))
         return pa.chunked_array([pa.array(self.standard_errors())])
+
+    def beside(self, confidence: Exact | None) -> Iterator[tuple[str, pa.ChunkedArray | pa.Array]]:
+        """Yield what stands beside the numbers, by the ending of the column's name."""
+        yield from _errors(self, confidence)
 
     def _deviations(self) -> Floats:
         return np.array([float(self.step) * deviation(law) for law in self.laws])
@@ -93,6 +98,11 @@ class Ratio:
     def error_column(self) -> pa.ChunkedArray:
         """Return the standard errors as a column."""
         return pa.chunked_array([pa.array(self.standard_errors())])
+
+    def beside(self, confidence: Exact | None) -> Iterator[tuple[str, pa.ChunkedArray | pa.Array]]:
+        """Yield what stands beside the averages, by the ending of the column's name."""
+        yield from _errors(self, confidence)
+        yield "_few_records", pa.array(self.few_records())
 
     def few_records(self) -> npt.NDArray[np.bool_]:
         """Tell where the noisy count is below 1 or below 4 standard errors of its noise.
@@ -150,8 +160,20 @@ class Chosen:
         steps = np.array([int(each / step) for each in self.candidates], np.object_)
         return to_arrow(steps[self.index], step)
 
+    def beside(self, confidence: Exact | None) -> Iterator[tuple[str, pa.ChunkedArray | pa.Array]]:  # noqa: ARG002
+        """Yield nothing: a choice has no error that could be told without the data."""
+        yield from ()
+
 
 Released = Estimate | Ratio | Chosen
+
+
+def _errors(
+    column: Estimate | Ratio, confidence: Exact | None
+) -> Iterator[tuple[str, pa.ChunkedArray | pa.Array]]:
+    yield "_se", column.error_column()
+    if confidence is not None:
+        yield from zip(("_low", "_high"), column.interval(confidence), strict=True)
 
 
 _SLACK = 1e-15

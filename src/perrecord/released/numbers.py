@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from fractions import Fraction
 from math import inf, lcm
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from perrecord.queries.cells import Integers
+Integers = npt.NDArray[Any]
+"""int64, or Python ints in an object array where 64 bits are not enough."""
 
 _FITS = 2**62
 _STRETCH = 1 << 17

@@ -1,0 +1,114 @@
+"""The mean of a measure: a noisy total over a noisy count (T13)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Self
+
+from perrecord.errors import AmountError, InternalError, QueryError
+from perrecord.exact import Exact, parameter
+from perrecord.queries.aggregates import Filled
+from perrecord.queries.answers.answer import Answer, mapped_methods, methods_words
+from perrecord.queries.answers.errors import OF_RATIOS
+from perrecord.queries.answers.total import total_of
+from perrecord.queries.measurements import Measurement, Step
+from perrecord.queries.methods import Counting, Method, Methods, leaves, tree_of
+from perrecord.released.columns import Chosen, Estimate, Ratio, Released
+from perrecord.tables.schema import Schema
+
+_MOST_CENTRED = 2**61
+_LEAST_SHARE = Fraction(1, 20)
+"""Neither part of an average gets less of its amount than this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Average(Answer):
+    """A total divided by a count, both released (T13)."""
+
+    measure: str
+    method: Methods
+    count: Counting
+
+    beside = OF_RATIOS
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The total, about the middle of its bounds where one method cuts all values; the count."""
+        is_centred = isinstance(self.method, Method) and self.method.bounds is not None
+        total = total_of(self.measure, self.method, is_centred=is_centred)
+        return total, Measurement(Filled(self.measure), self.count)
+
+    @property
+    def kind(self) -> str:
+        """What answers of this kind are called where they are told apart."""
+        return "average"
+
+    def described(self, quoted: Callable[[str], str]) -> str:
+        """Return what is estimated and how, for people."""
+        how = methods_words(self.method, quoted)
+        return f"total of {quoted(self.measure)}, {how}, divided by a noisy count"
+
+    def check(self, schema: Schema) -> None:
+        """Refuse what is no measure, and bounds so wide that centred values would not fit."""
+        resolution = schema.measure(self.measure).resolution
+        for leaf in leaves(tree_of(self.method)):
+            low, high = leaf.method.bounds or (Fraction(0), Fraction(0))
+            if max(abs(low), abs(high)) / resolution > _MOST_CENTRED:
+                raise QueryError(
+                    f"the bounds of the average {self.name!r} exceed 2^61 steps of its "
+                    "resolution; give narrower ones."
+                )
+
+    def mapped(self, change: Callable[[Method], Methods]) -> Self:
+        """Return the answer with each of its methods changed, that of its count too."""
+        count = change(self.count)
+        if not isinstance(count, Counting):
+            raise InternalError("the count of an average became something else.")
+        return replace(self, method=mapped_methods(self.method, change), count=count)
+
+    def combined(self, results: Sequence[Estimate | Chosen]) -> Released:
+        """Return the total divided by the count."""
+        total, count = results
+        if not isinstance(total, Estimate) or not isinstance(count, Estimate):
+            raise InternalError("an average was given something else than two noisy numbers.")
+        measured = self.measurements[0]
+        named = replace(count, name=f"{self.name}_count")
+        return Ratio(self.name, total, named, measured.centre, measured.bounds)
+
+    def balanced(self, mean: float) -> Self:
+        """Return the average with its amount shared as T : |mean|, which errs least (T13).
+
+        The mean is about the centre of the bounds where values are clamped.
+        """
+        if not isinstance(self.method, Method):
+            return self
+        total = self.measurements[0]
+        size = float(
+            max(
+                leaf.method.sensitivity(self.measure, is_centred=total.is_centred)
+                for leaf in leaves(total.tree)
+            )
+        )
+        share = Fraction(size / (size + abs(mean))).limit_denominator(100)
+        share = min(max(share, _LEAST_SHARE), 1 - _LEAST_SHARE)
+        whole = self.method.amount + self.count.amount
+        return replace(
+            self,
+            method=self.method.with_amount(whole * share),
+            count=Counting(whole * (1 - share)),
+        )
+
+
+def halves(amount: Exact | tuple[Exact, Exact] | None) -> tuple[Exact | None, Exact | None]:
+    """Return what the total and the count pay of an amount: half each, or as it was given."""
+    if isinstance(amount, tuple):
+        if len(amount) != 2:
+            raise AmountError(
+                f"an average was given {len(amount)} amounts; expected one for the total and one "
+                "for the count, such as rho=('0.1', '0.05')."
+            )
+        return amount
+    if amount is None:
+        return None, None
+    half = parameter(amount, "the amount") / 2
+    return half, half

@@ -1,0 +1,89 @@
+"""A quantile of a measure, one of public candidates (T14)."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import lcm
+from typing import Self
+
+from perrecord.errors import InternalError, QueryError
+from perrecord.exact import Exact, parameter, text
+from perrecord.queries.answers.answer import Answer
+from perrecord.queries.measurements import Choice, Step
+from perrecord.queries.methods import Counting, Method, Methods
+from perrecord.tables.schema import Schema
+
+_MOST_CANDIDATES = 10_000
+_LARGEST_NUMBER = 10**30
+_FINEST_LEVEL = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Quantile(Answer):
+    """The candidate nearest to a quantile of a measure: exponential mechanism (T14)."""
+
+    measure: str
+    amount: Fraction
+    level: Fraction
+    candidates: tuple[Fraction, ...]
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """One choice."""
+        return (Choice(self.measure, self.amount, self.level, self.candidates),)
+
+    @property
+    def kind(self) -> str:
+        """What answers of this kind are called where they are told apart."""
+        return "quantile"
+
+    def described(self, quoted: Callable[[str], str]) -> str:
+        """Return what is estimated and how, for people."""
+        count = len(self.candidates)
+        candidates = f"{count:,} candidate" if count == 1 else f"{count:,} candidates"
+        return (
+            f"quantile {text(self.level)} of {quoted(self.measure)}: one of {candidates}, "
+            "exponential mechanism, unsplit"
+        )
+
+    def check(self, schema: Schema) -> None:
+        """Refuse what is no measure."""
+        schema.measure(self.measure)
+
+    def mapped(self, change: Callable[[Method], Methods]) -> Self:
+        """Return the answer at the price that a record's one vote would be changed to."""
+        changed = change(Counting(self.amount))
+        if not isinstance(changed, Method):
+            raise InternalError("the price of a quantile became one for each part.")
+        return replace(self, amount=changed.amount)
+
+
+def level_of(level: Exact) -> Fraction:
+    """Return the level of a quantile, exactly; refuse what is none."""
+    exact = parameter(level, "the level of the quantile")
+    if not 0 <= exact <= 1:
+        raise QueryError(f"the level of the quantile is {level}; expected 0 to 1, such as '0.5'.")
+    if exact.denominator > _FINEST_LEVEL:
+        raise QueryError(
+            f"the level of the quantile is {level}; expected one with a denominator of at most "
+            f"{_FINEST_LEVEL:,}, such as '0.333'."
+        )
+    return exact
+
+
+def candidates_of(given: Iterable[Exact]) -> tuple[Fraction, ...]:
+    """Return public candidates, each once, rising; refuse too many and too long ones."""
+    found = tuple(sorted({parameter(each, "a candidate") for each in given}))
+    if not found or len(found) > _MOST_CANDIDATES:
+        raise QueryError(
+            f"there are {len(found):,} candidates; expected 1 to {_MOST_CANDIDATES:,} public "
+            f"numbers, such as range(0, 1000, 10)."
+        )
+    finest = lcm(*(each.denominator for each in found))
+    largest = max(abs(each) for each in found)
+    if finest > _LARGEST_NUMBER or largest > _LARGEST_NUMBER:  # as floats they must exist
+        raise QueryError(
+            "the candidates have too many digits; expected numbers between -1e30 and 1e30, and a "
+            "common denominator of at most 1e30."
+        )
+    return found

@@ -1,0 +1,52 @@
+"""The total of a measure (T11, T12)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Self
+
+from perrecord.queries.aggregates import Total
+from perrecord.queries.answers.answer import Answer, mapped_methods, methods_words
+from perrecord.queries.answers.errors import OF_NOISE
+from perrecord.queries.measurements import Measurement, Step
+from perrecord.queries.methods import Method, Methods, leaves, tree_of
+from perrecord.tables.schema import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Sum(Answer):
+    """The total of a measure, by splitting or by clamping (T11, T12)."""
+
+    measure: str
+    method: Methods
+
+    beside = OF_NOISE
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """One noisy total."""
+        return (total_of(self.measure, self.method),)
+
+    @property
+    def kind(self) -> str:
+        """What answers of this kind are called where they are told apart."""
+        return "total"
+
+    def described(self, quoted: Callable[[str], str]) -> str:
+        """Return what is estimated and how, for people."""
+        return f"total of {quoted(self.measure)}, {methods_words(self.method, quoted)}"
+
+    def check(self, schema: Schema) -> None:
+        """Refuse what is no measure."""
+        schema.measure(self.measure)
+
+    def mapped(self, change: Callable[[Method], Methods]) -> Self:
+        """Return the answer with each of its methods changed."""
+        return replace(self, method=mapped_methods(self.method, change))
+
+
+def total_of(measure: str, methods: Methods, *, is_centred: bool = False) -> Measurement:
+    """Return a noisy total; records that no method cuts add their own value."""
+    tree = tree_of(methods)
+    is_cut = any(leaf.method.bounds is not None for leaf in leaves(tree))
+    aggregate = Total(measure, tree, is_centred) if is_cut else Total(measure, None)
+    return Measurement(aggregate, methods, measure, is_centred)

@@ -1,0 +1,125 @@
+"""A way to make a number private: what a record adds at most, the noise, and what it costs.
+
+A method may differ from part to part of a public partition, in amount, thresholds and kind (T5):
+then `Cases` of methods stand in its place.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Literal, Self
+
+from perrecord.errors import QueryError
+from perrecord.exact import text
+from perrecord.laws.scales import Scale
+from perrecord.policy.cases import Cases
+from perrecord.policy.policy import Policy
+from perrecord.policy.split import Scheme
+from perrecord.policy.terms import Currency
+from perrecord.tables.schema import Schema
+
+_MOST_STEPS = 10**30
+
+Accounting = Literal["split", "exact"]
+"""Whether a split record pays for its pieces, or for its value (T11)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method(ABC):
+    """What every way to make a number private says of itself.
+
+    `measure` is what is added up, None of a count. A centred total adds up distances from the
+    middle of its bounds (T13).
+    """
+
+    amount: Fraction
+
+    @abstractmethod
+    def sensitivity(self, measure: str | None, *, is_centred: bool = False) -> Fraction:
+        """Return the most that one piece (or unsplit record) adds, in the measure's own units."""
+
+    def scale(self, measure: str | None, currency: Currency, *, is_centred: bool = False) -> Scale:
+        """Return the noise that the method asks for."""
+        return currency.scale(self.sensitivity(measure, is_centred=is_centred), self.amount)
+
+    def policy(
+        self, measure: str | None, currency: Currency, cell: Scale, *, is_centred: bool = False
+    ) -> Policy:
+        """Return what a record loses in a cell of this noise, by the most that it may add (T12)."""
+        most = self.sensitivity(measure, is_centred=is_centred)
+        return Policy.constant(**currency.amount(cell.cost(most)))
+
+    def whole_policy(self, currency: Currency) -> Policy | None:  # noqa: ARG002
+        """Return the policy over all its parts as their author wrote them; None if they differ."""
+        return None
+
+    def bound(self, measure: str | None) -> Fraction | None:
+        """Return the most that a whole record adds; None if there is no bound."""
+        return self.sensitivity(measure)
+
+    def parts(self) -> "Cases[Any] | None":
+        """Return the methods of the parts that the method itself tells apart, if it does."""
+        return None
+
+    def check(self, answer: str, schema: Schema) -> None:  # noqa: B027 - most check nothing
+        """Refuse what the table does not have; `answer` is the name to say it by."""
+
+    def grid_numbers(self, measure: str) -> tuple[tuple[str, Fraction], ...]:  # noqa: ARG002
+        """Return the numbers that must be multiples of the resolution, each with its word."""
+        return ()
+
+    @property
+    def bounds(self) -> tuple[Fraction, Fraction] | None:
+        """What values are cut to before they are added, if they are."""
+        return None
+
+    @property
+    def scheme(self) -> Scheme | None:
+        """What records are split by, if they are."""
+        return None
+
+    @property
+    def is_tight(self) -> bool:
+        """Whether the policy is the true loss of every record, and not only a bound on it."""
+        return False
+
+    @property
+    def kind(self) -> str:
+        """What the method is called where answers are told apart; empty if it goes without."""
+        return ""
+
+    @property
+    def words(self) -> str:
+        """How the method treats records, for people; empty if it leaves them as they are."""
+        return ""
+
+    def with_scheme(self, scheme: Scheme) -> "Method":  # noqa: ARG002
+        """Return the method with records split by another scheme, if it splits them."""
+        return self
+
+    def accounted(self, accounting: Accounting) -> "Method":  # noqa: ARG002
+        """Return the method with pieces or values accounted for, if it can choose (T11)."""
+        return self
+
+    def with_amount(self, amount: Fraction) -> Self:
+        """Return the method at another price."""
+        return replace(self, amount=amount)
+
+
+Methods = Method | Cases[Any]
+"""One method, or one for each part of a public partition."""
+
+
+def check_on_grid(method: Method, measure: str, resolution: Fraction) -> None:
+    """Refuse thresholds and bounds that are no multiples of the measure's resolution (T3)."""
+    for word, number in method.grid_numbers(measure):
+        if abs(number) > _MOST_STEPS * resolution:
+            raise QueryError(
+                f"the {word} of {measure!r} is beyond 10^30 steps of its resolution, and so "
+                "beyond any number that the measure can hold; give a smaller one."
+            )
+        if (number / resolution).denominator > 1:
+            raise QueryError(
+                f"the {word} {text(number)} of {measure!r} is no multiple of its resolution "
+                f"{text(resolution)}; give a multiple, or declare a finer resolution."
+            )

@@ -1,0 +1,56 @@
+"""The noise of one number in one grouping, cell by cell, from public facts alone."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from perrecord.laws import Law
+from perrecord.laws.scales import Scale
+from perrecord.queries.methods import Scales
+from perrecord.tables.expressions import Expression, columns_of, evaluate
+
+
+@dataclass(frozen=True, slots=True)
+class NoisePlan:
+    """The step of a number, and how much noise each of its cells gets."""
+
+    step: Fraction
+    scales: Scales
+    fixed: Mapping[str, Expression]
+
+    def law(self, scale: Scale) -> Law:
+        """Return the noise law of a scale, on the grid."""
+        return scale.law(self.step)
+
+    def laws(self, keys: pa.Table) -> tuple[tuple[Law, ...], npt.NDArray[np.intp]]:
+        """Return the laws in use and, for each cell, which of them is its own."""
+        dimensions = self.scales.dimensions
+        needed = sorted({c for d in dimensions for c in columns_of(self.fixed[d])})
+        if not needed:
+            law = self.law(self.scales.at({}))
+            return (law,), np.broadcast_to(np.intp(0), keys.num_rows)
+        rows, which = _different(keys.select(needed))
+        scales: dict[Scale, int] = {}
+        numbers = np.empty(len(rows), dtype=np.intp)
+        for index, row in enumerate(rows):
+            key = {name: evaluate(self.fixed[name], row) for name in dimensions}
+            numbers[index] = scales.setdefault(self.scales.at(key), len(scales))
+        return tuple(self.law(each) for each in scales), numbers[which]
+
+
+def _different(keys: pa.Table) -> tuple[list[dict[str, object]], npt.NDArray[np.intp]]:
+    """Return the different rows, and which of them each row is."""
+    code = pa.array(np.zeros(keys.num_rows, dtype=np.int64))
+    for column in keys.columns:
+        encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+        mixed = np.asarray(code) * len(encoded.dictionary) + np.asarray(encoded.indices)
+        code = pa.array(mixed).dictionary_encode().indices.cast(pa.int64())
+    which = np.asarray(code).astype(np.intp)
+    count = int(which.max()) + 1 if len(which) else 0
+    first = np.empty(count, dtype=np.int64)
+    first[which[::-1]] = np.arange(len(which), dtype=np.int64)[::-1]
+    return keys.take(pa.array(first)).to_pylist(), which
