@@ -2,7 +2,7 @@
 
 A case has a name, such as `spec 17`, and gives contents by the name of a file. Everything in it
 follows from its name: the data, the questions, the bits. What holds a secret of a ledger, a day or
-a folder is blanked out.
+a folder is blanked out; floats of evaluations, which are for the eye, have ten digits.
 """
 
 import json
@@ -39,6 +39,7 @@ _PLACE = "FOLDER"
 _GOAL = "80% for 30% of cells"
 _HASH = re.compile("[0-9a-f]{32,}|(?<=hmac:)[0-9a-f]+")
 _DAY = re.compile(r'(?<="day":")[^"]*|(?<=Made on )[\d-]+|(?<=\n\d      )[\d-]+')
+_FLOAT = re.compile(rb"-?\b\d+\.\d+(?:e[+-]?\d+)?\b")
 _COUNTED = re.compile(r"(?<=view_|aram_)\d+")
 """Altair numbers what it names, from the first chart of a process on."""
 _FIELDS = {
@@ -232,7 +233,12 @@ def _reports(spec: Path | str) -> Contents:
             for file, content in _files(out).items():
                 if file.endswith((".html", ".csv", ".yaml")):
                     found[f"{out}/{file}"] = content
-    return found
+    return {file: _rounded(content) for file, content in found.items()}
+
+
+def _rounded(content: bytes) -> bytes:
+    """Return a text with ten digits of each float: the last ones depend on processor and order."""
+    return _FLOAT.sub(lambda found: f"{float(found[0]):.10g}".encode(), content)
 
 
 def _without_clamps(query: dict[str, Any], currency: str) -> dict[str, Any]:
