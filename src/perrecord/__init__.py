@@ -116,14 +116,14 @@ _LOADED_WHEN_USED = {
     "Ledger": "accounting.ledger",
     "Lookup": "tables.lookups",
     "Measure": "tables.measures",
-    "Parts": "queries.parts",
+    "Parts": "queries.methods.parts",
     "Query": "queries.query",
     "SelectCells": "queries.groupings",
     "SelectKeys": "queries.groupings",
     "Session": "session",
-    "clamping": "queries.parts",
+    "clamping": "queries.methods.parts",
     "from_sql": "queries.sql",
-    "splitting": "queries.parts",
+    "splitting": "queries.methods.parts",
     "table": "tables.table",
 }
 """What needs Arrow, DuckDB or sqlglot, which take a while to load."""

@@ -6,7 +6,7 @@ import pytest
 
 from perrecord import InputError
 from perrecord.audit.replay.audit import replay
-from perrecord.queries import plan, policies
+from perrecord.queries.answers import Answer
 from tests.cli.conftest import run as run_command
 
 
@@ -79,9 +79,8 @@ def test_the_command_prints_figures_and_ends_with_0():
 
 def test_the_command_names_the_offending_table_and_ends_with_1(monkeypatch):
     """A violation can be repeated by its seed and table."""
-    monkeypatch.setattr(
-        plan, "answer_policy", lambda *given: policies.answer_policy(*given) * "0.9"
-    )
+    honest = Answer.policy
+    monkeypatch.setattr(Answer, "policy", lambda *given: honest(*given) * "0.9")
     shown = run_command("audit", "replay", "--pairs", "80", "--seed", "9", "--first", "2")
     assert shown.code == 1
     assert "seed 9, table 2 (repeat it with --seed 9 --first 2 --pairs 1)" in shown.err

@@ -1,6 +1,7 @@
 """Broken twins of prices and of exact integers: the replay audit catches each of them."""
 
 from copy import copy
+from dataclasses import replace
 from fractions import Fraction
 
 import pyarrow as pa
@@ -9,18 +10,20 @@ import pytest
 from perrecord import Policy
 from perrecord.audit import random_tables
 from perrecord.laws import DiscreteGaussian
-from perrecord.mechanisms import additive, quantiles
+from perrecord.mechanisms import quantiles
 from perrecord.policy import slots, split
-from perrecord.queries import plan, policies, scan, values
+from perrecord.queries import plan, scan, values
 from perrecord.queries import rows as split_rows
 from perrecord.queries.aggregates import Filled, Rows, Total
+from perrecord.queries.answers import Answer
+from perrecord.queries.noise_plan import NoisePlan
 from tests.audit.caught import caught
 
 
 def test_a_policy_that_promises_a_millionth_less_is_caught(monkeypatch):
     """Exact accounting leaves no room at all."""
-    honest, less = policies.answer_policy, 1 - Fraction(1, 10**6)
-    monkeypatch.setattr(plan, "answer_policy", lambda *given: honest(*given) * less)
+    honest, less = Answer.policy, 1 - Fraction(1, 10**6)
+    monkeypatch.setattr(Answer, "policy", lambda *given: honest(*given) * less)
     assert caught("the policy says")
 
 
@@ -50,13 +53,13 @@ def test_a_lookup_that_doubles_records_is_caught(monkeypatch):
 
 def test_noise_that_is_one_per_cent_too_small_is_caught(monkeypatch):
     """Both currencies: sigma^2, and the scale."""
-    honest = additive.spread
+    honest = NoisePlan.law
 
-    def smaller(*given, currency, **options):
-        factor = Fraction(99, 100) ** currency.power
-        return honest(*given, currency=currency, **options) * factor
+    def smaller(self, scale):
+        factor = Fraction(99, 100) ** (2 if scale.name == "gaussian" else 1)
+        return honest(self, replace(scale, size=scale.size * factor))
 
-    monkeypatch.setattr(additive, "spread", smaller)
+    monkeypatch.setattr(NoisePlan, "law", smaller)
     assert caught("the policy says")
 
 

@@ -6,9 +6,10 @@ import numpy as np
 
 from perrecord.mechanisms import additive, quantiles, run, selection
 from perrecord.mechanisms.answers import Answers
-from perrecord.released.numbers import added
-from perrecord.released.columns import Estimate
+from perrecord.queries.aggregates import Filled
 from perrecord.queries.cells import Reading
+from perrecord.released.columns import Estimate
+from perrecord.released.numbers import added
 from tests.audit.caught import caught
 
 NUMBER = "is not the exact number with the noise of its law"
@@ -111,16 +112,14 @@ def test_noise_once_for_all_cells_is_caught(monkeypatch):
 
 def test_a_count_under_an_average_at_a_hundred_times_its_amount_is_caught(monkeypatch):
     """An average is two numbers, and both are paid for."""
+    honest = run._Run._noise
 
-    class Dear(additive.NoisePlan):
-        """A plan of too little noise."""
+    def dear(self, step):
+        is_count_of_average = isinstance(step.aggregate, Filled) and step.measure is None
+        dearer = replace(step, methods=step.methods.with_amount(100 * step.methods.amount))
+        return honest(self, dearer if is_count_of_average else step)
 
-        @classmethod
-        def of(cls, methods, *given, **options):
-            dearer = replace(methods, amount=100 * methods.amount)
-            return additive.NoisePlan.of(dearer, *given, **options)
-
-    monkeypatch.setattr(run, "NoisePlan", Dear)
+    monkeypatch.setattr(run._Run, "_noise", dear)
     assert caught(NUMBER, BITS)
 
 

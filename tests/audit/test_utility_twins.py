@@ -13,9 +13,10 @@ from perrecord.audit.utility.exactly import exact_checks
 from perrecord.audit.utility.quantiles import QUANTILES, quantile_tests
 from perrecord.audit.utility.worlds import World
 from perrecord.laws import DiscreteGaussian
-from perrecord.mechanisms import additive, quantiles, released
+from perrecord.mechanisms import additive, quantiles
 from perrecord.queries import scan
 from perrecord.queries.aggregates import Filled, Rows
+from perrecord.released import columns
 from perrecord.tables import records
 
 
@@ -80,7 +81,7 @@ def test_an_average_without_a_floor_under_its_count_is_caught(monkeypatch):
         counts = self.count.numbers.astype(np.float64)
         return np.where(counts == 0, np.nan, counts)
 
-    monkeypatch.setattr(released.Ratio, "_denominator", bare)
+    monkeypatch.setattr(columns.Ratio, "_denominator", bare)
     assert caught("average", "average clamped")
 
 
@@ -103,13 +104,13 @@ def test_a_deviation_that_is_off_by_a_hundredth_is_caught(monkeypatch, factor):
 
 def test_an_interval_of_one_step_less_is_caught(monkeypatch):
     """It would hold the truth less often than it says."""
-    honest = released.Estimate.interval
+    honest = columns.Estimate.interval
 
     def narrow(self, confidence="0.95"):
         low, high = honest(self, confidence)
         return pc.add(low, 1), pc.subtract(high, 1)
 
-    monkeypatch.setattr(released.Estimate, "interval", narrow)
+    monkeypatch.setattr(columns.Estimate, "interval", narrow)
     tests = additive_tests(World.of(2000), additive_cases()[0], 1)
     assert any(each.fault is not None and "interval" in each.what for each in tests)
 

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from perrecord import Ledger
 from perrecord.errors import SourceError
-from perrecord.queries.plan import plan
 from perrecord.release.publish import release
 from perrecord.release.spec import build, load_spec, open_table
 from tests.engines.sessions import session_at
@@ -67,8 +66,7 @@ def integers(spec: str, source=None) -> str:
     loaded = load_spec(spec)
     with open_table(loaded, source) as table:
         workload = build(loaded, table.schema)
-        planned = plan([named.query for named in workload.queries], table.schema)
-        return sha256(repr(exact(planned, table)).encode()).hexdigest()
+        return sha256(repr(exact(workload.plan, table)).encode()).hexdigest()
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from fractions import Fraction
 from perrecord.policy.terms import Currency
 from perrecord.queries.answers import Average, Count, CountDistinct, Quantile
 from perrecord.queries.groupings import SelectCells, SelectKeys
-from perrecord.queries.methods import Clamping, Leaf, at, leaves, spread, tree_of
+from perrecord.queries.methods import Clamping, Leaf, at, leaves, tree_of
 from perrecord.tables.expressions import evaluate
 from perrecord.tables.keys import Keys
 from tests.queries.reference import records_of
@@ -129,7 +129,7 @@ def _cost(change, methods, measure, member, fixed, currency, is_centred=False):
         return list(leaves(tree))
 
     noise = max(
-        spread(leaf.method, measure, currency, is_centred=is_centred)
+        leaf.method.scale(measure, currency, is_centred=is_centred).size
         for leaf in reaching(tree_of(methods))
     )
     if currency is Currency.RHO:

@@ -16,7 +16,6 @@ from perrecord.errors import InputError, ProbabilityError
 from perrecord.evaluate.accuracy import accuracy
 from perrecord.evaluate.simulation import simulated_error
 from perrecord.evaluate.summaries import compare, summary
-from perrecord.queries.aggregates import aggregates_of
 from perrecord.queries.answers import Average, Quantile, Sum
 from perrecord.queries.plan import plan
 from perrecord.tables.keys import Keys as KeySet
@@ -58,7 +57,7 @@ def test_true_numbers_and_biases_are_those_of_the_records(seed):
             if isinstance(answer, Quantile):
                 continue
             errors = next(found)
-            clamped = [float(each) for each in numbers[aggregates_of(answer)[0]]]
+            clamped = [float(each) for each in numbers[answer.measurements[0].aggregate]]
             step = float(errors.truth.total.step)
             if isinstance(answer, Average):
                 true, count = plain[answer.measure]

@@ -15,9 +15,7 @@ from perrecord.audit import random_queries, random_tables
 from perrecord.errors import CurrencyError
 from perrecord.evaluate.distributions import Distribution
 from perrecord.evaluate.losses import losses, policy_losses
-from perrecord.mechanisms.additive import noise_plan
 from perrecord.policy.terms import Currency
-from perrecord.queries.aggregates import aggregates_of
 from perrecord.queries.methods.parts import Parts, clamping, splitting
 from perrecord.queries.plan import plan
 from perrecord.tables.table import table
@@ -219,14 +217,10 @@ def _divergence(planned, whole, rest):
     for grouping, (with_all, _), (without, _) in zip(planned.groupings, whole, rest, strict=True):
         for charged in grouping.answers:
             columns = grouping.grouping.columns
-            numbers = aggregates_of(charged.answer)
-            noises = [noise_plan(charged.answer, planned.schema, columns, Currency.RHO)]
-            if len(numbers) > 1:
-                counted = Query().count(rho=charged.answer.count.amount).answers[0]
-                noises.append(noise_plan(counted, planned.schema, columns, Currency.RHO))
-            for aggregate, noise in zip(numbers, noises, strict=True):
-                law = noise.law(noise.spreads.at({}))
-                pairs = zip(with_all[aggregate], without[aggregate], strict=True)
+            for step in charged.answer.measurements:
+                noise = step.noise(planned.schema, columns, Currency.RHO)
+                law = noise.law(noise.scales.at({}))
+                pairs = zip(with_all[step.aggregate], without[step.aggregate], strict=True)
                 total += sum(divergence(a - b, law) for a, b in pairs)
     return total
 

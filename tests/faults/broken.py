@@ -20,11 +20,11 @@ from tests.faults.subjects import LEDGER, RELEASE, Subject
 from tests.faults.victims import Say
 
 
-def _publish_first(way: Any, table: Any, workload: Any, planned: Any, bits: Any) -> Any:
+def _publish_first(way: Any, table: Any, workload: Any, bits: Any) -> Any:
     """Compute and publish, and charge when all has gone well."""
     make = partial(released_table, workload)
-    tables = publish.run_each(planned, table, make, _bits=bits)
-    public = public_files(workload, planned)
+    tables = publish.run_each(workload.plan, table, make, _bits=bits)
+    public = public_files(workload)
     staging.write_files(way.staged, release_files(workload, tables, public, "0" * 64))
     staging.publish(way.staged, staging.digests(way.staged), way.target)
     meanings = meanings_in(workload.schema, workload.policy)

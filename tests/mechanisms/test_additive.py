@@ -22,16 +22,20 @@ from perrecord import (
     QueryError,
     Split,
 )
-from perrecord.mechanisms.additive import NoisePlan, estimate, noise_plan
+from perrecord.laws.scales import GaussianScale
+from perrecord.mechanisms.additive import estimate
 from perrecord.mechanisms.answers import Answers
-from perrecord.released.numbers import added, common_step, to_arrow
-from perrecord.released.columns import Estimate, Ratio
 from perrecord.mechanisms.run import answer
 from perrecord.mechanisms.write import write_csv
 from perrecord.policy.terms import Currency
-from perrecord.queries.methods import Clamping, Counting, Splitting, Spreads
+from perrecord.queries.aggregates import Rows
+from perrecord.queries.measurements import Measurement
+from perrecord.queries.methods import Clamping, Counting, Scales, Splitting
+from perrecord.queries.noise_plan import NoisePlan
 from perrecord.queries.plan import plan
 from perrecord.queries.query import Query
+from perrecord.released.columns import Estimate, Ratio
+from perrecord.released.numbers import added, common_step, to_arrow
 from perrecord.tables.keys import Keys
 from perrecord.tables.table import table
 from tests.noise.checks import FALSE_ALARM, Replayed, p_value
@@ -42,7 +46,7 @@ EXACTLY = 10**9
 
 def plan_of(law):
     """Return the noise plan of one Gaussian law on whole numbers."""
-    return NoisePlan(Fraction(1), Spreads(law.sigma_squared, None), Currency.RHO, {})
+    return NoisePlan(Fraction(1), Scales(GaussianScale(law.sigma_squared), None), {})
 
 
 def keys_of(count):
@@ -173,11 +177,11 @@ def test_a_clamped_average_has_noise_from_half_the_width():
     """Sensitivity (U - L)/2: in steps of half the resolution, 2 * (U - L)/2 / 0.5 of them."""
     with table(pa.table({"x": [1.0]}), measures={"x": "0.5"}) as opened:
         (asked,) = Query().average("x", clamp=(90, 100), rho=("0.3", "0.1")).answers
-        noise = noise_plan(asked, opened.schema, (), Currency.RHO)
+        noise = asked.measurements[0].noise(opened.schema, (), Currency.RHO)
     (law,), _ = noise.laws(keys_of(1))
     assert noise.step == Fraction("0.25")
     assert law.sigma_squared == Fraction(5 / Fraction("0.25")) ** 2 / (2 * Fraction("0.3"))
-    plain = NoisePlan.of(asked.method, "x", opened.schema, (), Currency.RHO)
+    plain = Measurement(Rows(), asked.method, "x").noise(opened.schema, (), Currency.RHO)
     (wide,), _ = plain.laws(keys_of(1))  # the twin, not centred: from 100
     assert wide.sigma_squared * plain.step**2 == 400 * law.sigma_squared * noise.step**2
 
@@ -234,7 +238,7 @@ def industries():
 def sigmas(schema, columns, keys):
     """Return sigma^2 of each cell at rho = 0.1."""
     (asked,) = Query().sum("x", split=INDUSTRIES, rho="0.1").answers
-    laws, which = noise_plan(asked, schema, columns, Currency.RHO).laws(keys)
+    laws, which = asked.measurements[0].noise(schema, columns, Currency.RHO).laws(keys)
     return [laws[each].sigma_squared for each in which]
 
 
@@ -507,7 +511,7 @@ def test_methods_ask_for_the_noise_of_the_theory():
         (Clamping(rho, Fraction(-7), Fraction(5)), "x", 7),
         (Clamping(rho, Fraction(3), Fraction(5)), "x", 5),
     ):
-        noise = NoisePlan.of(method, measure, schema, (), Currency.RHO)
+        noise = Measurement(Rows(), method, measure).noise(schema, (), Currency.RHO)
         (law,), _ = noise.laws(keys_of(1))
         assert law.sigma_squared == Fraction(most) ** 2 / (2 * rho)
         assert law != DiscreteGaussian(Fraction(12) ** 2 / (2 * rho))  # the twin

@@ -461,7 +461,7 @@ def peak(asked, counts, cells):
     """Return the most memory that the quantiles of these cells take, in bytes."""
     tracemalloc.start()
     try:
-        found = quantile(asked, counts, cells, Currency.RHO, None)
+        found = quantile("q", asked, counts, cells, Currency.RHO, None)
         assert len(found.index) == cells
         return tracemalloc.get_traced_memory()[1]
     finally:
@@ -499,4 +499,4 @@ def test_chunks_do_not_change_the_scores(monkeypatch):
 def test_no_groups_give_no_answers():
     """An empty key set has an empty column."""
     asked, counts = spread_out(1, 7, 0)
-    assert quantile(asked, counts, 0, Currency.RHO, None).values().to_pylist() == []
+    assert quantile("q", asked, counts, 0, Currency.RHO, None).values().to_pylist() == []

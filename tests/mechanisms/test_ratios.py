@@ -12,10 +12,10 @@ import pytest
 from perrecord import Keys, Query, Split, table
 from perrecord.laws import DiscreteGaussian, DiscreteLaplace
 from perrecord.laws.widths import deviation
-from perrecord.mechanisms import ratios
-from perrecord.released.ratios import ratio_ends
-from perrecord.released.columns import Estimate, Ratio
 from perrecord.mechanisms.run import answer
+from perrecord.released import ratios
+from perrecord.released.columns import Estimate, Ratio
+from perrecord.released.ratios import ratio_ends
 from tests.noise.checks import Replayed
 
 LEVEL = Fraction(95, 100)

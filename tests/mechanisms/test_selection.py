@@ -12,13 +12,14 @@ import pytest
 from scipy import stats
 
 from perrecord import DiscreteGaussian, Policy, QueryError, Split
+from perrecord.laws.scales import GaussianScale
 from perrecord.mechanisms import run as running
-from perrecord.mechanisms.additive import NoisePlan, draw
+from perrecord.mechanisms.additive import draw
 from perrecord.mechanisms.run import answer
 from perrecord.mechanisms.selection import check_sparse, selected_cells, selected_keys
-from perrecord.policy.terms import Currency
 from perrecord.queries.groupings import SelectCells, SelectKeys
-from perrecord.queries.methods import Spreads
+from perrecord.queries.methods import Scales
+from perrecord.queries.noise_plan import NoisePlan
 from perrecord.queries.plan import plan
 from perrecord.queries.query import Query
 from perrecord.tables.domains import Domain
@@ -320,7 +321,7 @@ SPARSE = DiscreteGaussian(5)
 
 def noise_of(law, step=1):
     """Return the noise plan of a law."""
-    return NoisePlan(Fraction(step), Spreads(law.sigma_squared * step**2, None), Currency.RHO, {})
+    return NoisePlan(Fraction(step), Scales(GaussianScale(law.sigma_squared * step**2), None), {})
 
 
 def dense(cells, positions, exact, noise, bits):

@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 
 from perrecord import Keys, Ledger, Query, QueryError, Split, table
 from perrecord.laws import DiscreteGaussian
-from perrecord.released.numbers import rounded_to, to_arrow
-from perrecord.released.columns import Chosen, Estimate
 from perrecord.mechanisms.run import answer
-from perrecord.release.processing import floored, rounded
 from perrecord.release.publish import release
 from perrecord.release.spec import build, load_spec, open_table
+from perrecord.released.columns import Chosen, Estimate
+from perrecord.released.numbers import rounded_to, to_arrow
 
 SPEC = """\
 title: Sizes
@@ -174,17 +173,17 @@ def column(numbers, step=1):
 
 def test_columns_keep_their_exact_types():
     """Whole numbers stay whole; decimals where they are wider than 64 bits."""
-    assert rounded(column([149, -151]), -2).to_pylist() == [100, -200]
-    assert rounded(column([149], "1/100"), 1).to_pylist() == [Decimal("1.5")]
-    wide = rounded(column([10**30 + 55]), -1)
+    assert column([149, -151]).rounded(-2).to_pylist() == [100, -200]
+    assert column([149], "1/100").rounded(1).to_pylist() == [Decimal("1.5")]
+    wide = column([10**30 + 55]).rounded(-1)
     assert pa.types.is_decimal(wide.type)
     assert wide.to_pylist() == [10**30 + 60]
-    assert floored(column([-(10**30), 7])).to_pylist() == [0, 7]
-    assert rounded(column([]), -2).to_pylist() == []
+    assert column([-(10**30), 7]).floored().to_pylist() == [0, 7]
+    assert column([]).rounded(-2).to_pylist() == []
     chosen = Chosen("q", (Fraction(149), Fraction(10**20)), np.array([0, 1]))
     with localcontext() as exact:
         exact.prec = 60
-        assert rounded(chosen, -2).to_pylist() == [100, 10**20]
+        assert chosen.rounded(-2).to_pylist() == [100, 10**20]
     assert to_arrow(np.array([3]), Fraction(100)).to_pylist() == [300]
 
 
@@ -208,7 +207,7 @@ def test_a_session_answers_with_noise_of_any_size(tmp_path, amount):
         known = np.array([float(each) for each in column.drop_null().to_pylist()])
         assert np.isfinite(known).all()
     for each in found.columns:
-        assert len(rounded(each, -2)) == 3
+        assert len(each.rounded(-2)) == 3
 
 
 @pytest.mark.parametrize("amount", [{"rho": "1e-121"}, {"epsilon": "1e-450"}, {"rho": "1e121"}])

@@ -73,10 +73,10 @@ def _report(found: Opened) -> _Report:
     from perrecord.release.contents import public_files, table_name
     from perrecord.release.spec import warnings_of
 
-    workload, planned = found.workload, found.plan
+    workload, planned = found.workload, found.workload.plan
     checked = _ledger(found)
     if checked.refusal is None:
-        public_files(workload, planned)  # whatever is wrong with them shows here
+        public_files(workload)  # whatever is wrong with them shows here
     tables = [table_name(workload, each) for each in planned.groupings for _ in each.answers]
     return _Report(
         workload.title,

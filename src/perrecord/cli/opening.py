@@ -10,19 +10,17 @@ from typing import TYPE_CHECKING
 from perrecord.cli.command import data_open
 
 if TYPE_CHECKING:
-    from perrecord.queries.plan import Plan
     from perrecord.release.spec import LoadedSpec, Workload
     from perrecord.tables.table import Table
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A spec, its table, what it asks and how that is computed."""
+    """A spec, its table, what it asks."""
 
     loaded: "LoadedSpec"
     table: "Table"
     workload: "Workload"
-    plan: "Plan"
 
 
 @contextmanager
@@ -32,13 +30,11 @@ def opened(path: Path, source: str | None = None) -> Iterator[Opened]:
     Another source of the same columns may stand in place of the one that the spec names.
     """
     from perrecord.mechanisms.run import check_plan
-    from perrecord.queries.plan import plan
     from perrecord.release.spec import build, check_without_data, load_spec, open_table
 
     loaded = load_spec(path)
     check_without_data(loaded)
     with data_open(), open_table(loaded, source) as table:
         workload = build(loaded, table.schema)
-        planned = plan([named.query for named in workload.queries], table.schema)
-        check_plan(planned)
-        yield Opened(loaded, table, workload, planned)
+        check_plan(workload.plan)
+        yield Opened(loaded, table, workload)

@@ -74,7 +74,7 @@ def subject_of_spec(found: "Opened") -> Subject:
 
     # A release beyond its budget has a policy too, though none that could be published.
     within = replace(found.workload, budget=found.workload.policy)
-    published, schema = published_policy(within, found.plan), found.workload.schema
+    published, schema = published_policy(within), found.workload.schema
     columns = {name: kind_of_column(kind) for name, kind in schema.columns}
     kinds = {name: kind.name.lower() for name, kind in columns.items() if kind is not None}
     kinds.update({field.name: field.kind for field in published.fields})

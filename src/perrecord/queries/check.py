@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from perrecord.errors import QueryError, listing
 from perrecord.policy.terms import Currency
+from perrecord.queries.answers.errors import ENDINGS
 from perrecord.queries.groupings import KEYS_CHARGE, Grouping, SelectCells, SelectKeys
 from perrecord.queries.methods import Branch, Splitting, Tree, has_default, tree_of
 from perrecord.queries.methods.fitting import check_cases, check_scheme
@@ -18,9 +19,6 @@ from perrecord.tables.keys import Keys
 from perrecord.tables.schema import Schema
 
 _ARROW = {Kind.TEXT: pa.string(), Kind.INTEGER: pa.int64(), Kind.TRUTH: pa.bool_()}
-
-BESIDE = ("_se", "_low", "_high", "_few_records", "_floored", "_rounded")
-"""How the columns end that are published beside an answer."""
 
 
 def check(query: Query, schema: Schema) -> None:
@@ -49,7 +47,7 @@ def _check_names(query: Query) -> None:
     names = {answer.name for answer in query.answers}
     columns = {name for grouping in query.groupings for name in grouping.columns}
     for answer in query.answers:
-        for ending in BESIDE:
+        for ending in ENDINGS:
             if f"{answer.name}{ending}" in names | columns:
                 raise QueryError(
                     f"{answer.name}{ending} is the name of an answer or a column, and of what "

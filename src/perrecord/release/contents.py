@@ -15,7 +15,7 @@ from perrecord.errors import ReleaseError, listing
 from perrecord.exact import text
 from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.write import write_csv, write_parquet
-from perrecord.queries.plan import Plan, PlannedGrouping
+from perrecord.queries.plan import PlannedGrouping
 from perrecord.release.datapackage import data_package
 from perrecord.release.document import Charge, PublishedPolicy
 from perrecord.release.methodology import methodology
@@ -39,9 +39,9 @@ class ReleasedTable:
     files: Mapping[str, bytes]
 
 
-def public_files(workload: Workload, planned: Plan) -> dict[str, bytes]:
+def public_files(workload: Workload) -> dict[str, bytes]:
     """Return the files that do not hang on the data, so that their faults show before a charge."""
-    names = [table_name(workload, grouping) for grouping in planned.groupings]
+    names = [table_name(workload, grouping) for grouping in workload.plan.groupings]
     folded = [name.casefold() for name in names]
     twins = sorted({name for name in names if folded.count(name.casefold()) > 1})
     long = [name for name in names if len(name.encode()) > _LONGEST_NAME]
@@ -50,11 +50,11 @@ def public_files(workload: Workload, planned: Plan) -> dict[str, bytes]:
             f"the tables {listing(twins or long)} would have the same file or too long a name; "
             "rename their queries."
         )
-    published = published_policy(workload, planned)
+    published = published_policy(workload)
     return {
         "policy.json": published.to_json().encode(),
         "policy.html": policy_page(published).encode(),
-        "methodology.md": methodology(workload, planned, published).encode(),
+        "methodology.md": methodology(workload, published).encode(),
     }
 
 
@@ -103,9 +103,9 @@ def name_of_set(name: str, columns: tuple[str, ...]) -> str:
     return re.sub(r"[^\w-]+", "_", whole)
 
 
-def published_policy(workload: Workload, planned: Plan) -> PublishedPolicy:
+def published_policy(workload: Workload) -> PublishedPolicy:
     """Return the public policy of a release, broken down by answer."""
-    charges = []
+    planned, charges = workload.plan, []
     for grouping in planned.groupings:
         table = table_name(workload, grouping)
         title = workload.queries[grouping.query].title

@@ -7,10 +7,8 @@ import pyarrow as pa
 
 from perrecord.exact import text
 from perrecord.mechanisms.write import APOSTROPHE
-from perrecord.release.processing import unit_of
+from perrecord.release.processing import steps_of
 from perrecord.release.spec import Workload
-
-_FLOORED = "{0}, taken as 0 where the noise made it negative; biased"
 
 
 def data_package(
@@ -64,15 +62,14 @@ def _description(name: str, workload: Workload) -> str:
     if name in answers:
         return "noisy answer; methodology.md says what it estimates"
     for of, answer in answers.items():
-        for ending, words in {**answer.beside, "_floored": _FLOORED}.items():
+        for ending, words in answer.beside.items():
             if name == f"{of}{ending}":
                 level = text(workload.outputs.confidence * 100)
                 extra = f" ({level} %)" if ending in ("_low", "_high") else ""
                 return words.format(of) + extra
-    of = name.removesuffix("_rounded")
-    if name.endswith("_rounded") and of in workload.post_processing.round:
-        unit = unit_of(workload.post_processing.round[of])
-        return f"{of}, rounded to {unit}; errors and intervals are of {of} before it was rounded"
+        for step in steps_of(workload):
+            if name == f"{of}{step.ending}":
+                return step.described(of)
     if name in fields:
         return fields[name].label or f"key: {name}"
     return "noisy number of split rows by which the key was selected"

@@ -10,17 +10,16 @@ from perrecord.policy.terms import Currency
 from perrecord.preview import Expected, expected
 from perrecord.queries.answers import Answer
 from perrecord.queries.groupings import Grouping, SelectCells, SelectKeys
-from perrecord.queries.plan import Plan
 from perrecord.release.attack import estimates, recognised, recognised_at_most
 from perrecord.release.document import PublishedPolicy
-from perrecord.release.processing import unit_of
+from perrecord.release.processing import steps_of
 from perrecord.release.spec import Workload
 from perrecord.released.columns import FEW
 from perrecord.tables.expressions import Column, describe
 from perrecord.tables.keys import Keys
 
 
-def methodology(workload: Workload, planned: Plan, published: PublishedPolicy) -> str:
+def methodology(workload: Workload, published: PublishedPolicy) -> str:
     """Return the method of a release as Markdown; it is written from public facts alone."""
     return (
         "\n".join(
@@ -29,7 +28,7 @@ def methodology(workload: Workload, planned: Plan, published: PublishedPolicy) -
                 *_policy(workload, published),
                 *_dimensions(workload),
                 *_measures(workload),
-                *_tables(workload, planned),
+                *_tables(workload),
                 *_foot(workload),
             ]
         )
@@ -153,8 +152,8 @@ def _measures(workload: Workload) -> Iterator[str]:
     yield ""
 
 
-def _tables(workload: Workload, planned: Plan) -> Iterator[str]:
-    figures = expected(planned)
+def _tables(workload: Workload) -> Iterator[str]:
+    figures = expected(workload.plan)
     for number, named in enumerate(workload.queries):
         yield f"## {_inline(named.title)}"
         yield ""
@@ -220,7 +219,7 @@ def _foot(workload: Workload) -> Iterator[str]:
         "large, that answer is too large on average."
     )
     yield ""
-    yield from (line for each in _post_processing(workload) for line in (each, ""))
+    yield from (line for step in steps_of(workload) for line in (step.words(_inline), ""))
     yield from (line for each in _averages(workload) for line in (each, ""))
     if workload.outputs.intervals:
         yield _intervals(workload)
@@ -268,23 +267,6 @@ def _averages(workload: Workload) -> Iterator[str]:
             "that ends in `_few_records` is true: the cell may hold few records or none, and the "
             "average says little. Standard errors of averages are by the delta method, which "
             "fails there."
-        )
-
-
-def _post_processing(workload: Workload) -> Iterator[str]:
-    asked = workload.post_processing
-    if asked.floor_at_zero:
-        yield (
-            "Columns that end in `_floored` hold 0 where noise made an answer negative, which "
-            "makes them too large on average."
-        )
-    if asked.round:
-        shown = "; ".join(
-            f"{_inline(name)} to {unit_of(each)}" for name, each in asked.round.items()
-        )
-        yield (
-            f"Columns that end in `_rounded` hold rounded answers, ties away from zero: {shown}. "
-            "Errors and intervals are of the answers before they were rounded."
         )
 
 

@@ -25,7 +25,6 @@ from perrecord.errors import InputError, LedgerError, ReleaseError, SpecError
 from perrecord.mechanisms.run import check_plan, run_each
 from perrecord.noise.bits import BitSource
 from perrecord.preview import meanings_in
-from perrecord.queries.plan import Plan, plan
 from perrecord.release import staging
 from perrecord.release.contents import MANIFEST, public_files, release_files, released_table
 from perrecord.release.identity import Identity, identity_of
@@ -81,12 +80,11 @@ def release(
     with open_table(loaded, source) as table:
         workload = build(loaded, table.schema)
         _check_budget(ledger, workload, loaded)
-        planned = plan([named.query for named in workload.queries], table.schema)
-        check_plan(planned)
+        check_plan(workload.plan)
         folder = staging_folder(ledger, identity.key)
         with staging.locked(folder.with_suffix(".lock")):
             way = _Release(loaded, snapshot, ledger, identity, folder, target, watch, remark)
-            return way.finish(table, workload, planned, _bits)
+            return way.finish(table, workload, _bits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +100,7 @@ class _Release:
     watch: Watch
     remark: Callable[[str | None], None]
 
-    def finish(
-        self, table: Table, workload: Workload, planned: Plan, bits: BitSource | None
-    ) -> Outcome:
+    def finish(self, table: Table, workload: Workload, bits: BitSource | None) -> Outcome:
         """Do what is left to do, from wherever an earlier run has come to."""
         state = self.ledger.state_of(self.identity.key)
         if state in ("sealed", "published"):
@@ -115,7 +111,7 @@ class _Release:
             self.ledger.preview(workload.policy, snapshot=data, meanings=meanings)
             self.remark(self.ledger.remark(data))
         table.engine.fetch()  # a database that cannot be read costs no budget
-        public = public_files(workload, planned)
+        public = public_files(workload)
         if state == "unknown" and self._is_whole():
             # The ledger was restored from before this release. Its files may have been seen, so
             # they are what the new charge pays for: fresh noise would be a second release.
@@ -128,7 +124,7 @@ class _Release:
             charges.append(self._charge(workload))
 
         make = partial(released_table, workload)
-        tables = run_each(planned, table, make, charge=pay, watch=self.watch, _bits=bits)
+        tables = run_each(workload.plan, table, make, charge=pay, watch=self.watch, _bits=bits)
         charge = charges[0]
         self.watch.step("writing")
         files = release_files(workload, tables, public, charge.hash)

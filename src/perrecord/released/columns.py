@@ -18,6 +18,7 @@ from perrecord.released.numbers import (
     common_step,
     floats,
     repeated,
+    rounded_to,
     to_arrow,
     whole_numbers,
 )
@@ -56,6 +57,15 @@ class Estimate:
     def beside(self, confidence: Exact | None) -> Iterator[tuple[str, pa.ChunkedArray | pa.Array]]:
         """Yield what stands beside the numbers, by the ending of the column's name."""
         yield from _errors(self, confidence)
+
+    def floored(self) -> pa.Array | None:
+        """Return the numbers with 0 in the place of what noise made negative."""
+        return to_arrow(np.maximum(self.numbers, 0), self.step)
+
+    def rounded(self, places: int) -> pa.Array:
+        """Return the numbers rounded to so many decimals, exactly, ties away from zero."""
+        unit = Fraction(10) ** -places
+        return to_arrow(rounded_to(self.numbers, self.step / unit), unit)
 
     def _deviations(self) -> Floats:
         return np.array([float(self.step) * deviation(law) for law in self.laws])
@@ -138,6 +148,14 @@ class Ratio:
         first, second = (pa.array(each, mask=~np.isfinite(each)) for each in ends)
         return first, second
 
+    def floored(self) -> pa.Array | None:
+        """Return the averages with 0 in the place of what noise made negative."""
+        return pa.array(np.maximum(self.values().to_numpy(), 0.0))
+
+    def rounded(self, places: int) -> pa.Array:
+        """Return the averages rounded to so many decimals, in floats."""
+        return pa.array(np.round(self.values().to_numpy(), places))
+
     def _denominator(self) -> Floats:
         return np.maximum(floats(self.count.numbers), 1.0)
 
@@ -163,6 +181,16 @@ class Chosen:
     def beside(self, confidence: Exact | None) -> Iterator[tuple[str, pa.ChunkedArray | pa.Array]]:  # noqa: ARG002
         """Yield nothing: a choice has no error that could be told without the data."""
         yield from ()
+
+    def floored(self) -> pa.Array | None:
+        """Return None: candidates are as they were declared."""
+        return None
+
+    def rounded(self, places: int) -> pa.Array:
+        """Return the candidates rounded to so many decimals, exactly, ties away from zero."""
+        unit, step = Fraction(10) ** -places, common_step(self.candidates)
+        steps = np.array([int(each / step) for each in self.candidates], np.object_)
+        return to_arrow(rounded_to(steps, step / unit)[self.index], unit)
 
 
 Released = Estimate | Ratio | Chosen

@@ -99,8 +99,8 @@ TWINS = (
     Twin(
         "realised losses are twice what they are",
         "evaluate/changes.py",
-        "cost = step**2 / (2 * spreads.value)",
-        "cost = step**2 / (1 * spreads.value)",
+        "Constant(scales.value.cost(step))",
+        "Constant(2 * scales.value.cost(step))",
         (
             "evaluate/test_losses.py"
             "::test_the_realised_loss_is_the_divergence_of_the_released_numbers",

@@ -6,8 +6,8 @@ TWINS = (
     Twin(
         "the policy states the least noise of a cell that several parts share",
         "release/stated.py",
-        "settled = max(own(each.method)",
-        "settled = min(own(each.method)",
+        "settled = largest(own(each.method) for each in leaves(tree))",
+        "settled = min((own(each.method) for each in leaves(tree)), key=lambda each: each.size)",
         ("release/test_attack.py::test_the_cell_the_part_and_the_filter_decide",),
     ),
     Twin(

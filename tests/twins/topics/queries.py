@@ -5,9 +5,9 @@ from tests.twins.twin import Twin
 TWINS = (
     Twin(
         "a split total is charged like a count",
-        "queries/policies.py",
-        "return Policy.split(method.amount, method.split)",
-        "return Policy.constant(method.amount)",
+        "queries/methods/splitting.py",
+        "return Policy.split(split=self.split, **currency.amount(self.amount))",
+        "return Policy.constant(**currency.amount(self.amount))",
         ("mechanisms/test_worked_examples.py::test_a_total_on_split_records",),
     ),
     Twin(
@@ -19,16 +19,16 @@ TWINS = (
     ),
     Twin(
         "the count under an average is not charged",
-        "queries/policies.py",
-        "return total + _constant(answer.count.amount, currency)",
-        "return total",
+        "queries/answers/answer.py",
+        "step.policy(fixed, currency) for step in self.steps)",
+        "step.policy(fixed, currency) for step in self.steps[:1])",
         ("mechanisms/test_additive.py::test_a_split_average_is_the_mean_of_what_is_not_null",),
     ),
     Twin(
         "the exact loss is taken from a part's own noise and not from its cell's",
-        "queries/policies.py",
-        "own if cell is None else cell",
-        "own",
+        "queries/measurements.py",
+        "own = self.scale(tree.method, currency) if cell is None else cell",
+        "own = self.scale(tree.method, currency)",
         (
             "mechanisms/test_additive.py"
             "::test_exact_accounting_of_a_total_over_parts_uses_the_noise_of_the_cell",
@@ -57,16 +57,16 @@ TWINS = (
     ),
     Twin(
         "a capped scheme adds up whole values",
-        "queries/check.py",
-        "if isinstance(leaf.method.split, Split) and leaf.method.split.cap is not None:",
+        "queries/methods/splitting.py",
+        "if isinstance(self.split, Split) and self.split.cap is not None:",
         "if False:",
         ("mechanisms/test_guards.py::test_a_capped_scheme_is_no_way_to_add_up",),
     ),
     Twin(
         "a clamped average has noise for a centred total and a total that is not",
-        "queries/aggregates.py",
-        "return Total(answer.measure, tree, is_centred)",
-        "return Total(answer.measure, tree, False)",
+        "queries/answers/total.py",
+        "Total(measure, tree, is_centred) if is_cut",
+        "Total(measure, tree, False) if is_cut",
         ("mechanisms/test_additive.py::test_a_clamped_average_is_centred_on_its_bounds",),
     ),
     Twin(
@@ -142,23 +142,23 @@ TWINS = (
     ),
     Twin(
         "clamped totals have the sensitivity U - L",
-        "queries/methods.py",
-        "else max(abs(low), abs(high))",
-        "else high - low",
+        "queries/methods/clamping.py",
+        "return max(abs(self.low), abs(self.high))",
+        "return self.high - self.low",
         ("mechanisms/test_additive.py::test_methods_ask_for_the_noise_of_the_theory",),
     ),
     Twin(
         "noise is twice as precise as what was paid for",
-        "queries/methods.py",
-        "return most**2 / (2 * method.amount)",
-        "return most**2 / (4 * method.amount)",
+        "policy/terms.py",
+        "return GaussianScale(sensitivity**2 / (2 * amount))",
+        "return GaussianScale(sensitivity**2 / (4 * amount))",
         ("mechanisms/test_additive.py::test_methods_ask_for_the_noise_of_the_theory",),
     ),
     Twin(
         "a cell over several parts has the noise of the smallest threshold",
-        "queries/methods.py",
-        "return Spreads(max(of(leaf.method) for leaf in leaves(tree)), None)",
-        "return Spreads(min(of(leaf.method) for leaf in leaves(tree)), None)",
+        "laws/scales.py",
+        "return max(every, key=lambda each: each.size)",
+        "return min(every, key=lambda each: each.size)",
         (
             "mechanisms/test_additive.py"
             "::test_a_total_over_parts_has_the_noise_of_the_largest_threshold",
@@ -166,9 +166,9 @@ TWINS = (
     ),
     Twin(
         "thresholds off the grid are let through",
-        "queries/methods.py",
-        "            if (number / resolution).denominator > 1:",
-        "            if False:",
+        "queries/methods/method.py",
+        "        if (number / resolution).denominator > 1:",
+        "        if False:",
         ("tables/test_table.py::test_a_query_that_the_table_cannot_answer_is_refused",),
     ),
     Twin(

@@ -18,7 +18,6 @@ from perrecord.audit.replay.frozen import FrozenBits
 from perrecord.audit.replay.members import Members
 from perrecord.audit.replay.recomputed import recomputed
 from perrecord.mechanisms.run import run
-from perrecord.queries.plan import plan
 from perrecord.release.publish import release
 from perrecord.release.spec import build, load_spec, open_table
 
@@ -66,7 +65,7 @@ def _side(folder: Path, written: Mapping[str, Any], rows: Sequence[Row], seed: i
     with open_table(loaded) as table:
         workload = build(loaded, table.schema)
         ledger = Ledger.create(folder / random_specs.LEDGER, workload.budget)
-        planned = plan([named.query for named in workload.queries], table.schema)
+        planned = workload.plan
         answers = run(planned, table, _bits=again)
         members = Members.of(table.schema, rows)
     check = recomputed(planned, members, range(len(rows)), seed, answers, again.drawn)

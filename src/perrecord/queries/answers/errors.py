@@ -18,3 +18,6 @@ OF_RATIOS = {
     "then be of few records or none",
 }
 """Of a noisy number divided by another."""
+
+ENDINGS = (*OF_RATIOS, "_floored", "_rounded")
+"""How the names end of whatever may be published beside an answer, by a release too."""

@@ -11,7 +11,7 @@ from perrecord.exact import rational
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
 from perrecord.queries.methods import Accounting
-from perrecord.queries.plan import plan
+from perrecord.queries.plan import Plan, plan
 from perrecord.queries.query import Query
 from perrecord.release.fields import Field, FieldKind
 from perrecord.release.spec.checks import unknown_field
@@ -54,9 +54,9 @@ class Workload:
     description: str
     schema: Schema = field(repr=False)
     queries: tuple[NamedQuery, ...]
+    plan: Plan = field(repr=False)
+    """How it is computed: checked once, planned once, carried to the files."""
     budget: Policy
-    policy: Policy
-    """What the whole workload costs (T4)."""
     examples: tuple[tuple[str, Mapping[str, Any]], ...]
     """Hypothetical records by name, as the policy sees them: derived and rounded."""
     fields: tuple[Field, ...]
@@ -64,6 +64,11 @@ class Workload:
     accounting: Accounting
     post_processing: PostProcessing
     outputs: Outputs
+
+    @property
+    def policy(self) -> Policy:
+        """What the whole workload costs (T4)."""
+        return self.plan.policy
 
 
 def check_without_data(loaded: LoadedSpec) -> None:
@@ -79,7 +84,8 @@ def build(loaded: LoadedSpec, schema: Schema) -> Workload:
     queries, budget = _asked(loaded, schema, problems)
     fields = _fields(spec, schema, problems)
     examples = []
-    policy = _policy(queries, schema, problems)
+    planned = _plan(queries, schema, problems)
+    policy = planned.policy
     for place, example in enumerate(spec.examples):
         with problems.at("examples", place):
             record = _record(example.record, schema)
@@ -96,8 +102,8 @@ def build(loaded: LoadedSpec, schema: Schema) -> Workload:
         spec.description or "",
         schema,
         queries,
+        planned,
         budget,
-        policy,
         tuple(examples),
         fields,
         spec.accounting,
@@ -132,8 +138,8 @@ def _asked(
     return named, budget
 
 
-def _policy(queries: Sequence[NamedQuery], schema: Schema, problems: Problems) -> Policy:
-    """Return what the queries cost; if they do not go together, the first too many is shown.
+def _plan(queries: Sequence[NamedQuery], schema: Schema, problems: Problems) -> Plan:
+    """Return how the queries are computed; if they do not go together, the first too many is shown.
 
     Each of them was checked by itself before.
     """
@@ -147,7 +153,7 @@ def _policy(queries: Sequence[NamedQuery], schema: Schema, problems: Problems) -
         return False
 
     try:
-        return plan(every, schema).policy
+        return plan(every, schema)
     except QueryError as error:
         first = bisect_left(range(len(every)), True, key=is_refused)
         problems.add(("queries", first, *_GROUPINGS), str(error))

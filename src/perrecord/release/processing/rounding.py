@@ -1,0 +1,58 @@
+"""Answers rounded to decimals, tens or hundreds, exactly."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import pyarrow as pa
+
+from perrecord.release.processing.step import Step
+from perrecord.release.spec.models import PostProcessing
+from perrecord.released.columns import Released
+
+
+@dataclass(frozen=True, slots=True)
+class Rounding(Step):
+    """`round: {emp: -2}`: to so many decimals, or to tens, hundreds and so on if negative."""
+
+    ending: ClassVar[str] = "_rounded"
+    places: Mapping[str, int]
+
+    @classmethod
+    def asked(cls, entry: PostProcessing) -> Self | None:
+        """Return the step as a spec asks for it; None if it does not."""
+        return cls(entry.round) if entry.round else None
+
+    def values(self, column: Released) -> pa.Array | None:
+        """Return an answer rounded, if that was asked for."""
+        places = self.places.get(column.name)
+        return None if places is None else column.rounded(places)
+
+    def described(self, answer: str) -> str:
+        """Return what the column beside an answer holds, for people."""
+        unit = unit_of(self.places[answer])
+        return (
+            f"{answer}, rounded to {unit}; errors and intervals are of {answer} before it was "
+            "rounded"
+        )
+
+    def words(self, quoted: Callable[[str], str]) -> str:
+        """Return what the step does, for the methodology."""
+        shown = "; ".join(
+            f"{quoted(name)} to {unit_of(places)}" for name, places in self.places.items()
+        )
+        return (
+            f"Columns that end in `{self.ending}` hold rounded answers, ties away from zero: "
+            f"{shown}. Errors and intervals are of the answers before they were rounded."
+        )
+
+
+def unit_of(places: int) -> str:
+    """Return what an answer is rounded to, for people.
+
+    >>> unit_of(-2), unit_of(0), unit_of(3)
+    ('the nearest 100', 'the nearest whole number', '3 decimals')
+    """
+    if places == 0:
+        return "the nearest whole number"
+    return f"the nearest {10**-places:,}" if places < 0 else f"{places} decimals"
