@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -66,6 +67,14 @@ CHECKS = {
     "strace": strace_is_missing,
     "postgres": postgres_is_missing,
 }
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give every worker whole files, the longest first."""
+    from tests.workers import WholeFiles
+
+    return WholeFiles(config, log)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -83,7 +83,8 @@ class Shares:
         All limits at once, because tables may be small and NumPy's calls cost more than they do.
         """
         chances = self._chances(np.asarray(limits)[:, np.newaxis] * self.sizes)
-        return [float(row[self.is_known].mean()) for row in chances]
+        known = chances if self.is_known.all() else np.compress(self.is_known, chances, axis=1)
+        return [float(share) for share in known.mean(axis=1)]
 
     def _chances(self, limits: Floats) -> Floats:
         """Return Pr[|noise + bias| <= limit] of each cell, in a row for each limit."""
