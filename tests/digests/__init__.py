@@ -1,0 +1,1 @@
+"""Digests of what the library gives under given bits, to show that a change changes nothing."""
