@@ -4,6 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
+# Where this is set, every worker of the tests and every process that they start compiles anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help demo test check audit vulnerabilities bench format lock system clean
 
 help:

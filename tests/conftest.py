@@ -5,6 +5,8 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from functools import cache
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -20,6 +22,7 @@ settings.load_profile("perrecord")
 REQUIRED = "PERRECORD_REQUIRE_SYSTEM_PACKAGES"
 
 
+@cache
 def java_is_missing() -> str | None:
     """Return why Spark cannot run here, or None."""
     java = shutil.which("java")
@@ -32,6 +35,7 @@ def java_is_missing() -> str | None:
     return None
 
 
+@cache
 def chromium_is_missing() -> str | None:
     """Return why pages cannot be tested here, or None."""
     if shutil.which("chromium") is None:
@@ -39,6 +43,7 @@ def chromium_is_missing() -> str | None:
     return None
 
 
+@cache
 def strace_is_missing() -> str | None:
     """Return why calls to the operating system cannot be traced here, or None."""
     strace = shutil.which("strace")
@@ -48,6 +53,7 @@ def strace_is_missing() -> str | None:
     return "strace may not trace processes here" if tried.returncode else None
 
 
+@cache
 def postgres_is_missing() -> str | None:
     """Return why a PostgreSQL server cannot be started here, or None."""
     if server.programs() is None:
@@ -61,6 +67,14 @@ CHECKS = {
     "strace": strace_is_missing,
     "postgres": postgres_is_missing,
 }
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give every worker whole files, the longest first."""
+    from tests.workers import WholeFiles
+
+    return WholeFiles(config, log)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

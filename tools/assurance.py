@@ -101,9 +101,14 @@ AUDITS = (
         "figures",
         "Figures: every number that people are shown",
         "Random specs are checked and released, and random records looked up, by the commands "
-        "themselves. Every loss, limit, estimate, standard error, interval, count and digest that "
-        "they print and publish is recomputed from policy.json and the tables, by other lines than "
-        "those under audit. The policy page is compared in the same way by the tests, in Chromium.",
+        "themselves; one spec in three is evaluated and tuned, too. Every loss, limit, estimate, "
+        "standard error, interval, share of cells, count and digest that they print, report and "
+        "publish is recomputed from policy.json and the tables, and for confidential reports from "
+        "the spec and its source, by other lines than those under audit. Then figures of each text "
+        "are altered, one at a time, by one in the last digit that is shown: the audit must notice "
+        "each. The policy page is compared in the same way by the tests, in Chromium. Not "
+        "recomputed: what a search finds (the frontier of `tune`, its other schemes, the cost of "
+        "fitness for use) and what drawn noise gives.",
         ("perrecord", "audit", "figures", "--json"),
     ),
     Audit(

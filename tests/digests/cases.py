@@ -30,7 +30,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "business"
 EXAMPLE_ROWS = 2_000
 FULL: Mapping[str, int] = {"example": 1, "spec": 300, "session": 300, "commands": 20}
 """How many cases there are of each kind."""
-QUICK: Mapping[str, int] = {"spec": 10, "session": 10, "commands": 2}
+QUICK: Mapping[str, int] = {"spec": 8, "session": 5, "commands": 1}
 """The first so many of them are what the test suite runs."""
 
 _ROWS = 40
@@ -40,8 +40,6 @@ _GOAL = "80% for 30% of cells"
 _HASH = re.compile("[0-9a-f]{32,}|(?<=hmac:)[0-9a-f]+")
 _DAY = re.compile(r'(?<="day":")[^"]*|(?<=Made on )[\d-]+|(?<=\n\d      )[\d-]+')
 _FLOAT = re.compile(rb"-?\b\d+\.\d+(?:e[+-]?\d+)?\b")
-_COUNTED = re.compile(r"(?<=view_|aram_)\d+")
-"""Altair numbers what it names, from the first chart of a process on."""
 _FIELDS = {
     "sector": "farm",
     "code": 3,
@@ -224,14 +222,17 @@ def _commands(random: Random, folder: Path, index: int) -> Contents:
 
 
 def _reports(spec: Path | str) -> Contents:
-    """Return what an evaluation and a tuning print, and their pages and numbers."""
+    """Return what an evaluation and a tuning print, and the numbers of their figures.
+
+    Their pages are left out: they show errors of noise that was drawn, which nobody gives bits.
+    """
     found = {}
     with _nothing_drawn():
         for command, *options in (("evaluate",), ("tune", "--goal", _GOAL)):
             out = Path(f"{command}d")
             found[command] = _ran(command, spec, "--out", out, *options, "--json", "--quiet")
             for file, content in _files(out).items():
-                if file.endswith((".html", ".csv", ".yaml")):
+                if file.endswith((".csv", ".yaml")):
                     found[f"{out}/{file}"] = content
     return {file: _rounded(content) for file, content in found.items()}
 
@@ -272,14 +273,11 @@ def _record(fields: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _nothing_drawn() -> Any:
-    """Let charts be their own specification, in place of a picture that takes seconds to draw."""
-
-    def as_text(spec: Any, **options: Any) -> str:
-        shown = json.dumps(spec, sort_keys=True)
-        return f'<svg width="600" height="400"><desc>{_COUNTED.sub("", shown)}</desc></svg>'
-
+    """Let no picture be drawn, which takes seconds."""
     return patch.multiple(
-        vl_convert, vegalite_to_svg=as_text, svg_to_png=lambda svg, **options: b""
+        vl_convert,
+        vegalite_to_svg=lambda spec, **options: '<svg width="600" height="400"></svg>',
+        svg_to_png=lambda svg, **options: b"",
     )
 
 

@@ -2,9 +2,10 @@
 
 import random
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from perrecord import BudgetExceededError, Ledger, Policy
 from perrecord.accounting import ledger as ledger_module
@@ -80,14 +81,20 @@ def careless(each: int) -> Work:
     """
 
     def work(scene: Scene, say: Say) -> None:
-        own, original = Spent(Policy.zero(), {}), ledger_module.check_charge
+        own, charge = Spent(Policy.zero(), {}), Ledger.charge
 
-        def check(_: Spent, policy: Policy, snapshot: str, budget: Policy) -> None:
+        def counted(ledger: Ledger, policy: Policy, *, snapshot: str, **given: Any) -> Charge:
             nonlocal own
-            original(own, policy, snapshot, budget)
+            made = charge(ledger, policy, snapshot=snapshot, **given)
             own = own.with_charge(policy, snapshot)
+            return made
 
-        ledger_module.check_charge = check
+        def with_own(comparison: Callable[..., Any]) -> Callable[..., Any]:
+            return lambda _, *of_the_charge: comparison(own, *of_the_charge)
+
+        Ledger.charge = counted
+        for name in ("is_quickly_within", "check_charge"):
+            setattr(ledger_module, name, with_own(getattr(ledger_module, name)))
         charging(each)(scene, say)
 
     return work

@@ -21,7 +21,7 @@ from perrecord.release.publish import release, releases_folder
 from tests.faults.scene import FILES, NOISY, Scene, contents
 from tests.faults.victims import Ended, Say, Work, run
 
-STAGES = {"reading the data": "charged", "publishing": "sealed"}
+STAGES = {"adding noise": "charged", "publishing": "sealed"}
 """What has been acknowledged when a release says that it goes on."""
 
 

@@ -189,7 +189,8 @@ def test_a_database_of_somebody_else_is_only_read(tmp_path):
         connection.register("rows", pa.table({"key": list(EVERY)}))
         connection.execute("CREATE TABLE est AS FROM rows")
     with table(f"duckdb://{path}", relation="est", name="est", dimensions=["key"]) as opened:
-        session = Session(opened, ledger=tmp_path / "s.ledger", budget=Budget(10**9), new=True)
+        ledger, budget = tmp_path / "s.ledger", Budget(10**9)
+        session = Session(opened, ledger=ledger, budget=budget, new=True, snapshot="theirs")
         for key in (*KINDS["SQL"], *KINDS["quotes"]):
             asked = f"SELECT COUNT(*) AS n FROM est WHERE key = {literal(key)}"
             assert session.ask(asked, rho=RHO).table["n"].to_pylist() == [1]

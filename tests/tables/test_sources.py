@@ -1,5 +1,6 @@
 """Any table as a source: what opens, what is refused, and that no refusal quotes a record."""
 
+import codecs
 import gzip
 import sqlite3
 import subprocess
@@ -455,7 +456,14 @@ def test_copies_are_files_of_their_own(doubled):
         ("x.tsv", b"id,emp\n1,2\n", "where tabs are expected: name it .csv"),
         ("x.tsv", b"id;emp\n1;2\n", "write it again with tabs"),
         ("x.csv", "id,emp\n1,2\n".encode("utf-16"), "looks like UTF-16"),
-        ("x.csv", "id,emp\n1,2\n".encode("utf-16-le"), "looks like UTF-16"),
+        *(
+            ("x.csv", "größe,łąka,emp\n1,łódź,2\n".encode(encoding), "looks like UTF-16 or UTF-32")
+            for encoding in ("utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
+        ),
+        ("x.csv", codecs.BOM_UTF16_BE + "число\n1\n".encode("utf-16-be"), "looks like UTF-16"),
+        ("x.csv", codecs.BOM_UTF32_BE + "число\n1\n".encode("utf-32-be"), "looks like UTF-16"),
+        ("x.csv", b"id,e\0mp\n1,2\n", "the character NUL"),
+        ("x.csv", b"\0,\0a\n1,2\n", "the character NUL"),
         ("x.csv", "id,größe\n1,2\n".encode("latin-1"), "looks like Latin-1 or Windows-1252"),
         (
             "x.csv.gz",

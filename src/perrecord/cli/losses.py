@@ -155,7 +155,8 @@ def _meaning(found: Losses) -> Iterator[str]:
         yield f"  likely by a factor above exp({amount(found.loss)})."
     else:
         power = {level: _most(_figure(value)) for level, value in meant.power.items()}
-        epsilon, delta = figure_up(_figure(meant.epsilon), 4), figure_up(_figure(meant.delta), 3)
+        epsilon = figure_up(_figure(meant.epsilon), 4)
+        delta = figure_up(_figure(meant.delta) / _MARGIN, 3)
         yield f"  (epsilon, delta)-privacy: epsilon at most {epsilon} at a delta of {delta}."
         yield "  Whoever knows every other record, and tests whether this one is in the data with"
         yield f"  5 % false alarms, finds it in at most {power[0.05]} of cases"

@@ -10,6 +10,11 @@ from pathlib import Path
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 
 
+_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
+"""UTF-32's other mark begins with that of UTF-16."""
+_LOOKED_AT = 200
+
+
 def of_first_bytes(path: Path, start: bytes) -> str | None:
     """Return what is wrong with the encoding of a file by its first bytes, or None.
 
@@ -18,7 +23,7 @@ def of_first_bytes(path: Path, start: bytes) -> str | None:
     >>> of_first_bytes(Path("est.csv"), "größe".encode("latin-1"))[:58]
     "the first line of 'est.csv' is not UTF-8; it looks like La"
     """
-    if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in start[:4]:
+    if start.startswith(_MARKS) or _is_wide(start[:_LOOKED_AT]):
         return (
             f"the file {path.name!r} looks like UTF-16 or UTF-32, such as spreadsheets save as "
             f"Unicode text; expected UTF-8. Convert it: iconv -f UTF-16 -t UTF-8 {path.name!r} > "
@@ -58,3 +63,12 @@ def of_header(path: Path, header: list[str], delimiter: str) -> str | None:
         f"the first line of {path.name!r} is one field that holds {name}; it looks as if {name} "
         f"separated its columns, where {ours} are expected: {advice}."
     )
+
+
+def _is_wide(start: bytes) -> bool:
+    """Tell whether nearly every other byte is NUL, as of Latin letters in UTF-16 or UTF-32.
+
+    A few characters NUL in UTF-8 are not that many.
+    """
+    halves = start[0::2], start[1::2]
+    return any(half and 4 * half.count(0) >= 3 * len(half) for half in halves)

@@ -22,6 +22,7 @@ def _masses(law: str, spread: Fraction, step: Fraction) -> tuple[int, tuple[floa
     return reach, masses, masses[0] + 2 * math.fsum(masses[1:])
 
 
+@lru_cache(maxsize=4096)
 def variance(law: str, spread: Fraction, step: Fraction) -> float:
     """Return the variance of discrete noise, in the units of the step.
 
@@ -48,6 +49,7 @@ def tail(spread: Fraction, start: int) -> float:
     return math.fsum(masses[start:]) / whole if start <= reach else 0.0
 
 
+@lru_cache(maxsize=4096)
 def half_width(law: str, spread: Fraction, step: Fraction, confidence: float) -> int | None:
     """Return the least c, in steps, with Pr[|Z| <= c] >= confidence; None for wide laws."""
     if _is_wide(law, spread, step):

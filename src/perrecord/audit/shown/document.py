@@ -115,6 +115,11 @@ def least_loss(policy: Json) -> Fraction | None:
     return min(found)
 
 
+def measures_read(policy: Json) -> set[str]:
+    """Return the measures that a policy's loss depends on."""
+    return set(_zeros(policy))
+
+
 def _gather(value: Any, values: dict[str, list[Any]]) -> None:
     if isinstance(value, dict):
         for place, name in enumerate(value.get("dimensions", [])):

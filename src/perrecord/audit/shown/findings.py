@@ -1,18 +1,16 @@
 """What a recomputation finds: a figure that agrees, or in words how it does not."""
 
 import math
-import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any
 
 from perrecord.audit.figures import Figures, FiguresTable, number
+from perrecord.audit.shown.numerals import Expected, is_as_expected, numerals
 
 _MOST_TOLD = 20
 _TOLERANCE = 1e-7
-_MOST_ABOVE = 0.02
-"""What is rounded up to three digits is at most one per cent too large."""
 
 
 @dataclass(slots=True)
@@ -40,10 +38,14 @@ class Findings:
         """Compare floats; None and what is beyond floats must be so on both sides."""
         self.add(what, agrees=_is_close(shown, expected, within), shown=shown, expected=expected)
 
-    def at_most(self, what: str, shown: float, bound: float, above: float = _MOST_ABOVE) -> None:
-        """Check a printed limit: never below the bound, and above it by its last digit only."""
-        is_near = bound * (1 - _TOLERANCE) <= shown <= bound * (1 + above) + 1e-12
-        self.add(what, agrees=shown == bound or is_near, shown=shown, expected=f"{bound} or so")
+    def numerals(self, what: str, text: str, expected: Sequence[Expected]) -> None:
+        """Compare the numbers of a text, one after the other; there must be no more of them."""
+        shown = numerals(text)
+        if len(shown) != len(expected):
+            self.add(what, agrees=False, shown=shown, expected=expected)
+            return
+        for one, wanted in zip(shown, expected, strict=True):
+            self.add(what, agrees=is_as_expected(one, wanted), shown=one, expected=wanted)
 
     def figures(self, told: list[tuple[str, str]]) -> Figures:
         """Return what was counted, as text."""
@@ -64,15 +66,3 @@ def _is_close(shown: Any, expected: Any, within: float) -> bool:
     if shown is None or expected is None:
         return shown is expected or (shown is None and not math.isfinite(expected))
     return math.isclose(shown, expected, rel_tol=within, abs_tol=1e-300)
-
-
-def printed(text: str) -> float:
-    """Return a number as people are shown it: 1,235 or 1.2e+18 or 7/3 or 52.7 %."""
-    plain = text.replace(",", "").removesuffix("%").strip()
-    return math.inf if plain == "inf" else float(Fraction(plain))
-
-
-def numbers_after(pattern: str, text: str) -> list[float]:
-    """Return the numbers that a pattern's groups find in a text, once; none if it is not there."""
-    found = re.search(pattern, text)
-    return [] if found is None else [printed(each) for each in found.groups()]

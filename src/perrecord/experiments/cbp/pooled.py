@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from perrecord.evaluate.accuracy import CellErrors
-from perrecord.experiments.univariate.spread import error_quantiles, share_within
+from perrecord.experiments.univariate.spread import Shares, error_quantiles
 
 _SMALLEST = 1e-12
 _CLOSE = 1e-9
@@ -15,13 +15,7 @@ def pooled_share(errors: Sequence[CellErrors], limit: float) -> float:
 
     Each answer counts with its cells whose true number is not 0; there has to be one.
     """
-    weights = [int((~each.is_zero).sum()) for each in errors]
-    shares = [
-        weight * share_within(each, limit)
-        for weight, each in zip(weights, errors, strict=True)
-        if weight
-    ]
-    return sum(shares) / sum(weights)
+    return _together(_weighted(errors), [limit])[0]
 
 
 def pooled_quantiles(errors: Sequence[CellErrors], shares: Sequence[float]) -> list[float | None]:
@@ -31,25 +25,34 @@ def pooled_quantiles(errors: Sequence[CellErrors], shares: Sequence[float]) -> l
     largest of theirs.
     """
     each = [error_quantiles(answer, shares) for answer in errors]
-    return [
-        _between(errors, share, [own[place] for own in each]) for place, share in enumerate(shares)
+    known = [[own for own in of_share if own is not None] for of_share in zip(*each, strict=True)]
+    if not all(known):
+        return [None] * len(shares)
+    weighted = _weighted(errors)
+    lows, highs = [min(own) for own in known], [max(own) for own in known]
+    for place, found in enumerate(_together(weighted, lows)):
+        if found >= shares[place]:
+            highs[place] = lows[place]
+    lows = [
+        low if low == high else max(low, _SMALLEST) for low, high in zip(lows, highs, strict=True)
     ]
+    while open_ := [place for place, low in enumerate(lows) if highs[place] > low * (1 + _CLOSE)]:
+        middles = [math.sqrt(lows[place] * highs[place]) for place in open_]
+        for place, middle, found in zip(open_, middles, _together(weighted, middles), strict=True):
+            if found >= shares[place]:
+                highs[place] = middle
+            else:
+                lows[place] = middle
+    return list(highs)
 
 
-def _between(
-    errors: Sequence[CellErrors], share: float, found: Sequence[float | None]
-) -> float | None:
-    known = [number for number in found if number is not None]
-    if not known:
-        return None
-    low, high = min(known), max(known)
-    if low == high or pooled_share(errors, low) >= share:
-        return low
-    low = max(low, _SMALLEST)
-    while high > low * (1 + _CLOSE):
-        middle = math.sqrt(low * high)
-        if pooled_share(errors, middle) >= share:
-            high = middle
-        else:
-            low = middle
-    return high
+def _weighted(errors: Sequence[CellErrors]) -> list[tuple[int, Shares]]:
+    found = [Shares.of(each) for each in errors]
+    return [(int(each.is_known.sum()), each) for each in found if each.is_known.any()]
+
+
+def _together(weighted: Sequence[tuple[int, Shares]], limits: Sequence[float]) -> list[float]:
+    """Return, for each limit, the share of all errors that are at most so much."""
+    each = [[weight * share for share in within.at(limits)] for weight, within in weighted]
+    whole = sum(weight for weight, _ in weighted)
+    return [sum(shares) / whole for shares in zip(*each, strict=True)]

@@ -6,11 +6,14 @@ errors up to v is the mean over cells of Pr[|noise + bias| <= v |true|], from ea
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from perrecord.evaluate.accuracy import CellErrors, cells_of, floats
 from perrecord.evaluate.noise_size import Floats, below, normal_below
+from perrecord.laws import Law
 
 _SMALLEST, _LARGEST = 1e-12, 1e9
 _HALVINGS = 34
@@ -34,41 +37,65 @@ def error_quantiles(errors: CellErrors, shares: Sequence[float]) -> list[float |
     """
     if errors.is_zero.all():
         return [None] * len(shares)
-    return [_quantile(errors, share) for share in shares]
-
-
-def _quantile(errors: CellErrors, share: float) -> float:
-    if share_within(errors, 0.0) >= share:
-        return 0.0
-    low, high = math.log(_SMALLEST), math.log(_LARGEST)
+    within = Shares.of(errors)
+    lows = [math.log(_SMALLEST)] * len(shares)
+    highs = [math.log(_LARGEST)] * len(shares)
     for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if share_within(errors, math.exp(middle)) >= share:
-            high = middle
-        else:
-            low = middle
-    return math.exp(high)
+        middles = [(low + high) / 2 for low, high in zip(lows, highs, strict=True)]
+        found = within.at([math.exp(middle) for middle in middles])
+        for place, middle in enumerate(middles):
+            if found[place] >= shares[place]:
+                highs[place] = middle
+            else:
+                lows[place] = middle
+    at_zero = within.at([0.0])[0]
+    return [
+        0.0 if at_zero >= share else math.exp(high)
+        for share, high in zip(shares, highs, strict=True)
+    ]
 
 
 def share_within(errors: CellErrors, limit: float) -> float:
     """Return the share of the errors that are at most so much of the true number."""
-    known = ~errors.is_zero
-    chances = _chances(errors, limit * np.abs(np.where(known, errors.true, 0.0)))
-    return float(chances[known].mean())
+    return Shares.of(errors).at([limit])[0]
 
 
-def _chances(errors: CellErrors, limits: Floats) -> Floats:
-    """Return Pr[|noise + bias| <= limit] of each cell."""
-    truth = errors.truth
-    if truth.count is not None:
-        known = ~errors.is_zero
-        spread = np.where(known, errors.deviation, 1.0)
-        bias = np.where(known, errors.bias, 0.0)
-        return normal_below((limits - bias) / spread) - normal_below((-limits - bias) / spread)
-    biases = floats(truth.total.bias)
-    found = np.zeros(len(limits))
-    for cells, law in cells_of(truth.total):
-        steps = np.floor(limits[cells] / float(truth.total.step))
-        lower = below(law, -steps - biases[cells] - 1)
-        found[cells] = below(law, steps - biases[cells]) - lower
-    return found
+@dataclass(frozen=True, slots=True, eq=False)
+class Shares:
+    """What shares of an answer's errors stay within limits; asked often, so prepared once."""
+
+    errors: CellErrors
+    is_known: npt.NDArray[np.bool_]
+    sizes: Floats
+    biases: Floats
+    laws: tuple[tuple[npt.NDArray[np.intp], Law], ...]
+
+    @classmethod
+    def of(cls, errors: CellErrors) -> "Shares":
+        """Prepare the errors of one answer."""
+        total, is_known = errors.truth.total, ~errors.is_zero
+        sizes = np.abs(np.where(is_known, errors.true, 0.0))
+        return cls(errors, is_known, sizes, floats(total.bias), tuple(cells_of(total)))
+
+    def at(self, limits: Sequence[float]) -> list[float]:
+        """Return, for each limit, the share of errors that are at most so much of the true number.
+
+        All limits at once, because tables may be small and NumPy's calls cost more than they do.
+        """
+        chances = self._chances(np.asarray(limits)[:, np.newaxis] * self.sizes)
+        known = chances if self.is_known.all() else np.compress(self.is_known, chances, axis=1)
+        return [float(share) for share in known.mean(axis=1)]
+
+    def _chances(self, limits: Floats) -> Floats:
+        """Return Pr[|noise + bias| <= limit] of each cell, in a row for each limit."""
+        truth = self.errors.truth
+        if truth.count is not None:
+            spread = np.where(self.is_known, self.errors.deviation, 1.0)
+            bias = np.where(self.is_known, self.errors.bias, 0.0)
+            return normal_below((limits - bias) / spread) - normal_below((-limits - bias) / spread)
+        found = np.zeros(limits.shape)
+        for cells, law in self.laws:
+            steps = np.floor(limits[:, cells] / float(truth.total.step))
+            lower = below(law, -steps - self.biases[cells] - 1)
+            found[:, cells] = below(law, steps - self.biases[cells]) - lower
+        return found
