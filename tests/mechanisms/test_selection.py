@@ -328,7 +328,7 @@ def dense(cells, positions, exact, noise, bits):
     """Add noise to every cell of the domain, then compare: what the sparse way must equal."""
     every = np.zeros(cells.domain.size, dtype=np.int64)
     every[positions] = exact
-    every = every + draw(noise.law(noise.spreads.at({})), len(every), bits)
+    every = every + draw(noise.law(noise.scales.at({})), len(every), bits)
     return np.flatnonzero(every >= cells.at_least), every[every >= cells.at_least]
 
 
