@@ -4,12 +4,12 @@ import html
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from perrecord.exact import figure_down, figure_up, text
 from perrecord.laws import Law
 from perrecord.laws.widths import deviation
 from perrecord.mechanisms.additive import noise_plan
+from perrecord.policy.cases import Record
 from perrecord.policy.policy import Policy
 from perrecord.policy.reads import names_read
 from perrecord.policy.terms import Currency
@@ -102,7 +102,7 @@ def expected(plan: Plan) -> tuple[Expected, ...]:
     return tuple(found)
 
 
-Examples = Mapping[str, Mapping[str, Any]] | Sequence[Mapping[str, Any]]
+Examples = Mapping[str, Record] | Sequence[Record]
 """Hypothetical records, by name or one after the other."""
 
 
@@ -128,7 +128,7 @@ def _laws(
     return [(noise.step, noise.law(each)) for each in noise.spreads.every()]
 
 
-def _shown(record: Mapping[str, Any]) -> str:
+def _shown(record: Record) -> str:
     return ", ".join(f"{name} = {value}" for name, value in record.items())
 
 

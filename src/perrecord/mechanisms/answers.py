@@ -3,21 +3,32 @@
 import html
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from perrecord.errors import QueryError, listing
+from perrecord.errors import InputError, QueryError, listing
 from perrecord.exact import Exact
+from perrecord.mechanisms.numbers import as_floats
 from perrecord.mechanisms.released import Chosen, Ratio, Released
 from perrecord.mechanisms.write import write_csv, write_parquet
 from perrecord.policy.policy import Policy
 
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """The answers of one grouping: a row per key, and what they cost."""
+    """The answers of one grouping: a row per key, and what they cost.
+
+    Whatever reads Arrow's C stream takes them as they are, exact and with their errors:
+    `pyarrow.table(answers)`, `polars.from_arrow(answers)`, `pandas.DataFrame.from_arrow(answers)`,
+    `duckdb.sql("SELECT * FROM answers")`.
+    """
 
     keys: pa.Table
     columns: tuple[Released, ...]
@@ -53,15 +64,39 @@ class Answers:
                 table = table.append_column(f"{column.name}_few_records", few)
         return table
 
-    def to_pandas(self, confidence: Exact | None = "0.95") -> Any:
-        """Return the table with its errors as a pandas DataFrame."""
-        return self.with_errors(confidence).to_pandas()
+    def to_arrow(self, confidence: Exact | None = "0.95", *, exact: bool = True) -> pa.Table:
+        """Return the table with its errors: exact decimals, or floats with `exact=False`.
 
-    def to_polars(self, confidence: Exact | None = "0.95") -> Any:
-        """Return the table with its errors as a Polars DataFrame."""
-        import polars  # noqa: PLC0415 - not everybody has it
+        Whole numbers are int64 either way, as long as they fit.
+        """
+        table = self.with_errors(confidence)
+        return table if exact else as_floats(table)
 
-        return polars.from_arrow(self.with_errors(confidence))
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return the table with its errors as a stream, which is how Arrow's readers ask for it."""
+        stream: object = self.to_arrow().__arrow_c_stream__(requested_schema)
+        return stream
+
+    def to_pandas(
+        self, confidence: Exact | None = "0.95", *, exact: bool = False
+    ) -> "pd.DataFrame":
+        """Return the table with its errors as a pandas DataFrame.
+
+        Decimals become the nearest floats, which frames calculate with; with `exact=True` they
+        stay Python's decimals.
+        """
+        _check_installed("pandas", "to_pandas()")
+        frame: pd.DataFrame = self.to_arrow(confidence, exact=exact).to_pandas()
+        return frame
+
+    def to_polars(
+        self, confidence: Exact | None = "0.95", *, exact: bool = False
+    ) -> "pl.DataFrame":
+        """Return the table with its errors as a Polars DataFrame, in floats unless `exact`."""
+        _check_installed("polars", "to_polars()")
+        import polars as pl  # noqa: PLC0415 - not everybody has it
+
+        return pl.DataFrame(self.to_arrow(confidence, exact=exact))
 
     def write_parquet(self, path: str | Path, confidence: Exact | None = "0.95") -> None:
         """Write the table with its errors as Parquet."""
@@ -112,3 +147,13 @@ class Answers:
         )
         names = "".join(f"<th>{html.escape(name)}</th>" for name in head.column_names)
         return f"<table><tr>{names}</tr>{rows}</table><p>{len(self):,} rows</p>"
+
+
+def _check_installed(package: str, method: str) -> None:
+    try:
+        import_module(package)
+    except ImportError:
+        raise InputError(
+            f"{method} needs {package}, which is not installed; type: pip install {package}. "
+            "to_arrow(), write_csv(path) and write_parquet(path) need nothing more."
+        ) from None

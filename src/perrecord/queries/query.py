@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
-from typing import Any
+from typing import Any, overload
 
 from perrecord.errors import AmountError, CurrencyError, QueryError
 from perrecord.exact import Exact, parameter
@@ -31,6 +31,9 @@ from perrecord.tables.expressions import Expression
 from perrecord.tables.keys import names_of
 from perrecord.tables.parse import parse_expression
 from perrecord.tables.schema import Schema
+
+AmountsByCase = Mapping[Any, Exact]
+"""Amounts by a dimension's values, `...` for all others: no type says "text, or ..." of keys."""
 
 _MOST_CANDIDATES = 10_000
 _LARGEST_NUMBER = 10**30
@@ -110,12 +113,33 @@ class Query:
 
     # -- what is answered -------------------------------------------------------------------
 
+    @overload
     def count(
         self,
         column: str | None = None,
         *,
-        rho: Any = None,
-        epsilon: Any = None,
+        rho: Exact | None = None,
+        epsilon: Exact | None = None,
+        name: str | None = None,
+    ) -> "Query": ...
+
+    @overload
+    def count(
+        self,
+        column: str | None = None,
+        *,
+        rho: AmountsByCase | None = None,
+        epsilon: AmountsByCase | None = None,
+        by: str | tuple[str, ...],
+        name: str | None = None,
+    ) -> "Query": ...
+
+    def count(
+        self,
+        column: str | None = None,
+        *,
+        rho: Exact | AmountsByCase | None = None,
+        epsilon: Exact | AmountsByCase | None = None,
         by: str | tuple[str, ...] | None = None,
         name: str | None = None,
     ) -> "Query":
@@ -128,12 +152,33 @@ class Query:
         default = "count" if column is None else f"count_{column}"
         return self._with(Count(name or default, method, column), currency)
 
+    @overload
     def count_distinct(
         self,
         column: str,
         *,
-        rho: Any = None,
-        epsilon: Any = None,
+        rho: Exact | None = None,
+        epsilon: Exact | None = None,
+        name: str | None = None,
+    ) -> "Query": ...
+
+    @overload
+    def count_distinct(
+        self,
+        column: str,
+        *,
+        rho: AmountsByCase | None = None,
+        epsilon: AmountsByCase | None = None,
+        by: str | tuple[str, ...],
+        name: str | None = None,
+    ) -> "Query": ...
+
+    def count_distinct(
+        self,
+        column: str,
+        *,
+        rho: Exact | AmountsByCase | None = None,
+        epsilon: Exact | AmountsByCase | None = None,
         by: str | tuple[str, ...] | None = None,
         name: str | None = None,
     ) -> "Query":
@@ -258,9 +303,15 @@ def _names(columns: tuple[Any, ...]) -> tuple[str, ...]:
 
 
 def _counting(
-    rho: Any, epsilon: Any, by: str | tuple[str, ...] | None
+    rho: Exact | AmountsByCase | None,
+    epsilon: Exact | AmountsByCase | None,
+    by: str | tuple[str, ...] | None,
 ) -> tuple[Currency, Counting | Cases[Counting]]:
     if by is None:
+        if isinstance(rho, Mapping) or isinstance(epsilon, Mapping):
+            raise QueryError(
+                "the amount is a dictionary; say whose values it goes by, such as by='sector'."
+            )
         currency, amount = priced_amount(rho, epsilon)
         return currency, Counting(amount)
     given = rho if epsilon is None else epsilon

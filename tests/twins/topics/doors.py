@@ -6,8 +6,8 @@ TWINS = (
     Twin(
         "a session answers before it charges",
         "session.py",
-        "        answers: list[Answers] = run(planned, self._table, charge=charge)\n",
-        "        answers: list[Answers] = run(planned, self._table)\n        charge()\n",
+        "        return run(planned, self._table, charge=charge)\n",
+        "        answers = run(planned, self._table)\n        charge()\n        return answers\n",
         ("test_session.py::test_a_charge_is_never_given_back",),
     ),
     Twin(
