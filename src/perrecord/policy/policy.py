@@ -218,7 +218,7 @@ class Policy:
         record = as_record(record)
         return any_of(slot.delta(slot.pieces(record)) for _, slot in slots_of(self.form, record))
 
-    def meaning(self, record: Record, *, delta: Exact | float = "1e-6") -> Meaning:
+    def meaning(self, record: Record, *, delta: Exact | float = "1e-6") -> Meaning[float]:
         """Return what the record's loss means, its key's delta included (T18, T19).
 
         >>> round(Policy.constant("0.1").meaning({}).epsilon, 2)

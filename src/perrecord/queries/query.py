@@ -75,11 +75,11 @@ class Query:
         parsed = parse_expression(condition) if isinstance(condition, str) else condition
         return replace(self, filter=parsed)
 
-    def group_by(self, *columns: str, keys: Cells | None = None) -> "Query":
+    def group_by(self, *columns: str | Sequence[str], keys: Cells | None = None) -> "Query":
         """Return the query answered for each key of these columns."""
         return self.group_by_sets([_names(columns)], keys=keys)
 
-    def rollup(self, *columns: str, keys: Cells | None = None) -> "Query":
+    def rollup(self, *columns: str | Sequence[str], keys: Cells | None = None) -> "Query":
         """Return the query answered by all columns, by all but the last, ..., and in total."""
         names = _names(columns)
         return self.group_by_sets(
