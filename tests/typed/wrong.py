@@ -34,7 +34,7 @@ def ask(session: Session) -> None:
     session.ask(ROLLUP)[0]  # error: index
     found: Answers = session.ask_all(ROLLUP)  # error: assignment
     found.to_panda()  # error: attr-defined
-    session.ask([Query().count(rho=1)]).table  # error: attr-defined
+    print(session.ask([Query().count(rho=1)]).table)  # error: attr-defined
     session.preview(Query().count(rho=1), rho=1)  # error: call-overload
     session.preview("SELECT 1", examples=[3])  # error: list-item
     session.run(len, columns="emp", native="yes")  # error: call-overload
@@ -44,7 +44,7 @@ def ask(session: Session) -> None:
 
 def declare() -> None:
     """Tables, keys, policies and methods of the wrong kinds."""
-    perrecord.Sesion  # error: attr-defined
+    print(perrecord.Sesion)  # error: attr-defined
     table(17)  # error: arg-type
     table("farms.parquet", measures={"emp": 0.5})  # error: dict-item
     Keys.from_dict({"state": [1.5]})  # error: list-item

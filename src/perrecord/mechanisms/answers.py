@@ -20,13 +20,16 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+_DIGITS = 38
+"""What decimals hold outside Arrow."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
     """The answers of one grouping: a row per key, and what they cost.
 
     Whatever reads Arrow's C stream takes them as they are, exact and with their errors:
-    `pyarrow.table(answers)`, `polars.from_arrow(answers)`, `pandas.DataFrame.from_arrow(answers)`,
+    `pyarrow.table(answers)`, `polars.DataFrame(answers)`, `pandas.DataFrame.from_arrow(answers)`,
     `duckdb.sql("SELECT * FROM answers")`.
     """
 
@@ -73,8 +76,11 @@ class Answers:
         return table if exact else as_floats(table)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Return the table with its errors as a stream, which is how Arrow's readers ask for it."""
-        stream: object = self.to_arrow().__arrow_c_stream__(requested_schema)
+        """Return the table with its errors as a stream, which is how Arrow's readers ask for it.
+
+        Numbers of more than 38 digits are floats, since hardly a reader takes longer decimals.
+        """
+        stream: object = as_floats(self.to_arrow(), _DIGITS).__arrow_c_stream__(requested_schema)
         return stream
 
     def to_pandas(
@@ -96,7 +102,13 @@ class Answers:
         _check_installed("polars", "to_polars()")
         import polars as pl  # noqa: PLC0415 - not everybody has it
 
-        return pl.DataFrame(self.to_arrow(confidence, exact=exact))
+        table = self.to_arrow(confidence, exact=exact)
+        if as_floats(table, _DIGITS).schema != table.schema:
+            raise InputError(
+                f"an answer has more than {_DIGITS} digits, which Polars' decimals do not hold; "
+                "leave exact out for floats, or take to_arrow()."
+            )
+        return pl.DataFrame(table)
 
     def write_parquet(self, path: str | Path, confidence: Exact | None = "0.95") -> None:
         """Write the table with its errors as Parquet."""
