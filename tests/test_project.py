@@ -14,6 +14,7 @@ ROOT = Path(__file__).parent.parent
 
 PUBLIC_NAMES = [
     "AmountError",
+    "Answers",
     "ApproximationError",
     "Budget",
     "BudgetExceededError",
@@ -38,11 +39,14 @@ PUBLIC_NAMES = [
     "Parts",
     "PerrecordError",
     "Policy",
+    "Preview",
     "ProbabilityError",
     "Query",
     "QueryError",
     "RecordError",
     "ReleaseError",
+    "RowsAnswer",
+    "SQLOptions",
     "SQLTextError",
     "SchemaError",
     "SelectCells",
@@ -51,6 +55,7 @@ PUBLIC_NAMES = [
     "SourceError",
     "SpecError",
     "Split",
+    "Table",
     "ThresholdError",
     "UnknownCaseError",
     "clamping",
@@ -71,6 +76,24 @@ def test_the_public_names_are_these():
     assert perrecord.__all__ == PUBLIC_NAMES
     assert sorted(perrecord.__all__) == perrecord.__all__
     assert all(hasattr(perrecord, name) for name in PUBLIC_NAMES)
+
+
+def test_public_names_are_listed_and_all_imported_before_any_of_them_is_used():
+    """In a fresh interpreter, where what loads slowly is not there yet."""
+    listed = "import perrecord; print(*dir(perrecord))"
+    everything = "from perrecord import *; print(*dir())"
+    for code in (listed, everything):
+        shown = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.split()
+        assert {*PUBLIC_NAMES} <= {*shown}
+
+
+def test_a_mistyped_name_is_answered_with_the_one_that_was_meant():
+    """The types of it are wrong as well: see tests/typed."""
+    with pytest.raises(AttributeError, match=r"no attribute 'Sesion'\. Did you mean 'Session'\?"):
+        _ = perrecord.Sesion
+    assert not hasattr(perrecord, "__nothing__")
 
 
 def test_importing_the_package_loads_nothing_heavy():

@@ -6,6 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from perrecord import (
+    Answers,
     Budget,
     BudgetExceededError,
     Domain,
@@ -64,10 +65,36 @@ def test_a_query_is_charged_and_answered(opened, tmp_path):
 def test_several_groupings_give_several_answers_for_one_charge(opened, tmp_path):
     """A rollup is one question with one charge, which pays for each of its groupings."""
     session = started(opened, tmp_path)
-    answers = session.ask(Query("est").rollup("state", keys=KEYS).count(rho=HUGE))
+    answers = session.ask_all(Query("est").rollup("state", keys=KEYS).count(rho=HUGE))
     assert [len(each) for each in answers] == [3, 1]
     assert len(session.ledger.entries()) == 2
     assert session.ledger.spent() == Policy.constant(2 * HUGE)
+
+
+def test_what_comes_back_depends_on_what_is_typed_alone(opened, tmp_path):
+    """ask: one table for a query or text, a list for a list; ask_all: always a list."""
+    session = started(opened, tmp_path, rho=100)
+    query, text = Query("est").count(rho=1), "SELECT COUNT(*) FROM est"
+    assert isinstance(session.ask(query), Answers)
+    assert isinstance(session.ask(text, rho=1), Answers)
+    assert [len(each) for each in session.ask([query])] == [1]
+    assert [len(each) for each in session.ask_all(query)] == [1]
+    assert [len(each) for each in session.ask_all(text, rho=1)] == [1]
+    assert [len(each) for each in session.ask_all((query, query))] == [1, 1]
+
+
+def test_several_groupings_are_no_one_table(opened, tmp_path):
+    """They are refused before the charge, with what to type."""
+    session = started(opened, tmp_path, rho=10)
+    text = "SELECT COUNT(*) FROM est GROUP BY ROLLUP (state)"
+    query = Query("est").rollup("state", keys=KEYS).count(rho=1)
+    refused = r"has 2 groupings.*with ask_all.*Nothing was charged"
+    with pytest.raises(QueryError, match=refused):
+        session.ask(query)
+    with pytest.raises(QueryError, match=refused):
+        session.ask(text, keys=KEYS, rho=1)
+    assert session.ledger.spent() == Policy.zero()
+    assert len(session.ask_all(text, keys=KEYS, rho=1)) == 2
 
 
 def test_what_the_budget_does_not_allow_reads_no_data(opened, tmp_path, monkeypatch):
@@ -188,6 +215,16 @@ def test_options_go_with_sql_text(opened, tmp_path):
     """A query value carries its own."""
     with pytest.raises(InputError, match="go with SQL text"):
         started(opened, tmp_path).ask(Query("est").count(rho=1), rho=1)
+
+
+def test_a_mistyped_option_is_said_in_our_words(opened, tmp_path):
+    """With those that there are, and the one that was meant."""
+    session = started(opened, tmp_path)
+    for ask in (session.ask, session.ask_all, session.preview):
+        with pytest.raises(
+            QueryError, match=r"no option 'candidate'\. .* Did you mean 'candidates'"
+        ):
+            ask("SELECT MEDIAN(emp) FROM est", rho=1, candidate=[1, 2])
 
 
 def test_a_session_says_which_data_it_asked(tmp_path):

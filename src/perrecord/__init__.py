@@ -1,7 +1,7 @@
 """Accurate statistics from skewed data under per-record differential privacy."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from perrecord.errors import (
     AmountError,
@@ -25,6 +25,7 @@ from perrecord.errors import (
     SQLTextError,
     ThresholdError,
     UnknownCaseError,
+    suggestion,
 )
 from perrecord.laws import DiscreteGaussian, DiscreteLaplace, Enclosure
 from perrecord.policy.compose import (
@@ -43,19 +44,23 @@ from perrecord.version import VERSION
 if TYPE_CHECKING:
     from perrecord.accounting.budget import Budget
     from perrecord.accounting.ledger import Ledger
+    from perrecord.mechanisms.answers import Answers
+    from perrecord.mechanisms.rows import RowsAnswer
+    from perrecord.preview import Preview
     from perrecord.queries.groupings import SelectCells, SelectKeys
     from perrecord.queries.methods.parts import Parts, clamping, splitting
     from perrecord.queries.query import Query
-    from perrecord.queries.sql import from_sql
+    from perrecord.queries.sql import SQLOptions, from_sql
     from perrecord.session import Session
     from perrecord.tables.domains import Domain
     from perrecord.tables.keys import Keys
     from perrecord.tables.lookups import Lookup
     from perrecord.tables.measures import Measure
-    from perrecord.tables.table import table
+    from perrecord.tables.table import Table, table
 
 __all__ = [
     "AmountError",
+    "Answers",
     "ApproximationError",
     "Budget",
     "BudgetExceededError",
@@ -80,11 +85,14 @@ __all__ = [
     "Parts",
     "PerrecordError",
     "Policy",
+    "Preview",
     "ProbabilityError",
     "Query",
     "QueryError",
     "RecordError",
     "ReleaseError",
+    "RowsAnswer",
+    "SQLOptions",
     "SQLTextError",
     "SchemaError",
     "SelectCells",
@@ -93,6 +101,7 @@ __all__ = [
     "SourceError",
     "SpecError",
     "Split",
+    "Table",
     "ThresholdError",
     "UnknownCaseError",
     "clamping",
@@ -110,6 +119,7 @@ __all__ = [
 __version__ = VERSION
 
 _LOADED_WHEN_USED = {
+    "Answers": "mechanisms.answers",
     "Budget": "accounting.budget",
     "Domain": "tables.domains",
     "Keys": "tables.keys",
@@ -117,10 +127,14 @@ _LOADED_WHEN_USED = {
     "Lookup": "tables.lookups",
     "Measure": "tables.measures",
     "Parts": "queries.methods.parts",
+    "Preview": "preview",
     "Query": "queries.query",
+    "RowsAnswer": "mechanisms.rows",
+    "SQLOptions": "queries.sql",
     "SelectCells": "queries.groupings",
     "SelectKeys": "queries.groupings",
     "Session": "session",
+    "Table": "tables.table",
     "clamping": "queries.methods.parts",
     "from_sql": "queries.sql",
     "splitting": "queries.methods.parts",
@@ -129,9 +143,16 @@ _LOADED_WHEN_USED = {
 """What needs Arrow, DuckDB or sqlglot, which take a while to load."""
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _LOADED_WHEN_USED:
-        raise AttributeError(f"module 'perrecord' has no attribute {name!r}")
-    value = getattr(import_module(f"perrecord.{_LOADED_WHEN_USED[name]}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # to a type checker it would make every name a public one
+
+    def __getattr__(name: str) -> object:
+        if name not in _LOADED_WHEN_USED:
+            hint = suggestion(name, __all__)
+            raise AttributeError(f"module 'perrecord' has no attribute {name!r}.{hint}")
+        value = getattr(import_module(f"perrecord.{_LOADED_WHEN_USED[name]}"), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

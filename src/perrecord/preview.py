@@ -4,11 +4,11 @@ import html
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from perrecord.exact import figure_down, figure_up, text
 from perrecord.laws import Law
 from perrecord.laws.widths import deviation
+from perrecord.policy.cases import Record
 from perrecord.policy.policy import Policy
 from perrecord.policy.reads import names_read
 from perrecord.policy.terms import Currency
@@ -102,7 +102,7 @@ def expected(plan: Plan) -> tuple[Expected, ...]:
     return tuple(found)
 
 
-Examples = Mapping[str, Mapping[str, Any]] | Sequence[Mapping[str, Any]]
+Examples = Mapping[str, Record] | Sequence[Record]
 """Hypothetical records, by name or one after the other."""
 
 
@@ -126,7 +126,7 @@ def _laws(
     return [(noise.step, noise.law(scale)) for noise in plans for scale in noise.scales.every()]
 
 
-def _shown(record: Mapping[str, Any]) -> str:
+def _shown(record: Record) -> str:
     return ", ".join(f"{name} = {value}" for name, value in record.items())
 
 

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar, Unpack, overload
+
+import pyarrow as pa
 
 from perrecord.accounting.ledger import Ledger
-from perrecord.errors import BudgetExceededError, InputError, LedgerError
+from perrecord.errors import BudgetExceededError, InputError, LedgerError, QueryError
 from perrecord.exact import Exact
 from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.rows import RowsAnswer, RowsPlan, plan_rows, run_rows
@@ -16,12 +18,14 @@ from perrecord.policy.split import Scheme
 from perrecord.preview import Examples, Preview, expected, losses_of, meanings_in
 from perrecord.queries.plan import Plan, plan
 from perrecord.queries.query import Query
-from perrecord.queries.sql import from_sql
+from perrecord.queries.sql import SQLOptions, from_sql
+from perrecord.queries.sql.options import check_known
 from perrecord.tables.readable import check_readable
 from perrecord.tables.snapshots import check_name, check_unchanged, snapshot_of
 from perrecord.tables.table import Table
 
 Asked = Query | str | Sequence[Query]
+Result = TypeVar("Result")
 
 
 class Session:
@@ -74,16 +78,22 @@ rho, for fewer answers, or with a scheme that the budget declares.
         """The guarantee of everything that this ledger ever pays for: its budget (T4)."""
         return self._ledger.budget
 
+    @overload
+    def preview(self, asked: Query | Sequence[Query], *, examples: Examples = ()) -> Preview: ...
+
+    @overload
     def preview(
-        self,
-        asked: Asked,
-        *,
-        examples: Examples = (),
-        **options: Any,
+        self, asked: str, *, examples: Examples = (), **options: Unpack[SQLOptions]
+    ) -> Preview: ...
+
+    def preview(
+        self, asked: Asked, *, examples: Examples = (), **options: Unpack[SQLOptions]
     ) -> Preview:
         """Return what asking would cost and how noisy it would be; no data is looked at.
 
-        Files and frames are hashed, once a session, to tell whether they are what was charged on.
+        `examples` are records of your choice, by name or one after the other; what else there is
+        goes with SQL text, as in `ask`. Files and frames are hashed, once a session, to tell
+        whether they are what was charged on.
         """
         planned, data = self._plan(asked, options), self._data()
         refusal = None
@@ -102,46 +112,125 @@ rho, for fewer answers, or with a scheme that the budget declares.
             planned.policy, expected(planned), losses, left, budget, spent, refusal, remark
         )
 
-    def ask(self, asked: Asked, **options: Any) -> Any:
-        """Charge for a query, or for several at once, then answer.
+    @overload
+    def ask(self, asked: Query) -> Answers: ...
 
-        Text is SQL, with the options of `from_sql`: rho, split, keys, ... One grouping gives an
-        `Answers`, several give a list of them.
+    @overload
+    def ask(self, asked: str, **options: Unpack[SQLOptions]) -> Answers: ...
+
+    @overload
+    def ask(self, asked: Sequence[Query]) -> list[Answers]: ...
+
+    def ask(self, asked: Asked, **options: Unpack[SQLOptions]) -> Answers | list[Answers]:
+        """Charge for a query, then answer it: one grouping, one table.
+
+        Text is SQL, with the options of `from_sql`: keys, rho or epsilon, split or clamp,
+        candidates, accounting. A `Query` carries its own and takes none. What has several
+        groupings (a rollup, GROUPING SETS) is asked with `ask_all`; several queries are one charge
+        and give a list.
         """
         planned = self._plan(asked, options)
-        self._check(planned.policy)
-        charge = partial(self._charge, planned.policy, _label(planned))
-        answers: list[Answers] = run(planned, self._table, charge=charge)
-        return answers[0] if len(answers) == 1 else answers
+        if not isinstance(asked, Query | str):
+            return self._answers(planned)
+        if len(planned.groupings) > 1:
+            raise QueryError(
+                f"the query has {len(planned.groupings)} groupings, each of which is a table; ask "
+                "for all of them, as a list, with ask_all in place of ask. Nothing was charged."
+            )
+        return self._answers(planned)[0]
+
+    @overload
+    def ask_all(self, asked: Query | Sequence[Query]) -> list[Answers]: ...
+
+    @overload
+    def ask_all(self, asked: str, **options: Unpack[SQLOptions]) -> list[Answers]: ...
+
+    def ask_all(self, asked: Asked, **options: Unpack[SQLOptions]) -> list[Answers]:
+        """Charge for a query, or for several at once, then answer: a table for each grouping.
+
+        They come query by query, in the order of the grouping sets; the options are those of `ask`.
+        """
+        return self._answers(self._plan(asked, options))
+
+    @overload
+    def run(
+        self,
+        mechanism: Callable[[pa.Table], Result],
+        *,
+        columns: str | Sequence[str],
+        rho: Exact | None = None,
+        where: str | None = None,
+        native: Literal[False] = False,
+    ) -> RowsAnswer[Result]: ...
+
+    @overload
+    def run(
+        self,
+        mechanism: Callable[[Any], Result],
+        *,
+        columns: str | Sequence[str],
+        rho: Exact | None = None,
+        where: str | None = None,
+        native: bool,
+    ) -> RowsAnswer[Result]: ...
 
     def run(
         self,
-        mechanism: Callable[[Any], Any],
+        mechanism: Callable[[Any], Result],
         *,
         columns: str | Sequence[str],
         rho: Exact | None = None,
         where: str | None = None,
         native: bool = False,
-    ) -> RowsAnswer:
-        """Charge for any zCDP mechanism, then run it on the records as they are: rho (T8)."""
+    ) -> RowsAnswer[Result]:
+        """Charge for any zCDP mechanism, then run it on the records as they are: rho (T8).
+
+        It is a function of an Arrow table, with `native=True` of the engine's own frame, or an
+        OpenDP measurement over one column. What it gives is taken for public.
+        """
         planned = plan_rows(
             self._table, mechanism, columns=columns, rho=rho, where=where, native=native
         )
         return self._run_rows(planned)
 
+    @overload
     def run_on_split_rows(
         self,
-        mechanism: Callable[[Any], Any],
+        mechanism: Callable[[pa.Table], Result],
+        split: Scheme,
+        *,
+        columns: str | Sequence[str],
+        rho: Exact | None = None,
+        where: str | None = None,
+        native: Literal[False] = False,
+    ) -> RowsAnswer[Result]: ...
+
+    @overload
+    def run_on_split_rows(
+        self,
+        mechanism: Callable[[Any], Result],
+        split: Scheme,
+        *,
+        columns: str | Sequence[str],
+        rho: Exact | None = None,
+        where: str | None = None,
+        native: bool,
+    ) -> RowsAnswer[Result]: ...
+
+    def run_on_split_rows(
+        self,
+        mechanism: Callable[[Any], Result],
         split: Scheme,
         *,
         columns: str | Sequence[str],
         rho: Exact | None = None,
         where: str | None = None,
         native: bool = False,
-    ) -> RowsAnswer:
+    ) -> RowsAnswer[Result]:
         """Charge for any zCDP mechanism, then run it on split records: rho pieces^2 (T8).
 
-        The split needs a public cap on the pieces of one record: `scheme.capped(1000)`.
+        The mechanism is as in `run`. The split needs a public cap on the pieces of one record:
+        `scheme.capped(1000)`.
         """
         planned = plan_rows(
             self._table,
@@ -154,7 +243,12 @@ rho, for fewer answers, or with a scheme that the budget declares.
         )
         return self._run_rows(planned)
 
-    def _run_rows(self, planned: RowsPlan) -> RowsAnswer:
+    def _answers(self, planned: Plan) -> list[Answers]:
+        self._check(planned.policy)
+        charge = partial(self._charge, planned.policy, _label(planned))
+        return run(planned, self._table, charge=charge)
+
+    def _run_rows(self, planned: RowsPlan[Result]) -> RowsAnswer[Result]:
         shown = ", ".join(planned.query.columns)
         self._check(planned.policy)
         charge = partial(self._charge, planned.policy, f"a mechanism on {shown}")
@@ -185,9 +279,10 @@ rho, for fewer answers, or with a scheme that the budget declares.
     def _meanings(self, policy: Policy) -> dict[str, str]:
         return meanings_in(self._table.schema, policy)
 
-    def _plan(self, asked: Asked, options: Mapping[str, Any]) -> Plan:
+    def _plan(self, asked: Asked, options: SQLOptions) -> Plan:
         schema = self._table.schema
         if isinstance(asked, str):
+            check_known(options)
             planned = plan(from_sql(asked, schema=schema, **options), schema)
         elif options:
             raise InputError(

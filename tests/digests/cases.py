@@ -148,8 +148,7 @@ def _asked(session: Session, query: Query, name: str) -> Contents:
     preview = session.preview(query, examples=[_typed(each) | _MORE for each in _EXAMPLES])
     policy = preview.policy
     said = [str(preview), policy.describe(), policy.to_json(), *map(str, preview.losses)]
-    asked = session.ask(query)
-    answers = asked if isinstance(asked, list) else [asked]
+    answers = session.ask_all(query)
     said += [repr(each) for each in answers]
     said += [f"{charge}: {policy!r}" for each in answers for charge, policy in each.charges]
     found = {f"{name} said": "\n".join(said).encode()}
@@ -174,7 +173,7 @@ def _typed(example: Mapping[str, Any]) -> dict[str, Any]:
 def _refused(session: Session, query: Query) -> bytes:
     """Return how one question more is refused, as the budget is spent."""
     try:
-        session.ask(query)
+        session.ask_all(query)
     except BudgetExceededError as error:
         return str(error).encode()
     return b"it was answered"

@@ -57,7 +57,7 @@ class Charge:
     policy: Policy = field(hash=False)
     meanings: Mapping[str, str] = field(hash=False)
     """What each name that the policy reads stands for in the table."""
-    details: Mapping[str, Any] = field(hash=False)
+    details: Mapping[str, object] = field(hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def charge_fields(
     identity: str | None,
     snapshot: str,
     meanings: Mapping[str, str],
-    details: Mapping[str, Any],
+    details: Mapping[str, object],
 ) -> dict[str, Any]:
     """Return what the line of a charge says, its details checked."""
     if not isinstance(label, str) or not label:

@@ -230,7 +230,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         snapshot: str,
         identity: str | None = None,
         meanings: Mapping[str, str] | None = None,
-        details: Mapping[str, Any] | None = None,
+        details: Mapping[str, object] | None = None,
     ) -> Charge:
         """Write a charge down, durably, or raise BudgetExceededError; call it before computing.
 

@@ -235,7 +235,7 @@ def _count(random: Random, asked: Query, kind: str, currency: str, name: str) ->
             amounts: dict[str, Any] = {currency: {"farm": "0.2", None: 1, ...: "0.5"}}
             return asked.count(random.choice([None, "pay"]), by="sector", name=name, **amounts)
         case _:
-            pairs = {("farm", True): "0.2", (None, None): 1, ...: "0.5"}
+            pairs: dict[object, Any] = {("farm", True): "0.2", (None, None): 1, ...: "0.5"}
             by = ("sector", "big")
             return asked.count_distinct("firm", by=by, name=name, **{currency: pairs})
 

@@ -37,7 +37,7 @@ class Losses:
     shares: tuple["Share", ...]
     pieces: tuple[tuple["Split", int], ...]
     """Each scheme that applies to the record, and how many pieces it makes."""
-    meaning: "Meaning | None"
+    meaning: "Meaning[float] | None"
     """None in pure epsilon, which is its own meaning."""
     recognised: float | None
     """About how often a test with 5 % false alarms finds it, where that can be said."""

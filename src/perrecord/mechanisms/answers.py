@@ -3,21 +3,35 @@
 import html
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from perrecord.errors import QueryError, listing
+from perrecord.errors import InputError, QueryError, listing
 from perrecord.exact import Exact
 from perrecord.mechanisms.write import write_csv, write_parquet
 from perrecord.policy.policy import Policy
 from perrecord.released.columns import Released
+from perrecord.released.numbers import as_floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+_DIGITS = 38
+"""What decimals hold outside Arrow."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """The answers of one grouping: a row per key, and what they cost."""
+    """The answers of one grouping: a row per key, and what they cost.
+
+    Whatever reads Arrow's C stream takes them as they are, exact and with their errors:
+    `pyarrow.table(answers)`, `polars.DataFrame(answers)`, `pandas.DataFrame.from_arrow(answers)`,
+    `duckdb.sql("SELECT * FROM answers")`.
+    """
 
     keys: pa.Table
     columns: tuple[Released, ...]
@@ -45,15 +59,48 @@ class Answers:
                 table = table.append_column(f"{column.name}{ending}", values)
         return table
 
-    def to_pandas(self, confidence: Exact | None = "0.95") -> Any:
-        """Return the table with its errors as a pandas DataFrame."""
-        return self.with_errors(confidence).to_pandas()
+    def to_arrow(self, confidence: Exact | None = "0.95", *, exact: bool = True) -> pa.Table:
+        """Return the table with its errors: exact decimals, or floats with `exact=False`.
 
-    def to_polars(self, confidence: Exact | None = "0.95") -> Any:
-        """Return the table with its errors as a Polars DataFrame."""
-        import polars  # noqa: PLC0415 - not everybody has it
+        Whole numbers are int64 either way, as long as they fit.
+        """
+        table = self.with_errors(confidence)
+        return table if exact else as_floats(table)
 
-        return polars.from_arrow(self.with_errors(confidence))
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return the table with its errors as a stream, which is how Arrow's readers ask for it.
+
+        Numbers of more than 38 digits are floats, since hardly a reader takes longer decimals.
+        """
+        stream: object = as_floats(self.to_arrow(), _DIGITS).__arrow_c_stream__(requested_schema)
+        return stream
+
+    def to_pandas(
+        self, confidence: Exact | None = "0.95", *, exact: bool = False
+    ) -> "pd.DataFrame":
+        """Return the table with its errors as a pandas DataFrame.
+
+        Decimals become the nearest floats, which frames calculate with; with `exact=True` they
+        stay Python's decimals.
+        """
+        _check_installed("pandas", "to_pandas()")
+        frame: pd.DataFrame = self.to_arrow(confidence, exact=exact).to_pandas()
+        return frame
+
+    def to_polars(
+        self, confidence: Exact | None = "0.95", *, exact: bool = False
+    ) -> "pl.DataFrame":
+        """Return the table with its errors as a Polars DataFrame, in floats unless `exact`."""
+        _check_installed("polars", "to_polars()")
+        import polars as pl  # noqa: PLC0415 - not everybody has it
+
+        table = self.to_arrow(confidence, exact=exact)
+        if as_floats(table, _DIGITS).schema != table.schema:
+            raise InputError(
+                f"an answer has more than {_DIGITS} digits, which Polars' decimals do not hold; "
+                "leave exact out for floats, or take to_arrow()."
+            )
+        return pl.DataFrame(table)
 
     def write_parquet(self, path: str | Path, confidence: Exact | None = "0.95") -> None:
         """Write the table with its errors as Parquet."""
@@ -104,3 +151,13 @@ class Answers:
         )
         names = "".join(f"<th>{html.escape(name)}</th>" for name in head.column_names)
         return f"<table><tr>{names}</tr>{rows}</table><p>{len(self):,} rows</p>"
+
+
+def _check_installed(package: str, method: str) -> None:
+    try:
+        import_module(package)
+    except ImportError:
+        raise InputError(
+            f"{method} needs {package}, which is not installed; type: pip install {package}. "
+            "to_arrow(), write_csv(path) and write_parquet(path) need nothing more."
+        ) from None

@@ -6,7 +6,7 @@ rho * pieces^2; on unsplit records it costs everybody rho.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 from uuid import uuid4
 
 from perrecord.errors import PerrecordError, QueryError, SourceError
@@ -21,7 +21,7 @@ from perrecord.tables.keys import names_of
 from perrecord.tables.parse import parse_expression
 from perrecord.tables.table import Table
 
-Mechanism = Callable[[Any], Any]
+Result = TypeVar("Result")
 
 _FAILED = (
     "the mechanism failed. What it said is withheld, because it may quote records; try it on "
@@ -30,33 +30,33 @@ _FAILED = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RowsAnswer:
+class RowsAnswer(Generic[Result]):
     """What the mechanism gave, and its policy."""
 
-    result: Any
+    result: Result
     policy: Policy
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RowsPlan:
+class RowsPlan(Generic[Result]):
     """A mechanism on rows, checked and priced, before any row is read."""
 
     query: RowsQuery
-    mechanism: Mechanism
+    mechanism: Callable[[Any], Result]
     policy: Policy
     is_native: bool
 
 
 def plan_rows(
     table: Table,
-    mechanism: Any,
+    mechanism: Callable[[Any], Result],
     *,
     columns: str | Sequence[str],
     rho: Exact | None = None,
     split: Scheme | None = None,
     where: str | None = None,
     native: bool = False,
-) -> RowsPlan:
+) -> RowsPlan[Result]:
     """Return the plan of a mechanism on rows.
 
     The mechanism is a function of an Arrow table (with `native=True` of the engine's own frame,
@@ -85,8 +85,8 @@ def plan_rows(
 
 
 def run_rows(
-    planned: RowsPlan, table: Table, *, charge: Callable[[], None] = lambda: None
-) -> RowsAnswer:
+    planned: RowsPlan[Result], table: Table, *, charge: Callable[[], None] = lambda: None
+) -> RowsAnswer[Result]:
     """Return what the mechanism says of the rows. An error of its own is withheld: it may quote.
 
     `charge` is called when the rows were read, before the mechanism sees them.
@@ -106,7 +106,7 @@ def run_rows(
     return RowsAnswer(result, planned.policy)
 
 
-def _withheld(mechanism: Mechanism, rows: Any) -> Any:
+def _withheld(mechanism: Callable[[Any], Result], rows: Any) -> Result:
     """Return what the mechanism gives; our own errors, when it runs into one, quote it too."""
     try:
         return mechanism(rows)

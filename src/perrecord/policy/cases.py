@@ -18,13 +18,16 @@ from perrecord.errors import (
     suggestion,
 )
 
-Record = Mapping[str, Any]
+Record = Mapping[str, object]
 """One record: measure and dimension names with their values."""
 
 Dimension = str | int | bool | None
 """What a dimension can hold; None is SQL's NULL."""
 
 Key = tuple[Dimension, ...]
+
+Case = TypeVar("Case", bound=Dimension | Key)
+"""What cases go by: a value, or a value for each of several dimensions."""
 
 TaggedKey = tuple[object, ...]
 """A key in which True and 1 differ, as they do in every database."""
@@ -51,7 +54,7 @@ class Cases(Generic[V]):
 
     @classmethod
     def of(
-        cls, dimensions: str | tuple[str, ...], cases: Mapping[Any, V], default: V | None
+        cls, dimensions: str | tuple[str, ...], cases: Mapping[Case, V], default: V | None
     ) -> "Cases[V]":
         """Build from `{value: ...}`, or `{(value, value): ...}` for several dimensions."""
         if not isinstance(cases, Mapping):
@@ -199,7 +202,7 @@ def as_record(given: Any) -> Record:
 def dimension(record: Record, name: str) -> Dimension:
     """Return a record's dimension as plain text, whole number, truth value or None."""
     try:
-        value = record[name]
+        value: Any = record[name]
     except KeyError:
         raise missing_field("dimension", name, record) from None
     return value if type(value) in _PLAIN else plain_dimension(value, name)

@@ -7,9 +7,9 @@ policies of up to 4,000 terms. (Amounts below 1e-250 are taken as 1e-250.)
 
 import copy
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, TypeVar, assert_never
+from typing import Any, Protocol, TypeVar, assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +21,13 @@ from perrecord.policy.cases import Cases, Dimension, dimension, missing_field
 from perrecord.policy.split import Scheme, Split, SplitBy, measure
 from perrecord.policy.terms import Constant, ExactLoss, Form, Largest, Piecewise, SplitLoss, Term
 
-Columns = Mapping[str, Any]
-"""Named columns: a dict of arrays, an Arrow table, a pandas or Polars frame."""
+
+class Columns(Protocol):
+    """Named columns: a dict of arrays, an Arrow table, a pandas or Polars frame."""
+
+    def __getitem__(self, name: str, /) -> Any:
+        """Return a column by its name."""
+
 
 Integers = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,9 @@ LEVELS = (0.01, 0.05, 0.10)
 """The false-alarm rates at which an attacker's power is given."""
 
 Figures = npt.NDArray[np.float64]
-Figure = float | Figures
+Figure = TypeVar("Figure", bound=float | Figures)
+
+Losses = Sequence[float | Fraction] | npt.NDArray[np.generic]
 
 SMALLEST_SIGMA = 10
 """In grid steps: from here on the continuous Gaussian's figures are near enough to be shown."""
@@ -37,7 +39,7 @@ _MARGIN = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class Meaning(Generic[Figure]):
     """What a privacy loss amounts to. Arrays in, arrays out.
 
     - `epsilon` with `delta`: the loss as (epsilon, delta)-DP; where keys are selected, `delta` is
@@ -59,14 +61,36 @@ class Meaning:
     ground: Literal["generic", "discrete", "approximate"]
 
 
-def meaning(
-    loss: Exact | float | Sequence[float] | npt.NDArray[Any],
+@overload
+def meaning(  # type: ignore[overload-overlap]  # an array of integers is a SupportsIndex too
+    loss: Losses,
     *,
     delta: Exact | float = "1e-6",
-    key_delta: Exact | float | Sequence[float] | npt.NDArray[Any] = 0,
+    key_delta: Exact | float | Losses = 0,
     approximate: bool = False,
     smallest_sigma: Exact | float | None = None,
-) -> Meaning:
+) -> Meaning[Figures]: ...
+
+
+@overload
+def meaning(
+    loss: Exact | float,
+    *,
+    delta: Exact | float = "1e-6",
+    key_delta: Exact | float = 0,
+    approximate: bool = False,
+    smallest_sigma: Exact | float | None = None,
+) -> Meaning[float]: ...
+
+
+def meaning(
+    loss: Exact | float | Losses,
+    *,
+    delta: Exact | float = "1e-6",
+    key_delta: Exact | float | Losses = 0,
+    approximate: bool = False,
+    smallest_sigma: Exact | float | None = None,
+) -> Meaning[Any]:
     """Return what a zCDP loss, or an array of them, means; `key_delta` is delta(r) of T9.
 
     >>> meaning(1).epsilon, meaning(1, approximate=True, smallest_sigma=20).epsilon
@@ -101,7 +125,7 @@ def meaning(
 
 def meaning_of_answer(
     shift: int, sigma_squared: Exact, *, delta: Exact | float = "1e-6"
-) -> Meaning:
+) -> Meaning[float]:
     """Return what one noisy answer tells of a record that shifts it, from the discrete law itself.
 
     The shift and sigma^2 are in steps of the answer's grid. The best test rejects above a
@@ -294,7 +318,7 @@ def _delta(value: Exact | float) -> float:
     return chance
 
 
-def _plain(values: Figures) -> Figure:
+def _plain(values: Figures) -> float | Figures:
     return float(values) if values.ndim == 0 else values
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from perrecord.errors import CurrencyError, InputError
 from perrecord.exact import Exact
 from perrecord.policy import document, words
-from perrecord.policy.cases import Cases, Record, as_record
+from perrecord.policy.cases import Case, Cases, Record, as_record
 from perrecord.policy.compose import GroupBound, group_loss
 from perrecord.policy.dominate import is_below
 from perrecord.policy.excess import Excess, find_excess
@@ -137,7 +137,7 @@ class Policy:
     def by(
         cls,
         dimensions: str | tuple[str, ...],
-        cases: Mapping[Any, "Policy"],
+        cases: Mapping[Case, "Policy"],
         default: "Policy | None" = None,
     ) -> "Policy":
         """Return a piecewise policy: mechanisms run on the parts of a public partition (T5).
@@ -155,7 +155,7 @@ class Policy:
 
     @classmethod
     def personalised(
-        cls, identifier: str, losses: Mapping[Any, Exact], default: Exact | None = None
+        cls, identifier: str, losses: Mapping[Case, Exact], default: Exact | None = None
     ) -> "Policy":
         """Return P(r) = Phi(id): losses that hang on a public identifier alone (T20)."""
         return cls.by(
@@ -218,7 +218,7 @@ class Policy:
         record = as_record(record)
         return any_of(slot.delta(slot.pieces(record)) for _, slot in slots_of(self.form, record))
 
-    def meaning(self, record: Record, *, delta: Exact | float = "1e-6") -> Meaning:
+    def meaning(self, record: Record, *, delta: Exact | float = "1e-6") -> Meaning[float]:
         """Return what the record's loss means, its key's delta included (T18, T19).
 
         >>> round(Policy.constant("0.1").meaning({}).epsilon, 2)

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 from perrecord.errors import InputError, ThresholdError, listing, suggestion
 from perrecord.exact import Exact, ceil_div, parameter, rational, text, whole
-from perrecord.policy.cases import Cases, Record, as_record, missing_field
+from perrecord.policy.cases import Case, Cases, Record, as_record, missing_field
 
 _MOST_ROWS = 1_000_000
 
@@ -59,7 +58,7 @@ class Split:
     @staticmethod
     def by(
         dimensions: str | tuple[str, ...],
-        cases: Mapping[Any, "Split | SplitBy"],
+        cases: Mapping[Case, "Split | SplitBy"],
         default: "Split | SplitBy | None" = None,
     ) -> "SplitBy":
         """Return a piecewise scheme: thresholds looked up by the record's own dimensions.
@@ -124,7 +123,7 @@ class Split:
                 most = max(most, parts)
         return most if self.cap is None or most <= self.cap else self.cap
 
-    def rows(self, record: Record) -> list[dict[str, Any]]:
+    def rows(self, record: Record) -> list[dict[str, object]]:
         """Return the pieces as rows: full ones first, then the rest, then zeros; signs kept.
 
         What the scheme does not name (id, dimensions) is copied into every row; a null measure
@@ -177,7 +176,7 @@ class SplitBy:
         """Return m(r), the number of pieces the record is split into."""
         return self.at(record).pieces(record)
 
-    def rows(self, record: Record) -> list[dict[str, Any]]:
+    def rows(self, record: Record) -> list[dict[str, object]]:
         """Return the pieces as rows, as `Split.rows` does."""
         return self.at(record).rows(record)
 

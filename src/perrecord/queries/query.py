@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, overload
 
 from perrecord.errors import CurrencyError, QueryError
 from perrecord.exact import Exact, parameter
@@ -32,6 +32,9 @@ from perrecord.tables.expressions import Expression
 from perrecord.tables.keys import names_of
 from perrecord.tables.parse import parse_expression
 from perrecord.tables.schema import Schema
+
+AmountsByCase = Mapping[Any, Exact]
+"""Amounts by a dimension's values, `...` for all others: no type says "text, or ..." of keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +72,11 @@ class Query:
         parsed = parse_expression(condition) if isinstance(condition, str) else condition
         return replace(self, filter=parsed)
 
-    def group_by(self, *columns: str, keys: Cells | None = None) -> "Query":
+    def group_by(self, *columns: str | Sequence[str], keys: Cells | None = None) -> "Query":
         """Return the query answered for each key of these columns."""
         return self.group_by_sets([_names(columns)], keys=keys)
 
-    def rollup(self, *columns: str, keys: Cells | None = None) -> "Query":
+    def rollup(self, *columns: str | Sequence[str], keys: Cells | None = None) -> "Query":
         """Return the query answered by all columns, by all but the last, ..., and in total."""
         names = _names(columns)
         return self.group_by_sets(
@@ -107,12 +110,33 @@ class Query:
 
     # -- what is answered -------------------------------------------------------------------
 
+    @overload
     def count(
         self,
         column: str | None = None,
         *,
-        rho: Any = None,
-        epsilon: Any = None,
+        rho: Exact | None = None,
+        epsilon: Exact | None = None,
+        name: str | None = None,
+    ) -> "Query": ...
+
+    @overload
+    def count(
+        self,
+        column: str | None = None,
+        *,
+        rho: AmountsByCase | None = None,
+        epsilon: AmountsByCase | None = None,
+        by: str | tuple[str, ...],
+        name: str | None = None,
+    ) -> "Query": ...
+
+    def count(
+        self,
+        column: str | None = None,
+        *,
+        rho: Exact | AmountsByCase | None = None,
+        epsilon: Exact | AmountsByCase | None = None,
         by: str | tuple[str, ...] | None = None,
         name: str | None = None,
     ) -> "Query":
@@ -125,12 +149,33 @@ class Query:
         default = "count" if column is None else f"count_{column}"
         return self._with(Count(name or default, method, column), currency)
 
+    @overload
     def count_distinct(
         self,
         column: str,
         *,
-        rho: Any = None,
-        epsilon: Any = None,
+        rho: Exact | None = None,
+        epsilon: Exact | None = None,
+        name: str | None = None,
+    ) -> "Query": ...
+
+    @overload
+    def count_distinct(
+        self,
+        column: str,
+        *,
+        rho: AmountsByCase | None = None,
+        epsilon: AmountsByCase | None = None,
+        by: str | tuple[str, ...],
+        name: str | None = None,
+    ) -> "Query": ...
+
+    def count_distinct(
+        self,
+        column: str,
+        *,
+        rho: Exact | AmountsByCase | None = None,
+        epsilon: Exact | AmountsByCase | None = None,
         by: str | tuple[str, ...] | None = None,
         name: str | None = None,
     ) -> "Query":
@@ -245,9 +290,15 @@ def _names(columns: tuple[Any, ...]) -> tuple[str, ...]:
 
 
 def _counting(
-    rho: Any, epsilon: Any, by: str | tuple[str, ...] | None
+    rho: Exact | AmountsByCase | None,
+    epsilon: Exact | AmountsByCase | None,
+    by: str | tuple[str, ...] | None,
 ) -> tuple[Currency, Counting | Cases[Counting]]:
     if by is None:
+        if isinstance(rho, Mapping) or isinstance(epsilon, Mapping):
+            raise QueryError(
+                "the amount is a dictionary; say whose values it goes by, such as by='sector'."
+            )
         currency, amount = priced_amount(rho, epsilon)
         return currency, Counting(amount)
     given = rho if epsilon is None else epsilon

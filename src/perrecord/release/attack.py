@@ -6,9 +6,10 @@ discrete and the formulas are those of continuous noise. The policy page compute
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from perrecord.exact import float_up
 from perrecord.policy.cases import Record
@@ -128,7 +129,7 @@ def recognised_at_most(published: PublishedPolicy, row: Record) -> float:
     return min(1.0, 0.05 * factor, 1 - 0.95 / factor)
 
 
-def _estimated(published: PublishedPolicy, record: Record, name: str) -> Estimated:
+def _estimated(published: PublishedPolicy, record: Mapping[str, Any], name: str) -> Estimated:
     value = Fraction(record[name])
     information, is_least, is_cut = Fraction(0), False, False
     for charge in published.charges:
@@ -157,7 +158,7 @@ def _variance_about(
     return None
 
 
-def _drives(scheme: Split, record: Record, name: str) -> bool:
+def _drives(scheme: Split, record: Mapping[str, Any], name: str) -> bool:
     """Tell whether a measure alone decides a record's number of pieces: no floor, no cap (T3)."""
     parts = {
         each: math.ceil(abs(Fraction(record[each] or 0)) / threshold)

@@ -102,7 +102,7 @@ class Noise:
                 return None
         return found if isinstance(found, CellNoise) else None
 
-    def shift(self, record: Record) -> Fraction:
+    def shift(self, record: Mapping[str, Any]) -> Fraction:
         """Return how far the record moves a number of records or values that it enters."""
         if self.measure is not None and record.get(self.measure) is None:
             return Fraction(0)

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from perrecord.accounting.entries import Charge, Seal
 from perrecord.accounting.ledger import Ledger
@@ -29,6 +29,7 @@ from perrecord.release import staging
 from perrecord.release.contents import MANIFEST, public_files, release_files, released_table
 from perrecord.release.identity import Identity, identity_of
 from perrecord.release.spec import LoadedSpec, Workload, build, load_spec, open_table
+from perrecord.tables.given import Source
 from perrecord.tables.table import Table
 from perrecord.watch import Share, Watch, nobody
 
@@ -49,7 +50,7 @@ def release(
     spec: str | Path,
     out: str | Path,
     *,
-    source: Any = None,
+    source: Source | None = None,
     snapshot: str | None = None,
     progress: Callable[[str], None] = nobody,
     share: Share = nobody,

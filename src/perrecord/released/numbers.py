@@ -59,6 +59,19 @@ def to_arrow(numbers: Integers, step: Fraction) -> pa.Array:
     return pa.array(shown).cast(kind)
 
 
+def as_floats(table: pa.Table, digits: int = 0) -> pa.Table:
+    """Return the table with the nearest floats for its decimals of more than so many digits.
+
+    >>> as_floats(pa.table({"rent": to_arrow(np.array([3, -7]), Fraction(1, 100))})).to_pydict()
+    {'rent': [0.03, -0.07]}
+    """
+    for place, field in enumerate(table.schema):
+        if pa.types.is_decimal(field.type) and field.type.precision > digits:
+            column = table.column(place).cast(pa.string()).cast(pa.float64())
+            table = table.set_column(place, field.name, column)
+    return table
+
+
 def rounded_to(numbers: Integers, size: Fraction) -> Integers:
     """Return numbers * size rounded to whole numbers, ties away from zero, exactly.
 

@@ -2,12 +2,13 @@
 
 import re
 from pathlib import Path
+from typing import TypeGuard
 from urllib.parse import quote, unquote
 
 _OF_DATABASE_FILES = ("duckdb", "sqlite")
 
 
-def is_address(source: object) -> bool:
+def is_address(source: object) -> TypeGuard[str]:
     """Return whether the source is written as scheme://rest."""
     return isinstance(source, str) and re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", source) is not None
 

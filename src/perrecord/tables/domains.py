@@ -11,7 +11,6 @@ from functools import reduce
 from itertools import accumulate
 from math import prod
 from operator import mul
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +20,7 @@ from perrecord.errors import InputError, listing
 from perrecord.noise.bits import BitSource, system_bits
 from perrecord.noise.samplers import count_of
 from perrecord.noise.uniform import integers_below
-from perrecord.tables.keys import Keys
+from perrecord.tables.keys import Keys, KeyValue
 
 Positions = NDArray[np.int64]
 
@@ -64,7 +63,7 @@ class Domain:
             )
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Iterable[Any]]) -> "Domain":
+    def from_dict(cls, values: Mapping[str, Iterable[KeyValue]]) -> "Domain":
         """Return the domain of every combination of the listed values, a factor for each column."""
         if not isinstance(values, Mapping):
             raise InputError(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,13 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from perrecord.errors import InputError, listing, suggestion
+from perrecord.tables.given import ArrowStream, Columns, arrow_table
+
+KeyValue = str | int | None
+"""What a key column holds: text, whole numbers, or truth values (which Python counts as whole)."""
+
+KeyColumns = ArrowStream | Mapping[str, Iterable[KeyValue]]
+Child = TypeVar("Child", bound=KeyValue)
 
 _SIDE = "side"
 _MOST_KEYS = 250_000_000
@@ -45,7 +52,7 @@ class Keys:
     factors: tuple[pa.Table, ...]
     """Tables of different columns; the keys are every combination of a row of each."""
 
-    def __init__(self, columns: Any) -> None:
+    def __init__(self, columns: KeyColumns) -> None:
         """Take the rows of a table as keys: an Arrow table, a data frame, or lists by name."""
         object.__setattr__(self, "factors", (_checked(columns),))
 
@@ -57,7 +64,7 @@ class Keys:
         return keys
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Iterable[Any]]) -> "Keys":
+    def from_dict(cls, values: Mapping[str, Iterable[KeyValue]]) -> "Keys":
         """Return every combination of the listed values."""
         if not isinstance(values, Mapping) or not values:
             raise InputError(
@@ -70,7 +77,7 @@ class Keys:
         return whole
 
     @classmethod
-    def from_columns(cls, columns: Any) -> "Keys":
+    def from_columns(cls, columns: KeyColumns) -> "Keys":
         """Return the rows of a table as keys: an Arrow table, a data frame, or lists by name."""
         return cls(columns)
 
@@ -103,11 +110,11 @@ class Keys:
     def __len__(self) -> int:
         return prod(factor.num_rows for factor in self.factors)
 
-    def rows(self) -> list[tuple[Any, ...]]:
+    def rows(self) -> list[tuple[KeyValue, ...]]:
         """Return every key as a tuple."""
         return list(zip(*(column.to_pylist() for column in self.table.columns), strict=True))
 
-    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+    def __iter__(self) -> Iterator[tuple[KeyValue, ...]]:
         return iter(self.rows())
 
     def __eq__(self, other: object) -> bool:
@@ -148,7 +155,7 @@ class Keys:
         only = found.filter(pc.equal(found[f"{_SIDE}_max"], 1)).select(plain.column_names)
         return Keys.trusted(in_order(only.rename_columns(list(self.columns))))
 
-    def filter(self, column: str, values: Iterable[Any]) -> "Keys":
+    def filter(self, column: str, values: Iterable[KeyValue]) -> "Keys":
         """Return the keys whose column holds one of the values."""
         name = _known(column, self.columns)
         wanted = pa.array(list(values), self.schema.field(name).type)
@@ -187,7 +194,7 @@ class Keys:
         prefix = pc.utf8_slice_codeunits(source, 0, length)
         return Keys.trusted(table.append_column(name, prefix))
 
-    def with_parent(self, name: str, of: str, parents: Mapping[Any, Any]) -> "Keys":
+    def with_parent(self, name: str, of: str, parents: Mapping[Child, KeyValue]) -> "Keys":
         """Return the keys with one more column, looked up by another in a public mapping.
 
         The keys stay sorted and distinct, because the new column follows from an earlier one.
@@ -263,10 +270,10 @@ def _written_out(factors: Sequence[pa.Table]) -> pa.Table:
     return pa.table(columns)
 
 
-def _checked(columns: Any) -> pa.Table:
+def _checked(columns: KeyColumns) -> pa.Table:
     """Return a table of keys: sorted, each once, in the few types that keys have."""
     try:
-        table = columns if isinstance(columns, pa.Table) else pa.table(columns)
+        table = arrow_table(columns)
     except UnicodeEncodeError:
         raise InputError(f"the keys hold {_HALF}") from None
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError, OverflowError):
@@ -283,13 +290,13 @@ def _checked(columns: Any) -> pa.Table:
     return in_order(different_rows(stored))
 
 
-def read_columns(source: Any, what: str) -> pa.Table:
+def read_columns(source: str | Path | Columns, what: str) -> pa.Table:
     """Return a public table: lists by name, a data frame, or a Parquet or CSV file.
 
     Every column of a CSV file is text.
     """
     if not isinstance(source, str | Path):
-        return source if isinstance(source, pa.Table) else pa.table(source)
+        return arrow_table(source)
     path = Path(source)
     if not path.is_file():
         raise InputError(
@@ -349,7 +356,7 @@ def _known(name: str, columns: Iterable[str]) -> str:
     return name
 
 
-def _column(values: list[Any], name: str) -> pa.ChunkedArray:
+def _column(values: list[KeyValue], name: str) -> pa.ChunkedArray:
     try:
         return _stored(pa.chunked_array([pa.array(values)]), name)
     except UnicodeEncodeError:

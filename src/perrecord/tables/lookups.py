@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from hashlib import sha256
-from typing import Any
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from perrecord.errors import SchemaError, listing
 from perrecord.tables.fields import Kind
+from perrecord.tables.given import Columns
 from perrecord.tables.keys import different_rows, in_order, names_of, read_columns
 from perrecord.tables.kinds import kind_of_column, missing_column
 
@@ -34,9 +35,9 @@ class Lookup:
 
     def __init__(
         self,
-        source: Any,
+        source: str | Path | Columns,
         *,
-        on: str | Sequence[str] | dict[str, str],
+        on: str | Sequence[str] | Mapping[str, str],
         columns: str | Sequence[str] | None = None,
     ) -> None:
         chosen = names_of(columns or ())
@@ -115,8 +116,8 @@ def _date_text(days: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(known, days.cast(pa.string()), pa.scalar(None, pa.string()))
 
 
-def _pairs(on: str | Sequence[str] | dict[str, str]) -> tuple[tuple[str, str], ...]:
-    if isinstance(on, dict):
+def _pairs(on: str | Sequence[str] | Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    if isinstance(on, Mapping):
         return tuple(on.items())
     names = names_of(on)
     if not names:

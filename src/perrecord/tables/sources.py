@@ -16,11 +16,12 @@ from perrecord.tables.engines.duckdb import DuckDBEngine
 from perrecord.tables.engines.spark import SparkEngine
 from perrecord.tables.files import EXPECTED, find_files, open_files
 from perrecord.tables.frames import arrow_of, is_dataset
+from perrecord.tables.given import Source, is_spark
 from perrecord.tables.snapshots import Elsewhere, Files, Frame
 
 
 def open_source(
-    source: Any,
+    source: Source,
     *,
     relation: str | None = None,
     memory_limit: str | None = None,
@@ -55,7 +56,7 @@ def open_source(
     package = type(source).__module__.partition(".")[0]
     if package == "ibis" and hasattr(source, "get_backend"):
         return open_ibis(source, database)
-    if package == "pyspark" and hasattr(source, "sparkSession"):
+    if is_spark(source):
         checked_names(sealed(READ_FAILED, lambda: source.columns), "the Spark DataFrame")
         with closed_on_failure(database()) as opened:
             opened.lock(())

@@ -15,6 +15,7 @@ from perrecord.tables.columns import checked_names
 from perrecord.tables.engines import Engine
 from perrecord.tables.expressions import Column, columns_of, kind_of
 from perrecord.tables.fields import Field, Kind
+from perrecord.tables.given import Source
 from perrecord.tables.kinds import check_header, missing_column, unusable_column
 from perrecord.tables.lookups import Lookup
 from perrecord.tables.measures import Measure, check_measure
@@ -54,7 +55,7 @@ class Table:
 
 
 def table(
-    source: Any,
+    source: Source,
     *,
     id: str | None = None,  # noqa: A002 - the column's role
     unit: str | None = None,

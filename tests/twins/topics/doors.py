@@ -6,9 +6,23 @@ TWINS = (
     Twin(
         "a session answers before it charges",
         "session.py",
-        "        answers: list[Answers] = run(planned, self._table, charge=charge)\n",
-        "        answers: list[Answers] = run(planned, self._table)\n        charge()\n",
+        "        return run(planned, self._table, charge=charge)\n",
+        "        answers = run(planned, self._table)\n        charge()\n        return answers\n",
         ("test_session.py::test_a_charge_is_never_given_back",),
+    ),
+    Twin(
+        "a rollup is paid for whole and answered with its first table",
+        "session.py",
+        "        if len(planned.groupings) > 1:\n",
+        "        if not planned.groupings:\n",
+        ("test_session.py::test_several_groupings_are_no_one_table",),
+    ),
+    Twin(
+        "a mistyped option of SQL text is said in Python's words",
+        "session.py",
+        "            check_known(options)\n",
+        "",
+        ("test_session.py::test_a_mistyped_option_is_said_in_our_words",),
     ),
     Twin(
         "a mechanism on rows runs before it is charged",

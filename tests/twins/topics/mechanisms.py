@@ -312,6 +312,20 @@ TWINS = (
         ("mechanisms/test_additive.py::test_text_that_looks_like_a_formula_is_made_inert",),
     ),
     Twin(
+        "frames get Arrow's floats, which are not the nearest",
+        "released/numbers.py",
+        ".cast(pa.string()).cast(pa.float64())",
+        ".cast(pa.float64())",
+        ("mechanisms/test_frames.py::test_floats_are_the_nearest_to_their_decimals",),
+    ),
+    Twin(
+        "frames hold decimals that nothing calculates with",
+        "mechanisms/answers.py",
+        "return table if exact else as_floats(table)",
+        "return table",
+        ("mechanisms/test_frames.py::test_frames_hold_floats_unless_decimals_are_asked_for",),
+    ),
+    Twin(
         "a notebook takes a key for markup",
         "mechanisms/answers.py",
         "html.escape(str(each))",

@@ -82,7 +82,7 @@ class OnRows:
             found = session.run_on_split_rows(
                 mechanism, self.split, columns=["world"], rho=self.rho
             )
-        return found.result  # type: ignore[no-any-return]
+        return found.result
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ class Selecting:
         """Return delta(r): the chance that an establishment alone in its industry shows it."""
         return float(self.policy.delta(_record(employees)))
 
-    def meaning(self) -> Meaning:
+    def meaning(self) -> Meaning[float]:
         """Return (epsilon, delta) of an unsplit record: T18's bound, with delta(1) added (T9)."""
         return self.policy.meaning(_record(1), delta=self.delta)
 

@@ -6,5 +6,6 @@ price and method; `build` puts them together.
 """
 
 from perrecord.queries.sql.build import from_sql
+from perrecord.queries.sql.options import SQLOptions
 
-__all__ = ["from_sql"]
+__all__ = ["SQLOptions", "from_sql"]

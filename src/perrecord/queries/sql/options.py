@@ -1,16 +1,51 @@
 """The options of `from_sql`: which amount, scheme, bounds or candidates each answer gets."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from perrecord.errors import QueryError, listing, suggestion
 from perrecord.exact import Exact
 from perrecord.policy.split import Scheme, Split, SplitBy
+from perrecord.queries.groupings import Cells
+from perrecord.queries.methods import Accounting
 from perrecord.queries.sql.asked import Asked, Form
 
 Amount = Exact | tuple[Exact, Exact]
 Amounts = Amount | Mapping[str, Amount]
 Bounds = tuple[Exact, Exact]
+
+
+class SQLOptions(TypedDict, total=False):
+    """What `Session.ask`, `ask_all` and `preview` take beside SQL text: the options of `from_sql`.
+
+    A function of your own hands them on as `**options: Unpack[SQLOptions]`.
+    """
+
+    keys: Cells | Mapping[tuple[str, ...], Cells] | None
+    rho: Amounts | None
+    epsilon: Amounts | None
+    split: Scheme | Mapping[str, Scheme] | None
+    clamp: Bounds | Mapping[str, Bounds] | None
+    candidates: Iterable[Exact] | Mapping[str, Iterable[Exact]] | None
+    accounting: Accounting
+
+
+def check_known(options: Iterable[str]) -> None:
+    """Refuse an option that SQL text does not take.
+
+    >>> check_known(["rho", "candidate"])
+    Traceback (most recent call last):
+    perrecord.errors.QueryError: SQL text takes no option 'candidate'. It takes accounting, \
+candidates, clamp, epsilon, keys, rho, split. Did you mean 'candidates'?
+    """
+    known = sorted(SQLOptions.__optional_keys__)
+    for name in options:
+        if name not in known:
+            raise QueryError(
+                f"SQL text takes no option {name!r}. It takes {listing(known)}."
+                f"{suggestion(name, known)}"
+            )
+
 
 Names = tuple[str, ...]
 """The names that an answer's option may go by, the more specific first."""

@@ -12,6 +12,7 @@ from perrecord.release.spec.models import MeasureEntry, Spec
 from perrecord.release.spec.pieces import existing
 from perrecord.release.spec.problems import Problems
 from perrecord.tables.addresses import is_address
+from perrecord.tables.given import Source
 from perrecord.tables.kinds import check_header
 from perrecord.tables.lookups import Lookup
 from perrecord.tables.measures import Measure
@@ -19,7 +20,7 @@ from perrecord.tables.sources import open_source
 from perrecord.tables.table import Table, table
 
 
-def open_table(loaded: LoadedSpec, source: Any = None) -> Table:
+def open_table(loaded: LoadedSpec, source: Source | None = None) -> Table:
     """Return the table of a spec: its source opened, its roles declared, no row read for it.
 
     A source that is given, such as a Spark DataFrame, stands in place of the one that is named.
@@ -103,7 +104,7 @@ def _dimensions(spec: Spec) -> dict[str, str]:
     return {name: each.expression or quoted[name] for name, each in spec.dimensions.items()}
 
 
-def _options(loaded: LoadedSpec, other: Any) -> dict[str, Any]:
+def _options(loaded: LoadedSpec, other: Source | None) -> dict[str, Any]:
     """Return how a source is opened; the relation is that of databases alone."""
     source = loaded.spec.source
     spill = None if source.spill_folder is None else loaded.resolve(source.spill_folder)
@@ -131,7 +132,7 @@ def _check_source(loaded: LoadedSpec, problems: Problems) -> None:
 
 def _place(
     loaded: LoadedSpec,
-    source: Any,
+    source: Source | None,
     lookups: list[Lookup],
     measures: Mapping[str, Measure],
     problems: Problems,

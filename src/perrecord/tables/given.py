@@ -1,0 +1,60 @@
+"""What may be given as a table, for type checkers: the packages need not be installed."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Protocol, TypeGuard
+
+import pyarrow as pa
+
+
+class ArrowStream(Protocol):
+    """A table that hands itself out as Arrow: of Arrow, pandas, Polars, DuckDB or Ibis."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return the stream as a PyCapsule."""
+
+
+class LazyFrame(Protocol):
+    """A frame that is computed when it is collected, as Polars has them."""
+
+    def collect(self) -> ArrowStream:
+        """Return the frame, computed."""
+
+
+class SparkFrame(Protocol):
+    """A DataFrame of Spark, classic or Connect."""
+
+    @property
+    def sparkSession(self) -> object:  # noqa: N802 - Spark's name
+        """The session that it belongs to."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of its columns."""
+
+
+class Dataset(Protocol):
+    """A dataset of Arrow, which each query reads anew."""
+
+    def scanner(self) -> object:
+        """Return what reads it."""
+
+
+def is_spark(source: object) -> TypeGuard[SparkFrame]:
+    """Return whether the source is a DataFrame of Spark; the cluster is not asked."""
+    package = type(source).__module__.partition(".")[0]
+    return package == "pyspark" and hasattr(source, "sparkSession")
+
+
+Source = str | Path | ArrowStream | LazyFrame | SparkFrame | Dataset
+"""A confidential table: a path or an address, a frame in memory, or a table of Spark or Ibis."""
+
+Columns = ArrowStream | Mapping[str, Iterable[object]]
+"""A public table in memory: a frame, or lists by name."""
+
+
+def arrow_table(columns: Columns) -> pa.Table:
+    """Return a public table in memory as an Arrow table."""
+    if isinstance(columns, pa.Table):
+        return columns
+    return pa.table(dict(columns) if isinstance(columns, Mapping) else columns)
