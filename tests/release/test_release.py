@@ -134,6 +134,25 @@ def test_a_release_writes_these_files_and_nothing_else(tmp_path):
     assert fields == set(rows.column_names)
 
 
+def test_a_table_is_described_by_its_own_answers(tmp_path):
+    """Another table may have an answer of the same name and of another kind."""
+    text = SPEC.replace("mean: {average", "farms2: {average").replace(
+        "round: {mean: 1}", "round: {}"
+    )
+    text = text.replace(
+        "      farms: {count: records, rho: 0.1}\npost",
+        "      farms2: {count: records, rho: 0.1}\npost",
+    )
+    release(prepared(tmp_path, text), tmp_path / "out")
+    described = json.loads((tmp_path / "out" / "datapackage.json").read_bytes())
+    words = {
+        each["name"]: {field["name"]: field["description"] for field in each["schema"]["fields"]}
+        for each in described["resources"]
+    }
+    assert "delta method" in words["states_by_state"]["farms2_se"]
+    assert "standard deviation of the noise" in words["selected"]["farms2_se"]
+
+
 def test_the_published_policy_is_that_of_the_workload(tmp_path):
     """Anybody can recompute it: the sum of all answers, below the budget that it names."""
     out = tmp_path / "out"

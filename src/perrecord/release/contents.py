@@ -15,8 +15,9 @@ from perrecord.errors import ReleaseError, listing
 from perrecord.exact import text
 from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.write import write_csv, write_parquet
+from perrecord.queries.answers import Answer
 from perrecord.queries.plan import PlannedGrouping
-from perrecord.release.datapackage import data_package
+from perrecord.release.datapackage import Described, data_package
 from perrecord.release.document import Charge, PublishedPolicy
 from perrecord.release.methodology import methodology
 from perrecord.release.page import policy_page
@@ -35,6 +36,7 @@ class ReleasedTable:
 
     name: str
     title: str
+    answers: tuple[Answer, ...]
     schema: pa.Schema
     files: Mapping[str, bytes]
 
@@ -66,7 +68,8 @@ def released_table(
     files = {f"tables/{name}.parquet": _bytes(write_parquet, rows)}
     if workload.outputs.csv:
         files[f"tables/{name}.csv"] = _bytes(write_csv, rows)
-    return ReleasedTable(name, workload.queries[grouping.query].title, rows.schema, files)
+    named = workload.queries[grouping.query]
+    return ReleasedTable(name, named.title, named.query.answers, rows.schema, files)
 
 
 def release_files(
@@ -79,7 +82,9 @@ def release_files(
     files = dict(public)
     for table in tables:
         files.update(table.files)
-    described = [(table.name, table.title, table.schema) for table in tables]
+    described = [
+        Described(table.name, table.title, table.answers, table.schema) for table in tables
+    ]
     files["datapackage.json"] = _json(data_package(workload, described))
     files[MANIFEST] = _json(_manifest(workload, files, charge_hash))
     return files

@@ -1,20 +1,30 @@
 """`datapackage.json`: every column of every table described (Frictionless Data Package)."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from perrecord.exact import text
 from perrecord.mechanisms.write import APOSTROPHE
+from perrecord.queries.answers import Answer
 from perrecord.release.processing import steps_of
 from perrecord.release.spec import Workload
 
 
-def data_package(
-    workload: Workload, tables: Sequence[tuple[str, str, pa.Schema]]
-) -> dict[str, Any]:
-    """Return the description of a release's tables: (name, title, columns)."""
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A table to describe: its own answers say what its columns hold."""
+
+    name: str
+    title: str
+    answers: tuple[Answer, ...]
+    schema: pa.Schema
+
+
+def data_package(workload: Workload, tables: Sequence[Described]) -> dict[str, Any]:
+    """Return the description of a release's tables."""
     formats = ["parquet", "csv"] if workload.outputs.csv else ["parquet"]
     return {
         "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
@@ -23,28 +33,28 @@ def data_package(
         "description": workload.description,
         "resources": [
             {
-                "name": name if kind == "parquet" else f"{name}-csv",
-                "title": title,
-                "path": f"tables/{name}.{kind}",
+                "name": table.name if kind == "parquet" else f"{table.name}-csv",
+                "title": table.title,
+                "path": f"tables/{table.name}.{kind}",
                 "format": kind,
                 "mediatype": "text/csv" if kind == "csv" else "application/vnd.apache.parquet",
                 **({"description": APOSTROPHE} if kind == "csv" else {}),
                 "schema": {
-                    "fields": [_field(field, workload) for field in schema],
+                    "fields": [_field(field, table.answers, workload) for field in table.schema],
                     "missingValues": [""],
                 },
             }
-            for name, title, schema in tables
+            for table in tables
             for kind in formats
         ],
     }
 
 
-def _field(field: pa.Field, workload: Workload) -> dict[str, Any]:
+def _field(field: pa.Field, answers: Sequence[Answer], workload: Workload) -> dict[str, Any]:
     return {
         "name": field.name,
         "type": _type(field.type),
-        "description": _description(field.name, workload),
+        "description": _description(field.name, answers, workload),
     }
 
 
@@ -56,12 +66,12 @@ def _type(kind: pa.DataType) -> str:
     return "string" if pa.types.is_string(kind) else "number"
 
 
-def _description(name: str, workload: Workload) -> str:
+def _description(name: str, answers: Sequence[Answer], workload: Workload) -> str:
     fields = {each.name: each for each in workload.fields}
-    answers = {answer.name: answer for each in workload.queries for answer in each.query.answers}
-    if name in answers:
+    if name in [answer.name for answer in answers]:
         return "noisy answer; methodology.md says what it estimates"
-    for of, answer in answers.items():
+    for answer in answers:
+        of = answer.name
         for ending, words in answer.beside.items():
             if name == f"{of}{ending}":
                 level = text(workload.outputs.confidence * 100)
