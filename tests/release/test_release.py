@@ -143,7 +143,7 @@ def test_a_table_is_described_by_its_own_answers(tmp_path):
         "      farms: {count: records, rho: 0.1}\npost",
         "      farms2: {count: records, rho: 0.1}\npost",
     )
-    release(prepared(tmp_path, text), tmp_path / "out")
+    release(prepared(tmp_path, spec=text), tmp_path / "out")
     described = json.loads((tmp_path / "out" / "datapackage.json").read_bytes())
     words = {
         each["name"]: {field["name"]: field["description"] for field in each["schema"]["fields"]}
