@@ -12,7 +12,7 @@ from itertools import chain
 
 from perrecord.errors import InternalError
 from perrecord.policy.cover import Weights
-from perrecord.policy.normal import LargestOf, Normal, One, PiecesOf, PowerOf
+from perrecord.policy.normal import LargestOf, Normal, One, PiecesOf, PowerOf, SizeOf
 from perrecord.policy.split import Split
 
 Measures = dict[str, Fraction]
@@ -47,6 +47,8 @@ def _value(weights: Weights, measures: Measures, power: int) -> Fraction:
                 total += weight * split.pieces(_padded(measures, split)) ** power
             case PowerOf(name):
                 total += weight * measures.get(name, Fraction(0)) ** power
+            case SizeOf(name, growth):  # rounded up: whoever asked compares losses as such
+                total += weight * growth.loss(measures.get(name, Fraction(0))).amount
             case LargestOf(options):
                 total += weight * max(_value_of(option, measures, power) for option in options)
             case _:
@@ -146,7 +148,7 @@ def _schemes(weights: Weights) -> list[Split]:
 
 
 def _powers(weights: Weights) -> set[str]:
-    found = {basis.measure for basis in weights if isinstance(basis, PowerOf)}
+    found = {basis.measure for basis in weights if isinstance(basis, PowerOf | SizeOf)}
     for basis in weights:
         if isinstance(basis, LargestOf):
             found = found.union(*(_powers(dict(option.weights)) for option in basis.options))
