@@ -1,4 +1,4 @@
-"""Renyi divergences of the real laws on the integers, by plain sums: what bounds are checked with."""
+"""Renyi divergences of the real laws on the integers, by plain sums: what checks bounds."""
 
 import numpy as np
 

@@ -48,6 +48,16 @@ class Root(Growth):
 
 
 @dataclass(frozen=True)
+class Secretive(Root):
+    """The same as a root, that knows of no other growth that it pays for."""
+
+    kind = "secretive"
+
+    def pays_for(self, other):
+        return None
+
+
+@dataclass(frozen=True)
 class Slow(Growth):
     """4 B asinh(B)/sqrt(1 + B^2) with B = size/(2 scale): a loss of Student noise, nu = 3 (T26)."""
 
@@ -122,7 +132,7 @@ class Saturating(Growth):
         return f"2 * {size} / ({size} + {float(self.scale)!r})"
 
 
-GROWTHS_OF_TESTS = (Root, Slow, Saturating)
+GROWTHS_OF_TESTS = (Root, Secretive, Slow, Saturating)
 
 
 def growing(amount, measure, growth, currency=Currency.RHO):

@@ -151,6 +151,16 @@ def test_a_filter_that_dimensions_do_not_show_may_take_distinct_firms_away():
     assert [cost.amount for cost in costs] == [0, 1 / (2 * SIGMA_SQUARED)]
 
 
+def test_the_records_of_a_firm_are_one_firm_in_each_cell():
+    """COUNT(DISTINCT firm): rho for each cell, however many records; a count: rho n^2 (T34)."""
+    noise = Noise("records", None, cell_noise(), is_certain=False)
+    rho, scope = 1 / (2 * SIGMA_SQUARED), Scope(("place",), is_certain=True)
+    firm = [{"firm": "f", "place": place} for place in ("a", "a", "a", "b")]
+    assert unit_loss([NoisyNumber(noise, scope, distinct="firm")], firm).amount == 2 * rho
+    assert unit_loss([NoisyNumber(noise, scope)], firm).amount == 10 * rho
+    assert change_loss([NoisyNumber(noise, scope, distinct="firm")], firm, firm[2:]).amount == 0
+
+
 def test_cells_have_noise_of_their_own_and_filters_shut_out():
     """sigma^2 by the record's own dimensions; a record that no case holds costs nothing."""
     cells = Cases.of("place", {"a": CellNoise("gaussian", Fraction(2), Fraction(1))}, None)
@@ -278,7 +288,7 @@ def test_a_value_that_passes_one_candidate_costs_a_quarter_of_one_that_passes_ma
 def test_records_that_may_be_left_out_of_a_quantile_cost_each_its_own_range():
     """A filter that is not known may keep one of the two: never less than any outcome of it."""
     certain, uncertain = a_choice(), a_choice(certain=False)
-    for before, after in itertools.product(SINGLE, repeat=2):
+    for before, after in itertools.product([*SINGLE, [-5]], repeat=2):  # -5 and 0 compare alike
         most = change_loss([uncertain], units(before), units(after)).amount
         for kept_before, kept_after in itertools.product([before, []], [after, []]):
             cost = change_loss([certain], units(kept_before), units(kept_after)).amount
@@ -479,4 +489,4 @@ def test_what_does_not_belong_together_is_refused():
     with pytest.raises(InputError, match="list of records"):
         unit_loss([gaussian], {"x": 1})
     with pytest.raises(InputError, match="a list or another value"):
-        unit_loss([gaussian], units([[1]]))
+        unit_loss([OnRows(Policy.constant(1), gaussian.scope)], units([[1]]))

@@ -11,13 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perrecord import DocumentError, Policy, Split, table
+from perrecord import BudgetExceededError, DocumentError, Policy, Split, table
+from perrecord.accounting.budget import Budget
+from perrecord.accounting.ledger import Ledger
 from perrecord.evaluate.loss_sql import LossWriter
 from perrecord.policy.growth import GROWTHS
 from perrecord.policy.loss import GOOD_BITS
 from perrecord.policy.reads import names_read
 from perrecord.queries.values import Parts
-from tests.policy.growths import GROWTHS_OF_TESTS, Root, Saturating, Slow, growing
+from tests.policy.growths import GROWTHS_OF_TESTS, Root, Saturating, Secretive, Slow, growing
 from tests.policy.strategies import policies, records
 
 ROOT, SLOW = Root(Fraction(2)), Slow(Fraction(25))
@@ -138,12 +140,16 @@ def test_a_budget_of_a_growth_is_filled_exactly():
 
 def test_an_excess_is_one_beyond_all_rounding():
     """Two ways to write one loss differ by rounding alone: no record is said to exceed."""
-    tenth = growing(1, "x", Root(Fraction(2, 100)))  # sqrt(50 x) = 10 sqrt(x/2)
-    ten = growing(10, "x", ROOT)
-    assert ten.excess(tenth) is None
-    assert tenth.excess(ten) is None
-    found = ten.excess(Policy.constant(1))
-    assert found.loss > found.limit == 1
+    one = growing(1, "x", Secretive(Fraction(2, 100)))  # sqrt(50 x) = 10 sqrt(x/2)
+    ten = growing(10, "x", Secretive(Fraction(2)))
+    amounts = [(one.loss({"x": x}), ten.loss({"x": x})) for x in range(1, 60)]
+    assert any(a > b for a, b in amounts)
+    assert not one.is_below(ten)  # neither proved nor disproved
+    assert one.excess(ten) is None
+    assert ten.excess(one) is None
+    for other in (Policy.constant(1), one * Fraction(99, 100)):
+        found = ten.excess(other)
+        assert found.loss > found.limit == other.loss(found.record)
 
 
 growths = st.one_of(
@@ -154,6 +160,18 @@ growths = st.one_of(
 growing_losses = st.builds(
     growing, st.fractions(0, 2, max_denominator=12), st.sampled_from(["x", "y"]), growths
 )
+
+
+def test_a_ledger_takes_them_up_to_its_budget_and_not_beyond(tmp_path):
+    """Charges are written down, read again and compared, as those of every other loss."""
+    most = SLOW.loss(Fraction(50)).amount
+    ledger = Ledger.create(tmp_path / "ledger.db", Budget(2 * most, Split(x=50)))
+    for _ in range(2):
+        ledger.charge(growing(1, "x", SLOW), snapshot="s", label="a total")
+    for opened in (ledger, Ledger.open(tmp_path / "ledger.db")):
+        assert opened.spent() == growing(2, "x", SLOW)
+        with pytest.raises(BudgetExceededError):
+            opened.charge(growing("1e-9", "x", SLOW), snapshot="s", label="a total")
 
 
 @settings(deadline=None, max_examples=60)

@@ -21,7 +21,7 @@ def bounded_range(eta: Exact) -> Enclosure:
     It is the least such bound, below min(eta^2/8, eta), and enclosed to one part in 2^96.
 
     >>> bounded_range(2)
-    Enclosure(0.474475..., 0.474475...)
+    Enclosure(0.474474..., 0.474474...)
     >>> bounded_range(0).upper
     Fraction(0, 1)
     """

@@ -16,11 +16,10 @@ of the single records, and far less where a change is small or a unit is spread 
 0.01
 """
 
-from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 
-from perrecord.errors import CurrencyError, InputError
+from perrecord.errors import CurrencyError
 from perrecord.policy.cases import Record, as_record
 from perrecord.policy.inputs import several
 from perrecord.policy.loss import Loss, total
@@ -54,11 +53,12 @@ def change_loss(
 ) -> Loss:
     """Return C: D_alpha <= alpha C both ways when some records are replaced by others (T27).
 
-    The records are all of one unit that change; what is in both lists alike costs nothing. Under
-    pure epsilon, C bounds the logarithm of every likelihood ratio.
+    The records are those of one unit, before and after; others of it that stay as they are may be
+    in both lists, which tells that their keys and values are there anyway. Under pure epsilon, C
+    bounds the logarithm of every likelihood ratio.
     """
     every = _of_one_currency(outputs)
-    records = _changed(before, after)
+    records = _signed(before, after)
     return total(output.loss(records) for output in every)
 
 
@@ -70,18 +70,8 @@ def change_delta(
     A key that the unit has before and after is shown or not whoever asks. One that it has on one
     side only may be its alone; each side has its own chance to show one, and the larger counts.
     """
-    taken, added = list(several(before)), list(several(after))
-    changed = _changed(taken, added)
-    # A record in both lists keeps its key from being new, if it is sure to take part.
-    every = [
-        *((1, as_record(record)) for record in added),
-        *((-1, as_record(record)) for record in taken),
-    ]
-    sides = [
-        each.deltas(every if each.is_certain else changed)
-        for each in outputs
-        if isinstance(each, Selection)
-    ]
+    records = _signed(before, after)
+    sides = [each.deltas(records) for each in outputs if isinstance(each, Selection)]
     return max(any_of(added for added, _ in sides), any_of(taken for _, taken in sides))
 
 
@@ -106,31 +96,7 @@ def _of_one_currency(outputs: Iterable[Output]) -> list[Output]:
     return every
 
 
-def _changed(before: Iterable[Record], after: Iterable[Record]) -> Sequence[Signed]:
-    """Return the records that are added (1) and taken away (-1), without those in both lists."""
-    taken = [as_record(record) for record in several(before)]
-    added = [as_record(record) for record in several(after)]
-    shared = Counter(map(_identity, taken)) & Counter(map(_identity, added))
-    return [*_without(shared, added, 1), *_without(shared, taken, -1)]
-
-
-def _without(shared: Counter[Hashable], records: list[Record], sign: int) -> list[Signed]:
-    left = Counter(shared)
-    kept = []
-    for record in records:
-        if left[_identity(record)]:
-            left[_identity(record)] -= 1
-        else:
-            kept.append((sign, record))
-    return kept
-
-
-def _identity(record: Record) -> Hashable:
-    """Return what makes two records the same, True and 1 apart."""
-    try:
-        return frozenset((name, type(value), value) for name, value in record.items())
-    except TypeError:
-        raise InputError(
-            "a field of a record is a list or another value that changes; expected numbers, "
-            "texts, truth values and None."
-        ) from None
+def _signed(before: Iterable[Record], after: Iterable[Record]) -> list[Signed]:
+    """Return the records that a change adds (1) and takes away (-1)."""
+    added = [(1, as_record(record)) for record in several(after)]
+    return [*added, *((-1, as_record(record)) for record in several(before))]

@@ -11,7 +11,8 @@ promises together: D_alpha <= alpha C in both directions, whatever the other rec
 All of it follows from public facts and from the unit's own records, cell by cell.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from heapq import nlargest, nsmallest
@@ -21,7 +22,7 @@ from perrecord.errors import InputError
 from perrecord.exact import sqrt_up
 from perrecord.laws.bounded_range import bounded_range
 from perrecord.policy.cases import Cases, Record, dimension
-from perrecord.policy.loss import Loss, total
+from perrecord.policy.loss import Loss, largest, total
 from perrecord.policy.policy import Policy
 from perrecord.policy.slots import Slot, any_of
 from perrecord.policy.split import measure
@@ -31,6 +32,31 @@ Signed = tuple[int, Record]
 """A record with 1 if a change adds it, and -1 if it takes it away."""
 
 Cell = tuple[Hashable, ...]
+
+
+def differing(records: Sequence[Signed]) -> list[Signed]:
+    """Return the records of a change without those that are on both of its sides."""
+    known = [_identity(record) for _, record in records]
+    net: Counter[Hashable] = Counter()
+    for (sign, _), one in zip(records, known, strict=True):
+        net[one] += sign
+    kept = []
+    for (sign, record), one in zip(records, known, strict=True):
+        if net[one] * sign > 0:
+            net[one] -= sign
+            kept.append((sign, record))
+    return kept
+
+
+def _identity(record: Record) -> Hashable:
+    """Return what makes two records the same, True and 1 apart."""
+    try:
+        return frozenset((name, type(value), value) for name, value in record.items())
+    except TypeError:
+        raise InputError(
+            "a field of a record is a list or another value that changes; expected numbers, "
+            "texts, truth values and None."
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +71,13 @@ class Scope:
     is_certain: bool
     among: Cases[bool] | None = None
 
-    def by_cell(self, records: Iterable[Signed]) -> dict[Cell, list[Signed]]:
-        """Return the records that enter, cell by cell."""
+    def by_cell(self, records: Sequence[Signed]) -> dict[Cell, list[Signed]]:
+        """Return the records that enter, cell by cell.
+
+        One that is on both sides of a change is left out with itself, if at all.
+        """
         found: dict[Cell, list[Signed]] = {}
-        for sign, record in records:
+        for sign, record in records if self.is_certain else differing(records):
             if self.among is None or self.among.at(record):
                 values = (dimension(record, name) for name in self.columns)
                 cell = tuple((type(value), value) for value in values)
@@ -66,6 +95,20 @@ class CellStatement(Protocol):
     @property
     def spread(self) -> Fraction:
         """sigma^2 of Gaussian noise, the scale of Laplace noise."""
+
+
+def shift_loss(cell: CellStatement, shift: Fraction, currency: Currency) -> Loss:
+    """Return what it costs to move a noisy number so far: the one place that prices a law."""
+    match cell.law, currency:
+        case "gaussian", Currency.RHO:
+            return Loss(shift**2 / (2 * cell.spread))
+        case "laplace", Currency.EPSILON:
+            return Loss(abs(shift) / cell.spread)
+        case _:
+            raise InputError(
+                f"the noise is {cell.law} and losses are in {currency.value}; expected gaussian "
+                "noise for rho, laplace noise for epsilon."
+            )
 
 
 class NoiseStatement(Protocol):
@@ -109,26 +152,15 @@ class NoisyNumber:
 
     def loss(self, records: Sequence[Signed]) -> Loss:
         """Return what a change costs."""
+        if not self.noise.is_certain and self.distinct is None:
+            records = differing(records)
         return total(map(self._in_cell, self.scope.by_cell(records).values()))
 
     def _in_cell(self, records: list[Signed]) -> Loss:
-        cells = [(sign, record, self.noise.at(record)) for sign, record in records]
-        entered = [(sign, record) for sign, record, cell in cells if cell is not None]
-        spreads = [self._spread(cell) for _, _, cell in cells if cell is not None]
-        if not entered:
-            return Loss(Fraction(0))
-        net = self._net_shift(entered)
-        spread = min(spreads)  # one cell has one; never too little if ever it had several
-        is_rho = self.currency is Currency.RHO
-        return Loss(net**2 / (2 * spread) if is_rho else net / spread)
-
-    def _spread(self, cell: CellStatement) -> Fraction:
-        if (cell.law == "gaussian") != (self.currency is Currency.RHO):
-            raise InputError(
-                f"the noise is {cell.law} and losses are in {self.currency.value}; expected "
-                "gaussian noise for rho, laplace noise for epsilon."
-            )
-        return cell.spread
+        found = [(each, cell) for each in records if (cell := self.noise.at(each[1])) is not None]
+        shift = self._net_shift([each for each, _ in found])
+        # One cell has one noise; if ever it had several, the least of them would cost the most.
+        return largest(shift_loss(cell, shift, self.currency) for _, cell in found)
 
     def _net_shift(self, records: list[Signed]) -> Fraction:
         if self.distinct is not None:
@@ -272,7 +304,7 @@ class OnRows:
 
     def loss(self, records: Sequence[Signed]) -> Loss:
         """Return what a change costs."""
-        return total(map(self._in_cell, self.scope.by_cell(records).values()))
+        return total(map(self._in_cell, self.scope.by_cell(differing(records)).values()))
 
     def _in_cell(self, records: list[Signed]) -> Loss:
         losses = [self.policy.bounded_loss(record) for _, record in records]

@@ -21,7 +21,7 @@ from perrecord.errors import InternalError
 from perrecord.laws.scales import GaussianScale, LaplaceScale, Scale
 from perrecord.policy.cases import Cases, Record, TaggedKey
 from perrecord.policy.growth import Growth
-from perrecord.policy.loss import Loss, largest, total
+from perrecord.policy.loss import Loss, largest
 from perrecord.policy.slots import Slot
 from perrecord.policy.split import Scheme, measure
 
@@ -108,25 +108,25 @@ class Form:
 
 def evaluate(form: Form, record: Record, power: int) -> Loss:
     """Return the loss of one record: exactly, or rounded up where it is irrational."""
-    return total(_evaluate(term, record, power) for term in form.terms)
-
-
-def _evaluate(term: Term, record: Record, power: int) -> Loss:
-    match term:
-        case Constant(amount):
-            return Loss(amount)
-        case SplitLoss(amount, split):
-            return Loss(amount * split.pieces(record) ** power)
-        case ExactLoss(amount, name, threshold):
-            return Loss(amount * abs((measure(record, name) or 0) / threshold) ** power)
-        case SizeLoss(amount, name, growth):
-            return growth.loss(abs(Fraction(measure(record, name) or 0))).times(amount)
-        case Largest(options):
-            return largest(evaluate(option, record, power) for option in options)
-        case Piecewise(cases):
-            return evaluate(cases.at(record), record, power)
-        case _:
-            assert_never(term)
+    total, others = Fraction(0), []
+    for term in form.terms:
+        match term:
+            case Constant(amount):
+                total += amount
+            case SplitLoss(amount, split):
+                total += amount * split.pieces(record) ** power
+            case ExactLoss(amount, name, threshold):
+                total += amount * abs((measure(record, name) or 0) / threshold) ** power
+            case SizeLoss(amount, name, growth):
+                size = abs(Fraction(measure(record, name) or 0))
+                others.append(growth.loss(size).times(amount))
+            case Largest(options):
+                others.append(largest(evaluate(option, record, power) for option in options))
+            case Piecewise(cases):
+                others.append(evaluate(cases.at(record), record, power))
+            case _:
+                assert_never(term)
+    return sum(others, Loss(total))
 
 
 Condition = tuple[tuple[str, ...], TaggedKey | frozenset[TaggedKey]]

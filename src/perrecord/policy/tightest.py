@@ -83,6 +83,8 @@ def _places(left: Weights, right: Weights, power: int, every_corner: bool) -> It
     for name in sorted(unseen):
         size = reached.get(name, Fraction(1))
         yield from ({**reached, name: size * far} for far in chain(range(2, _FIRST), _FAR))
+    for name in sorted({basis.measure for basis in (*left, *right) if isinstance(basis, SizeOf)}):
+        yield from ({**reached, name: Fraction(far)} for far in chain(range(1, _FIRST), _FAR))
     counts = _counts(left, right, power)
     for scheme in dict.fromkeys([*schemes, *own]):
         thresholds = scheme.thresholds
