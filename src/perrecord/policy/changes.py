@@ -53,9 +53,9 @@ def change_loss(
 ) -> Loss:
     """Return C: D_alpha <= alpha C both ways when some records are replaced by others (T27).
 
-    The records are those of one unit, before and after; others of it that stay as they are may be
-    in both lists, which tells that their keys and values are there anyway. Under pure epsilon, C
-    bounds the logarithm of every likelihood ratio.
+    The records are those of one unit, before and after, on the grid and with every field that the
+    outputs or their filters read; two that are equal count as one that stays as it is. Under pure
+    epsilon, C bounds the logarithm of every likelihood ratio.
     """
     every = _of_one_currency(outputs)
     records = _signed(before, after)
