@@ -151,6 +151,19 @@ def test_a_filter_that_dimensions_do_not_show_may_take_distinct_firms_away():
     assert [cost.amount for cost in costs] == [0, 1 / (2 * SIGMA_SQUARED)]
 
 
+def test_a_filter_is_unknown_if_either_statement_says_so():
+    """Of 5 and 6 either may be left out, and what is left moves the total by as much as 6."""
+    costs = [
+        change_loss(
+            [NoisyNumber(Noise("values", "x", cell_noise(), is_certain=one), Scope((), other))],
+            units([5]),
+            units([6]),
+        )
+        for one, other in ((True, True), (True, False), (False, True))
+    ]
+    assert [cost.amount * 2 * SIGMA_SQUARED for cost in costs] == [1, 36, 36]
+
+
 def test_the_records_of_a_firm_are_one_firm_in_each_cell():
     """COUNT(DISTINCT firm): rho for each cell, however many records; a count: rho n^2 (T34)."""
     noise = Noise("records", None, cell_noise(), is_certain=False)

@@ -166,7 +166,7 @@ class NoisyNumber:
         if self.distinct is not None:
             return self._distinct_shift(records, self.distinct)
         shifts = [sign * self.noise.shift(record) for sign, record in records]
-        if self.noise.is_certain:
+        if self.noise.is_certain and self.scope.is_certain:
             return abs(sum(shifts, Fraction(0)))
         up = sum((shift for shift in shifts if shift > 0), Fraction(0))
         return max(up, up - sum(shifts, Fraction(0)))

@@ -113,6 +113,12 @@ TWINS = (
                 "test_selections_cost_what_their_laws_say",
             ),
             (
+                "a filter that only the scope knows of is forgotten",
+                "if self.noise.is_certain and self.scope.is_certain:",
+                "if self.noise.is_certain:",
+                "test_a_filter_is_unknown_if_either_statement_says_so",
+            ),
+            (
                 "distinct values that appear make up for others that go",
                 "return Fraction(max(len(added - taken), len(taken - added)))",
                 "return Fraction(abs(len(added) - len(taken)))",
