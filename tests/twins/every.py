@@ -1,6 +1,7 @@
 """Every twin, in the order of the layers."""
 
 from tests.twins.topics import (
+    changes,
     doors,
     figures,
     ledgers,
@@ -14,6 +15,7 @@ from tests.twins.topics import (
 
 EVERY = (
     *policies.TWINS,
+    *changes.TWINS,
     *noises.TWINS,
     *tables.TWINS,
     *queries.TWINS,

@@ -13,7 +13,16 @@ import pyarrow as pa
 from perrecord.exact import float_up
 from perrecord.policy.cases import Cases
 from perrecord.policy.split import Split
-from perrecord.policy.terms import Constant, ExactLoss, Form, Largest, Piecewise, SplitLoss, Term
+from perrecord.policy.terms import (
+    Constant,
+    ExactLoss,
+    Form,
+    Largest,
+    Piecewise,
+    SizeLoss,
+    SplitLoss,
+    Term,
+)
 from perrecord.queries.values import Parts, pieces_value
 from perrecord.tables.dialects import Dialect
 from perrecord.tables.fields import Kind
@@ -74,6 +83,10 @@ class LossWriter:
                 step = self.schema.measure(name).resolution
                 weight = number(amount * (step / threshold) ** self.power)
                 return f"{weight} * {powered(double(self._column(name)), self.power)}"
+            case SizeLoss(amount, name, growth):
+                resolution = number(self.schema.measure(name).resolution)
+                size = f"({resolution} * abs({double(self._column(name))}))"
+                return f"{number(amount)} * coalesce({growth.sql(size)}, {NOTHING})"
             case SplitLoss(amount, Split() as split):
                 pieces = self._pieces(split, number)
                 return f"{number(amount)} * {powered(double(pieces), self.power)}"

@@ -89,18 +89,18 @@ def precisions() -> Iterator[int]:
         bits *= 2
 
 
-def enclose(compute: Callable[[], arb]) -> Enclosure:
-    """Return an enclosure of what `compute` gives, of relative width at most 2^-64.
+def enclose(compute: Callable[[], arb], bits: int = _GOOD_BITS) -> Enclosure:
+    """Return an enclosure of what `compute` gives, of relative width at most 2^-bits.
 
     Below 2^-131072 it is [0, 2^-131072].
 
     >>> enclose(lambda: ball(2).sqrt())
     Enclosure(1.414213562373095, 1.4142135623730951)
     """
-    for bits in precisions():
-        with precision(bits):
+    for working in precisions():
+        with precision(working):
             result = compute()
-            if result.rel_accuracy_bits() >= _GOOD_BITS or result == 0:
+            if result.rel_accuracy_bits() >= bits or result == 0:
                 return Enclosure(_dyadic(result.lower()), _dyadic(result.upper(), up=True))
     raise InternalError(f"A number could not be enclosed with {_MOST_BITS} bits.")
 

@@ -18,8 +18,18 @@ import pyarrow as pa
 from perrecord.errors import InexactNumberError, InputError
 from perrecord.exact import float_up
 from perrecord.policy.cases import Cases, Dimension, dimension, missing_field
+from perrecord.policy.growth import Growth
 from perrecord.policy.split import Scheme, Split, SplitBy, measure
-from perrecord.policy.terms import Constant, ExactLoss, Form, Largest, Piecewise, SplitLoss, Term
+from perrecord.policy.terms import (
+    Constant,
+    ExactLoss,
+    Form,
+    Largest,
+    Piecewise,
+    SizeLoss,
+    SplitLoss,
+    Term,
+)
 
 
 class Columns(Protocol):
@@ -143,6 +153,8 @@ def _term(term: Term, rows: _Rows, power: int) -> Floats | float:
         case ExactLoss(amount, name, threshold):
             sizes, denominator = rows.measure(name)
             return _weighted(sizes, amount / (threshold * denominator) ** power, power)
+        case SizeLoss(amount, name, growth):
+            return _grown(*rows.measure(name), amount, growth)
         case Largest(options):
             every = [_losses(option, rows, power) for option in options]
             return np.asarray(np.max(every, axis=0))
@@ -155,6 +167,14 @@ def _term(term: Term, rows: _Rows, power: int) -> Floats | float:
 def _weighted(counts: Integers, amount: Fraction, power: int) -> Floats:
     powered: Floats = counts.astype(np.float64) ** power
     return _weight(amount) * powered
+
+
+def _grown(sizes: Integers, denominator: int, amount: Fraction, growth: Growth) -> Floats:
+    """Return amount * growth of every size, each different size evaluated once."""
+    different, places = np.unique(sizes, return_inverse=True)
+    found = (growth.loss(Fraction(int(size), denominator)).times(amount) for size in different)
+    losses = np.array([_weight(loss.amount) for loss in found], dtype=np.float64)
+    return np.asarray(losses[places], dtype=np.float64)
 
 
 def _weight(amount: Fraction) -> float:

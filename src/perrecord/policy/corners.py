@@ -6,6 +6,9 @@ the records with m = k the left side, which grows with every |x|, is largest at 
 only if it holds at the corners k = 1, 2, ... From some k on the growth decides; the corners before
 are looked at.
 
+Where the left holds growths g(|x|), each is replaced by g(T_a) (|x| / T_a)^p, which is as large or
+larger at every corner: only a yes is certain then. Growths on the right are left out.
+
 If instead the right side holds only powers |x_a|^p, and the left the pieces of one scheme, the
 tightest records have one |x_a| just above (k - 1) T_a and all else zero.
 """
@@ -16,7 +19,7 @@ from fractions import Fraction
 
 from perrecord.exact import ceil_div, sqrt_up
 from perrecord.policy.cover import Weights
-from perrecord.policy.normal import LargestOf, One, PiecesOf, PowerOf
+from perrecord.policy.normal import LargestOf, One, PiecesOf, PowerOf, SizeOf
 from perrecord.policy.split import Split
 from perrecord.policy.steps import Steps
 
@@ -46,6 +49,8 @@ def walk(left: Weights, right: Weights, power: int, steps: Steps) -> bool | None
     """
     if any(isinstance(basis, LargestOf) for basis in right):
         return None
+    if any(isinstance(basis, SizeOf) for basis in (*left, *right)):
+        return _walk_with_growths(left, right, power, steps)
     low, high = _Side.of(left), _Side.of(right)
     if len(high.pieces) > 1:
         return None
@@ -55,6 +60,25 @@ def walk(left: Weights, right: Weights, power: int, steps: Steps) -> bool | None
     # Powers on the right are left out of the walk. They are zero at a worst record when the left
     # has no pieces of its own; otherwise only a yes is certain.
     return answer if answer or not (high.powers and low.pieces) else None
+
+
+def _walk_with_growths(left: Weights, right: Weights, power: int, steps: Steps) -> bool | None:
+    plain: Weights = {
+        basis: weight for basis, weight in right.items() if not isinstance(basis, SizeOf)
+    }
+    schemes = [basis.split for basis in plain if isinstance(basis, PiecesOf)]
+    if len(schemes) != 1:
+        return None
+    steeper: Weights = {}
+    for basis, weight in left.items():
+        if isinstance(basis, SizeOf):
+            if basis.measure not in schemes[0].measures:
+                return None
+            threshold = schemes[0].threshold(basis.measure)
+            most = basis.growth.loss(threshold).amount / threshold**power
+            basis, weight = PowerOf(basis.measure), weight * most  # noqa: PLW2901
+        steeper[basis] = steeper.get(basis, Fraction(0)) + weight
+    return True if walk(steeper, plain, power, steps) else None
 
 
 @dataclass(frozen=True, slots=True)

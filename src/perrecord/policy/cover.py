@@ -4,6 +4,8 @@
     (|x| / T)^p       <= pieces^p                    of a scheme without cap that holds T for x
     pieces^p          <= k^p * other pieces^p        k = the largest ratio of thresholds, rounded up
     pieces^p          <= cap^p                       of a scheme with a cap
+    g(|x|)            <= g(T) * pieces^p             of a scheme without cap that holds T for x
+    g(|x|)            <= c * |x|^p, or limit         where the growth g knows such numbers
     sum of l_i Q_i    <= max of Q_i                  weights l_i >= 0 that add up to 1
 
 Which amount pays for which is a linear program over rationals, solved exactly. Most of it solves
@@ -19,7 +21,8 @@ from fractions import Fraction
 from itertools import count
 
 from perrecord.exact import ceil_div
-from perrecord.policy.normal import Basis, LargestOf, One, PiecesOf, PowerOf
+from perrecord.policy.growth import Growth
+from perrecord.policy.normal import Basis, LargestOf, One, PiecesOf, PowerOf, SizeOf
 from perrecord.policy.simplex import Row, maximum
 from perrecord.policy.split import Split
 from perrecord.policy.steps import Steps
@@ -56,8 +59,8 @@ class _Purse:
     def price(self, demand: Basis, amount: Fraction, power: int, steps: Steps) -> Fraction | None:
         """Return the share of the purse that pays for the demand; None if none of it does."""
         best = max(self.options.values())
-        if self.options.get(demand) == best and not isinstance(demand, PowerOf):
-            return amount / best  # no option pays at a rate above 1 except for powers
+        if self.options.get(demand) == best and not isinstance(demand, PowerOf | SizeOf):
+            return amount / best  # no option pays at a rate above 1 except for powers and growths
         worth = Fraction(0)
         for supply, held in self.options.items():
             steps.take()
@@ -183,11 +186,31 @@ def _rate(supply: Basis, demand: Basis, power: int) -> Fraction | None:
             return Fraction(1, cap**power)
         case PiecesOf(Split(cap=None) as split), PowerOf(measure) if measure in split.measures:
             return 1 / split.threshold(measure) ** power
+        case _, SizeOf(measure, growth):
+            return _rate_for_growth(supply, measure, growth, power)
         case PiecesOf(split), PiecesOf(other):
             factor = _factor(other, split)
             return None if factor is None else Fraction(1, factor**power)
         case _:
             return None
+
+
+def _rate_for_growth(supply: Basis, measure: str, growth: Growth, power: int) -> Fraction | None:
+    """Return how much of g(|x|) one unit of the supply covers; g is rounded up wherever it is met.
+
+    With k pieces |x| <= k T, so that g(|x|) <= g(k T) <= k^p g(T), by what every growth proves.
+    """
+    most: Fraction | None = None
+    match supply:
+        case SizeOf(paid, own) if paid == measure:
+            return own.pays_for(growth)
+        case PiecesOf(Split(cap=None) as split) if measure in split.measures:
+            most = growth.loss(split.threshold(measure)).amount
+        case PowerOf(paid) if paid == measure:
+            most = growth.steepest(power)
+        case One():
+            most = growth.limit()
+    return 1 / most if most else None
 
 
 def _factor(small: Split, large: Split) -> int | None:

@@ -16,6 +16,7 @@ from typing import Any, TypeVar, assert_never
 from perrecord.errors import DocumentError, InputError, listing
 from perrecord.exact import rational, text
 from perrecord.policy.cases import Cases
+from perrecord.policy.growth import GROWTHS, Growth
 from perrecord.policy.slots import Slot
 from perrecord.policy.split import Scheme, Split, SplitBy, measure_name, positive_threshold
 from perrecord.policy.terms import (
@@ -25,6 +26,7 @@ from perrecord.policy.terms import (
     Form,
     Largest,
     Piecewise,
+    SizeLoss,
     SplitLoss,
     Term,
     has_slots,
@@ -122,6 +124,9 @@ def _term(term: Term, schemes: dict[Scheme, int]) -> Json:
                 "measure": measure,
                 "threshold": text(threshold),
             }
+        case SizeLoss(amount, measure, growth):
+            written = {name: text(value) for name, value in growth.parameters().items()}
+            return {"type": growth.kind, "amount": text(amount), "measure": measure, **written}
         case Largest(options):
             return {"type": "largest", "options": [_form(option, schemes) for option in options]}
         case Piecewise(cases):
@@ -202,10 +207,11 @@ class _Reader:
     def term(self, value: object, where: str) -> Term:
         fields = _object(value, where)
         kind = fields.get("type")
+        if isinstance(kind, str) and kind in GROWTHS:
+            return _size_loss(GROWTHS[kind], fields, where)
         if not isinstance(kind, str) or kind not in _FIELDS:
-            raise DocumentError(
-                f"{where}: the type is {kind!r}; expected one of {listing(_FIELDS)}."
-            )
+            known = [*_FIELDS, *GROWTHS]
+            raise DocumentError(f"{where}: the type is {kind!r}; expected one of {listing(known)}.")
         _only(fields, where, {"type", *_FIELDS[kind]})
         with _located(where):
             match kind:
@@ -259,6 +265,13 @@ _FIELDS = {
     "largest": ("options",),
     "by": ("dimensions", "cases", "default"),
 }
+
+
+def _size_loss(growth: type[Growth], fields: Json, where: str) -> SizeLoss:
+    _only(fields, where, {"type", "amount", "measure", *growth.names()})
+    with _located(where):
+        numbers = {name: rational(_number(fields[name], name)) for name in growth.names()}
+        return SizeLoss(_amount(fields), measure_name(fields["measure"]), growth.of(numbers))
 
 
 def _amount(fields: Json) -> Fraction:

@@ -2,8 +2,8 @@
 
 `dominate` names places where nothing is proved: dimensions, and the sums of terms there. The search
 looks there at the records where `corners` says that the inequality is tightest, and at a few more.
-Whatever is found is evaluated exactly, so a record that is returned is a counter-example without
-any proof.
+Whatever is found is evaluated, irrational losses as what they are at least and at most, so a record
+that is returned is a counter-example without any proof.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,10 +15,19 @@ from perrecord.errors import RecordError, UnknownCaseError
 from perrecord.policy.cases import Cases, Record
 from perrecord.policy.corners import walk
 from perrecord.policy.dominate import Unproved, steps_for, unproved
+from perrecord.policy.loss import Loss
 from perrecord.policy.normal import OTHER, Normal
 from perrecord.policy.split import Scheme, SplitBy
 from perrecord.policy.steps import OutOfStepsError, Steps
-from perrecord.policy.terms import ExactLoss, Form, Largest, Piecewise, SplitLoss, evaluate
+from perrecord.policy.terms import (
+    ExactLoss,
+    Form,
+    Largest,
+    Piecewise,
+    SizeLoss,
+    SplitLoss,
+    evaluate,
+)
 from perrecord.policy.tightest import exceeded_at
 
 _MOST_FRUITLESS = 5
@@ -65,7 +74,7 @@ def _measures(place: Unproved, power: int, steps: Steps) -> dict[str, Fraction] 
 
 def _compare(left: Form, right: Form, record: Record, power: int) -> Excess | None:
     """Return the excess if it is one; a record of the wrong types is none."""
-    losses: list[Fraction | None] = []
+    losses: list[Loss | None] = []
     for form in (left, right):
         try:
             losses.append(evaluate(form, record, power))
@@ -74,9 +83,12 @@ def _compare(left: Form, right: Form, record: Record, power: int) -> Excess | No
         except RecordError:
             return None
     loss, limit = losses
-    if loss is None or limit is None:
-        return Excess(record, loss, limit) if loss is not limit else None
-    return Excess(record, loss, limit) if loss > limit else None
+    is_excess = loss is not limit if loss is None or limit is None else loss.is_above(limit)
+    return Excess(record, _amount(loss), _amount(limit)) if is_excess else None
+
+
+def _amount(loss: Loss | None) -> Fraction | None:
+    return None if loss is None else loss.amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +135,7 @@ def _gather(form: Form, measures: set[str], dimensions: dict[str, set[object]]) 
         match term:
             case SplitLoss(_, split):
                 _gather_scheme(split, measures, dimensions)
-            case ExactLoss(_, name, _):
+            case ExactLoss(_, name, _) | SizeLoss(_, name, _):
                 measures.add(name)
             case Largest(options):
                 for option in options:

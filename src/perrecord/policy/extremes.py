@@ -17,6 +17,7 @@ from perrecord.policy.normal import (
     One,
     PiecesOf,
     PowerOf,
+    SizeOf,
     independent,
     named_values,
     restrict,
@@ -32,7 +33,7 @@ def minimum(policy: Normal) -> Fraction:
         match basis:
             case One() | PiecesOf():
                 return Fraction(1)
-            case PowerOf():
+            case PowerOf() | SizeOf():
                 return Fraction(0)
             case LargestOf(options):
                 return max(_defined(option, least, min) for option in options)
@@ -84,6 +85,11 @@ def _limit(basis: Basis, power: int, of: Callable[[Normal], Fraction]) -> Fracti
             return Fraction(split.cap**power)
         case LargestOf(options):
             return max(map(of, options))
+        case SizeOf(_, growth):
+            limit = growth.limit()
+            if limit is None:
+                raise _UnboundedError
+            return limit
         case PiecesOf() | PowerOf() | Nowhere():
             raise _UnboundedError
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import TypeVar, assert_never
 
 from perrecord.policy.cases import Cases, TaggedKey
+from perrecord.policy.growth import Growth
 from perrecord.policy.split import Scheme, Split, SplitBy
 from perrecord.policy.terms import (
     Constant,
@@ -20,6 +21,7 @@ from perrecord.policy.terms import (
     Form,
     Largest,
     Piecewise,
+    SizeLoss,
     SplitLoss,
     Term,
 )
@@ -47,6 +49,14 @@ class PowerOf:
 
 
 @dataclass(frozen=True, slots=True)
+class SizeOf:
+    """The basis function growth(|value|) of a measure."""
+
+    measure: str
+    growth: Growth
+
+
+@dataclass(frozen=True, slots=True)
 class LargestOf:
     """The basis function max over plain options, scaled so that all their weights add up to 1."""
 
@@ -58,7 +68,7 @@ class Nowhere:
     """The basis function of records that no case covers: a sum that holds it is undefined."""
 
 
-Basis = One | PiecesOf | PowerOf | LargestOf | Nowhere
+Basis = One | PiecesOf | PowerOf | SizeOf | LargestOf | Nowhere
 
 OTHER = object()
 """Stands for any value of a dimension that no case names."""
@@ -179,6 +189,8 @@ def _of_term(term: Term, power: int) -> Normal:
             return _of_split(amount, split)
         case ExactLoss(amount, measure, threshold):
             return _single(PowerOf(measure), amount / threshold**power)
+        case SizeLoss(amount, measure, growth):
+            return _single(SizeOf(measure, growth), amount)
         case Largest(options):
             return _largest([normal(option, power) for option in options])
         case Piecewise(cases):

@@ -17,6 +17,7 @@ from perrecord.policy.dominate import is_below
 from perrecord.policy.excess import Excess, find_excess
 from perrecord.policy.extremes import bound, minimum, supremum
 from perrecord.policy.inputs import amount_of, not_negative, scheme_of, several
+from perrecord.policy.loss import Loss
 from perrecord.policy.meaning import Meaning, meaning
 from perrecord.policy.normal import Normal, normal
 from perrecord.policy.slots import Slot, any_of
@@ -210,7 +211,15 @@ class Policy:
     # -- evaluating -------------------------------------------------------------------------
 
     def loss(self, record: Record) -> Fraction:
-        """Return P(r), exactly."""
+        """Return P(r), exactly; rounded up where it is irrational, see `bounded_loss`."""
+        return self.bounded_loss(record).amount
+
+    def bounded_loss(self, record: Record) -> Loss:
+        """Return P(r) with whether it is exact, or at most so much (T26).
+
+        >>> print(Policy.constant("0.1").bounded_loss({}))
+        0.1
+        """
         return evaluate(self.form, as_record(record), self.currency.power)
 
     def delta(self, record: Record) -> Fraction:

@@ -7,7 +7,15 @@ from perrecord.errors import SchemaError, listing, suggestion
 from perrecord.policy.cases import Cases
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme, Split, SplitBy
-from perrecord.policy.terms import Constant, ExactLoss, Form, Largest, Piecewise, SplitLoss
+from perrecord.policy.terms import (
+    Constant,
+    ExactLoss,
+    Form,
+    Largest,
+    Piecewise,
+    SizeLoss,
+    SplitLoss,
+)
 
 Read = tuple[str, frozenset[type] | None]
 """A field's name, and of a dimension the types that its cases have; None for a measure."""
@@ -24,7 +32,7 @@ def reads(form: Form) -> Iterator[Read]:
                 pass
             case SplitLoss(_, split):
                 yield from _split_reads(split)
-            case ExactLoss(_, measure, _):
+            case ExactLoss(_, measure, _) | SizeLoss(_, measure, _):
                 yield measure, None
             case Largest(options):
                 for option in options:

@@ -6,6 +6,7 @@ raised to a power that the currency decides: 2 under zCDP, 1 under pure epsilon.
     Constant(c)                    c
     SplitLoss(c, split)            c * pieces^power
     ExactLoss(c, measure, T)       c * (|value| / T)^power
+    SizeLoss(c, measure, growth)   c * growth(|value|), which may be irrational
     Largest(forms)                 the largest of several forms
     Piecewise(cases)               the form of the case that the record falls into
 """
@@ -19,6 +20,8 @@ from typing import assert_never
 from perrecord.errors import InternalError
 from perrecord.laws.scales import GaussianScale, LaplaceScale, Scale
 from perrecord.policy.cases import Cases, Record, TaggedKey
+from perrecord.policy.growth import Growth
+from perrecord.policy.loss import Loss, largest
 from perrecord.policy.slots import Slot
 from perrecord.policy.split import Scheme, measure
 
@@ -70,6 +73,15 @@ class ExactLoss:
 
 
 @dataclass(frozen=True, slots=True)
+class SizeLoss:
+    """amount * growth(|value|): a loss that grows in a way of its own, irrational or not (T26)."""
+
+    amount: Fraction
+    measure: str
+    growth: Growth
+
+
+@dataclass(frozen=True, slots=True)
 class Largest:
     """The largest of several forms: a budget to be spread freely over schemes (T4)."""
 
@@ -83,7 +95,7 @@ class Piecewise:
     cases: Cases["Form"]
 
 
-Term = Constant | SplitLoss | ExactLoss | Largest | Piecewise
+Term = Constant | SplitLoss | ExactLoss | SizeLoss | Largest | Piecewise
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +106,9 @@ class Form:
     slots: tuple[Slot, ...] = ()
 
 
-def evaluate(form: Form, record: Record, power: int) -> Fraction:
-    """Return the loss of one record, exactly."""
-    total = Fraction(0)
+def evaluate(form: Form, record: Record, power: int) -> Loss:
+    """Return the loss of one record: exactly, or rounded up where it is irrational."""
+    total, others = Fraction(0), []
     for term in form.terms:
         match term:
             case Constant(amount):
@@ -105,13 +117,16 @@ def evaluate(form: Form, record: Record, power: int) -> Fraction:
                 total += amount * split.pieces(record) ** power
             case ExactLoss(amount, name, threshold):
                 total += amount * abs((measure(record, name) or 0) / threshold) ** power
+            case SizeLoss(amount, name, growth):
+                size = abs(Fraction(measure(record, name) or 0))
+                others.append(growth.loss(size).times(amount))
             case Largest(options):
-                total += max(evaluate(option, record, power) for option in options)
+                others.append(largest(evaluate(option, record, power) for option in options))
             case Piecewise(cases):
-                total += evaluate(cases.at(record), record, power)
+                others.append(evaluate(cases.at(record), record, power))
             case _:
                 assert_never(term)
-    return total
+    return sum(others, Loss(total))
 
 
 Condition = tuple[tuple[str, ...], TaggedKey | frozenset[TaggedKey]]
@@ -192,6 +207,8 @@ def _kind(term: Term) -> object:
             return split
         case ExactLoss(_, name, threshold):
             return name, threshold
+        case SizeLoss(_, name, growth):
+            return name, growth
         case Piecewise(cases) if not has_slots(Form((term,))):  # merging would split its runs
             return Piecewise, cases.dimensions, cases.kinds  # each table keeps its own types
         case Piecewise() | Largest():
@@ -207,6 +224,8 @@ def _together(first: Term, second: Term) -> Term:
             return SplitLoss(a + b, split)
         case ExactLoss(a, name, threshold), ExactLoss(b):
             return ExactLoss(a + b, name, threshold)
+        case SizeLoss(a, name, growth), SizeLoss(b):
+            return SizeLoss(a + b, name, growth)
         case Piecewise(cases), Piecewise(others):
             return Piecewise(cases.merge(others, lambda a, b: add((a, b))))
         case _:
@@ -218,7 +237,7 @@ def scale(form: Form, factor: Fraction) -> Form:
     terms: list[Term] = []
     for term in form.terms:
         match term:
-            case Constant(amount) | SplitLoss(amount) | ExactLoss(amount):
+            case Constant(amount) | SplitLoss(amount) | ExactLoss(amount) | SizeLoss(amount):
                 terms.append(replace(term, amount=amount * factor))
             case Largest(options):
                 terms.append(Largest(tuple(scale(option, factor) for option in options)))

@@ -12,7 +12,7 @@ from itertools import chain
 
 from perrecord.errors import InternalError
 from perrecord.policy.cover import Weights
-from perrecord.policy.normal import LargestOf, Normal, One, PiecesOf, PowerOf
+from perrecord.policy.normal import LargestOf, Normal, One, PiecesOf, PowerOf, SizeOf
 from perrecord.policy.split import Split
 
 Measures = dict[str, Fraction]
@@ -47,6 +47,8 @@ def _value(weights: Weights, measures: Measures, power: int) -> Fraction:
                 total += weight * split.pieces(_padded(measures, split)) ** power
             case PowerOf(name):
                 total += weight * measures.get(name, Fraction(0)) ** power
+            case SizeOf(name, growth):  # rounded up: whoever asked compares losses as such
+                total += weight * growth.loss(measures.get(name, Fraction(0))).amount
             case LargestOf(options):
                 total += weight * max(_value_of(option, measures, power) for option in options)
             case _:
@@ -81,6 +83,8 @@ def _places(left: Weights, right: Weights, power: int, every_corner: bool) -> It
     for name in sorted(unseen):
         size = reached.get(name, Fraction(1))
         yield from ({**reached, name: size * far} for far in chain(range(2, _FIRST), _FAR))
+    for name in sorted({basis.measure for basis in (*left, *right) if isinstance(basis, SizeOf)}):
+        yield from ({**reached, name: Fraction(far)} for far in chain(range(1, _FIRST), _FAR))
     counts = _counts(left, right, power)
     for scheme in dict.fromkeys([*schemes, *own]):
         thresholds = scheme.thresholds
@@ -146,7 +150,7 @@ def _schemes(weights: Weights) -> list[Split]:
 
 
 def _powers(weights: Weights) -> set[str]:
-    found = {basis.measure for basis in weights if isinstance(basis, PowerOf)}
+    found = {basis.measure for basis in weights if isinstance(basis, PowerOf | SizeOf)}
     for basis in weights:
         if isinstance(basis, LargestOf):
             found = found.union(*(_powers(dict(option.weights)) for option in basis.options))

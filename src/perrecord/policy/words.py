@@ -16,6 +16,7 @@ from perrecord.policy.terms import (
     Form,
     Largest,
     Piecewise,
+    SizeLoss,
     SplitLoss,
     Term,
     every_slot,
@@ -54,6 +55,8 @@ def _formula_term(term: Term, currency: Currency, power: str) -> str:
             return f"{text(amount)}·pieces{power} of {split!r}"
         case ExactLoss(amount, measure, threshold):
             return f"{text(amount)}·({measure}/{text(threshold)}){power}"
+        case SizeLoss(amount, measure, growth):
+            return f"{text(amount)}·{growth.formula(f'|{measure}|')}"
         case Largest(options):
             return f"max({', '.join(formula(option, currency) for option in options)})"
         case Piecewise(cases):
@@ -96,6 +99,8 @@ def _describe_term(term: Term, currency: Currency, margin: str) -> list[str]:
                 f"{number(amount)} times (the size of {measure} divided by "
                 f"{number(threshold)}){squared}"
             ]
+        case SizeLoss(amount, measure, growth):
+            return [f"{number(amount)} times {growth.words(measure)}"]
         case Largest(options):
             choices = [_lines(option, currency, deeper) for option in options]
             return ["the largest of", *_joined(choices, f"{deeper}or")]
@@ -206,6 +211,8 @@ def _latex_term(term: Term, currency: Currency, names: dict[Scheme, str]) -> str
         case ExactLoss(amount, measure, threshold):
             ratio = _latex_ratio(measure, threshold)
             return rf"{_latex_number(amount)} \left({ratio}\right){power}"
+        case SizeLoss(amount, measure, growth):
+            return rf"{_latex_number(amount)} \, {growth.latex(f'|r({_latex_text(measure)})|')}"
         case Largest(options):
             inside = ",\\; ".join(_latex_sum(option, currency, names) for option in options)
             return rf"\max\left\{{{inside}\right\}}"

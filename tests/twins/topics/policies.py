@@ -104,8 +104,8 @@ TWINS = (
     Twin(
         "the largest of several losses is the first",
         "policy/terms.py",
-        "total += max(evaluate(option, record, power) for option in options)",
-        "total += evaluate(options[0], record, power)",
+        "others.append(largest(evaluate(option, record, power) for option in options))",
+        "others.append(evaluate(options[0], record, power))",
         ("policy/test_policy.py::test_a_budget_spread_over_schemes_is_their_largest",),
     ),
     Twin(

@@ -1,0 +1,75 @@
+"""How a loss grows with the size of a measure where it is neither a power nor pieces (T26).
+
+To add one: a file with a frozen dataclass below `Growth`, its name in `GROWTHS`, and how
+`Policy` builds it. Losses, sums, comparisons, words and documents then follow from its methods.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import fields
+from fractions import Fraction
+from typing import ClassVar
+
+from perrecord.policy.loss import Loss
+
+
+class Growth(ABC):
+    """A public function g of the size |x| of a measure, in the policy's own currency.
+
+    What comparisons rest on, and each growth proves of itself: g(0) = 0; g > 0 beyond; g never
+    falls; and g(k x) <= k^power g(x) for whole k >= 1, with power 2 under zCDP and 1 under pure
+    epsilon. Parameters are fields that hold fractions.
+    """
+
+    kind: ClassVar[str]
+    """Its type in a document."""
+
+    @abstractmethod
+    def loss(self, size: Fraction) -> Loss:
+        """Return g(size), as a rational rounded up if it is not one itself."""
+
+    @abstractmethod
+    def limit(self) -> Fraction | None:
+        """Return a number that g never exceeds; None if it grows without limit."""
+
+    @abstractmethod
+    def steepest(self, power: int) -> Fraction | None:
+        """Return a number c with g(x) <= c x^power for every x; None if none is known."""
+
+    @abstractmethod
+    def pays_for(self, other: "Growth") -> Fraction | None:
+        """Return a number c > 0 with c * other(x) <= g(x) for every x; None if none is known."""
+
+    @abstractmethod
+    def formula(self, size: str) -> str:
+        """Return g of a size that is given as text, on one line."""
+
+    @abstractmethod
+    def words(self, measure: str) -> str:
+        """Return g in plain English, such as "the logarithm of ..."."""
+
+    @abstractmethod
+    def latex(self, size: str) -> str:
+        """Return g of a size as a LaTeX formula."""
+
+    @abstractmethod
+    def sql(self, size: str) -> str:
+        """Return g of a DOUBLE as SQL, about right: no guarantee rests on it."""
+
+    def parameters(self) -> dict[str, Fraction]:
+        """Return what the growth is written down by."""
+        return {name: getattr(self, name) for name in self.names()}
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Return the names of the parameters."""
+        return tuple(each.name for each in fields(cls))  # type: ignore[arg-type]
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, Fraction]) -> "Growth":
+        """Return the growth of these parameters, or say what is wrong with them."""
+        return cls(**parameters)
+
+
+GROWTHS: dict[str, type[Growth]] = {}
+"""Every growth that a document may name, by its kind."""

@@ -1,0 +1,316 @@
+"""What a workload publishes, one random output at a time, and what a change of records costs there.
+
+A change takes some records of a unit away and adds others. Its cost C is what every output
+promises together: D_alpha <= alpha C in both directions, whatever the other records are (T27, T34).
+
+    NoisyNumber    one number with noise in each cell: a count, a total, half of an average
+    Choice         one candidate in each cell: a quantile
+    Selection      the keys that are shown
+    OnRows         any mechanism on records or their pieces, of which the policy alone is known
+
+All of it follows from public facts and from the unit's own records, cell by cell.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from heapq import nlargest, nsmallest
+from typing import Protocol
+
+from perrecord.errors import InputError
+from perrecord.exact import sqrt_up
+from perrecord.laws.bounded_range import bounded_range
+from perrecord.policy.cases import Cases, Record, dimension
+from perrecord.policy.loss import Loss, largest, total
+from perrecord.policy.policy import Policy
+from perrecord.policy.slots import Slot, any_of
+from perrecord.policy.split import measure
+from perrecord.policy.terms import Currency
+
+Signed = tuple[int, Record]
+"""A record with 1 if a change adds it, and -1 if it takes it away."""
+
+Cell = tuple[Hashable, ...]
+
+
+def differing(records: Sequence[Signed]) -> list[Signed]:
+    """Return the records of a change without those that are on both of its sides."""
+    known = [_identity(record) for _, record in records]
+    net: Counter[Hashable] = Counter()
+    for (sign, _), one in zip(records, known, strict=True):
+        net[one] += sign
+    kept = []
+    for (sign, record), one in zip(records, known, strict=True):
+        if net[one] * sign > 0:
+            net[one] -= sign
+            kept.append((sign, record))
+    return kept
+
+
+def _identity(record: Record) -> Hashable:
+    """Return what makes two records the same, True and 1 apart."""
+    try:
+        return frozenset((name, type(value), value) for name, value in record.items())
+    except TypeError:
+        raise InputError(
+            "a field of a record is a list or another value that changes; expected numbers, "
+            "texts, truth values and None."
+        ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which records enter an output, and the columns by whose values they share a cell.
+
+    `among` says which values of dimensions pass a filter; without it all do. Unless `is_certain`,
+    a record that passes may be left out nevertheless, by a condition that dimensions do not show.
+    """
+
+    columns: tuple[str, ...]
+    is_certain: bool
+    among: Cases[bool] | None = None
+
+    def by_cell(self, records: Sequence[Signed]) -> dict[Cell, list[Signed]]:
+        """Return the records that enter, cell by cell.
+
+        One that is on both sides of a change is left out with itself, if at all.
+        """
+        found: dict[Cell, list[Signed]] = {}
+        for sign, record in records if self.is_certain else differing(records):
+            if self.among is None or self.among.at(record):
+                values = (dimension(record, name) for name in self.columns)
+                cell = tuple((type(value), value) for value in values)
+                found.setdefault(cell, []).append((sign, record))
+        return found
+
+
+class CellStatement(Protocol):
+    """The noise of one cell: the law, and sigma^2 or the scale, in the measure's own units."""
+
+    @property
+    def law(self) -> str:
+        """Either "gaussian" or "laplace"."""
+
+    @property
+    def spread(self) -> Fraction:
+        """sigma^2 of Gaussian noise, the scale of Laplace noise."""
+
+
+def shift_loss(cell: CellStatement, shift: Fraction, currency: Currency) -> Loss:
+    """Return what it costs to move a noisy number so far: the one place that prices a law."""
+    match cell.law, currency:
+        case "gaussian", Currency.RHO:
+            return Loss(shift**2 / (2 * cell.spread))
+        case "laplace", Currency.EPSILON:
+            return Loss(abs(shift) / cell.spread)
+        case _:
+            raise InputError(
+                f"the noise is {cell.law} and losses are in {currency.value}; expected gaussian "
+                "noise for rho, laplace noise for epsilon."
+            )
+
+
+class NoiseStatement(Protocol):
+    """What is publicly said of a noisy number; `perrecord.release.noise.Noise` is one."""
+
+    @property
+    def moved(self) -> str:
+        """What a record moves it by: "records", "values" or "pieces"."""
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether each record that enters moves it by just its shift."""
+
+    def at(self, record: Record) -> CellStatement | None:
+        """Return the noise of the record's own cell; None if it does not enter."""
+
+    def shift(self, record: Record) -> Fraction:
+        """Return how far the record moves the number."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyNumber:
+    """A number with noise in each cell: shifts of a unit's records add up within a cell (T17, T27).
+
+    Gaussian noise: (net shift)^2 / (2 sigma^2). Laplace noise: |net shift| / scale, in epsilon.
+    Where records may or may not move it, the net shift is the largest that any of them make. A
+    count of distinct values, of the column `distinct`, moves by the values that appear or go.
+    """
+
+    noise: NoiseStatement
+    scope: Scope
+    currency: Currency = Currency.RHO
+    distinct: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.noise.moved == "pieces":
+            raise InputError(
+                "a count of pieces comes with its key selection at no further cost: give the "
+                "Selection alone."
+            )
+
+    def loss(self, records: Sequence[Signed]) -> Loss:
+        """Return what a change costs."""
+        if not self.noise.is_certain and self.distinct is None:
+            records = differing(records)
+        return total(map(self._in_cell, self.scope.by_cell(records).values()))
+
+    def _in_cell(self, records: list[Signed]) -> Loss:
+        found = [(each, cell) for each in records if (cell := self.noise.at(each[1])) is not None]
+        shift = self._net_shift([each for each, _ in found])
+        # One cell has one noise; if ever it had several, the least of them would cost the most.
+        return largest(shift_loss(cell, shift, self.currency) for _, cell in found)
+
+    def _net_shift(self, records: list[Signed]) -> Fraction:
+        if self.distinct is not None:
+            return self._distinct_shift(records, self.distinct)
+        shifts = [sign * self.noise.shift(record) for sign, record in records]
+        if self.noise.is_certain and self.scope.is_certain:
+            return abs(sum(shifts, Fraction(0)))
+        up = sum((shift for shift in shifts if shift > 0), Fraction(0))
+        return max(up, up - sum(shifts, Fraction(0)))
+
+    def _distinct_shift(self, records: list[Signed], column: str) -> Fraction:
+        """Return how many values appear at most, or go, whichever is more; NULL is none (T10)."""
+        values = [(sign, dimension(record, column)) for sign, record in records]
+        added = {(type(value), value) for sign, value in values if sign > 0 and value is not None}
+        taken = {(type(value), value) for sign, value in values if sign < 0 and value is not None}
+        if not self.scope.is_certain:
+            return Fraction(max(len(added), len(taken)))
+        return Fraction(max(len(added - taken), len(taken - added)))
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A quantile: one of public candidates, by the exponential mechanism on records (T14, T38).
+
+    Log ratios vary within a range of eta = eps/(2 max(q, 1-q)) times the widest difference between
+    what two candidates' distances from the quantile may change by; it costs f(eta), or eta itself
+    in epsilon. With eps = sqrt(8 rho), rounded down, one record costs at most rho.
+    """
+
+    amount: Fraction
+    measure: str
+    level: Fraction
+    candidates: tuple[Fraction, ...]
+    scope: Scope
+    currency: Currency = Currency.RHO
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The range of log ratios that one record stays within, as the mechanism has it."""
+        if self.currency is Currency.EPSILON:
+            return self.amount
+        return 8 * self.amount / sqrt_up(8 * self.amount)
+
+    def loss(self, records: Sequence[Signed]) -> Loss:
+        """Return what a change costs."""
+        return total(map(self._in_cell, self.scope.by_cell(records).values()))
+
+    def _in_cell(self, records: list[Signed]) -> Loss:
+        values = [(sign, measure(record, self.measure)) for sign, record in records]
+        present = [(sign, Fraction(value)) for sign, value in values if value is not None]
+        if self.scope.is_certain:
+            distance = self._widest(present)
+        else:  # any of them may be left out: ranges of single records add up to no less
+            distance = sum((self._widest([each]) for each in present), Fraction(0))
+        eta = self.epsilon / (2 * max(self.level, 1 - self.level)) * distance
+        if self.currency is Currency.EPSILON:
+            return Loss(eta)
+        return Loss(bounded_range(eta).upper, is_exact=not eta)
+
+    def _widest(self, values: list[tuple[int, Fraction]]) -> Fraction:
+        """Return the most by which the changes of two candidates' distances can differ.
+
+        A candidate's distance is max(0, a, b), a = n_< - q n and b = n_> - (1-q) n. With a and b
+        changed by da and db it changes by min(0, da, db) at least and max(0, da, db) at most.
+        """
+        count = sum(sign for sign, _ in values)
+        ups, downs = [], []
+        for place, candidate in enumerate(self.candidates):
+            below = sum(sign for sign, value in values if value < candidate)
+            above = sum(sign for sign, value in values if value > candidate)
+            moves = (below - self.level * count, above - (1 - self.level) * count, Fraction(0))
+            ups.append((max(moves), place))
+            downs.append((min(moves), place))
+        pairs = (
+            up - down
+            for up, place in nlargest(2, ups)
+            for down, other in nsmallest(2, downs)
+            if place != other
+        )
+        return max(pairs, default=Fraction(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Keys that are shown when the noisy count of their pieces reaches a threshold (T9, T27).
+
+    rho times the square of what the pieces of each key change by. A key that the unit has on one
+    side only may be its alone, and is then shown with the chance `deltas` gives.
+    """
+
+    slot: Slot
+    is_certain: bool
+    among: Cases[bool] | None = None
+
+    @property
+    def currency(self) -> Currency:
+        """Always rho."""
+        return Currency.RHO
+
+    def loss(self, records: Sequence[Signed]) -> Loss:
+        """Return what a change costs."""
+        changes = (
+            added - taken if self.is_certain else max(added, taken)
+            for added, taken in self._pieces(records)
+        )
+        return Loss(self.slot.rho * sum(change**2 for change in changes))
+
+    def deltas(self, records: Sequence[Signed]) -> tuple[Fraction, Fraction]:
+        """Return the chance that a key is shown which the other side lacks: added, taken away."""
+        pieces = self._pieces(records)
+        if self.is_certain:
+            pieces = [(added, taken) for added, taken in pieces if not (added and taken)]
+        return (
+            any_of(self.slot.delta(added) for added, _ in pieces if added),
+            any_of(self.slot.delta(taken) for _, taken in pieces if taken),
+        )
+
+    def _pieces(self, records: Sequence[Signed]) -> list[tuple[int, int]]:
+        """Return, for each key, the pieces that are added and those that are taken away."""
+        scope = Scope(self.slot.keys, self.is_certain, self.among)
+        return [
+            (
+                sum(self.slot.pieces(record) for sign, record in inside if sign > 0),
+                sum(self.slot.pieces(record) for sign, record in inside if sign < 0),
+            )
+            for inside in scope.by_cell(records).values()
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class OnRows:
+    """Any mechanism on records or pieces: (sum of sqrt P)^2 in each cell it runs in (T7, T20)."""
+
+    policy: Policy
+    scope: Scope
+
+    @property
+    def currency(self) -> Currency:
+        """That of its policy."""
+        return self.policy.currency
+
+    def loss(self, records: Sequence[Signed]) -> Loss:
+        """Return what a change costs."""
+        return total(map(self._in_cell, self.scope.by_cell(differing(records)).values()))
+
+    def _in_cell(self, records: list[Signed]) -> Loss:
+        losses = [self.policy.bounded_loss(record) for _, record in records]
+        amount = self.policy.group_loss([record for _, record in records])
+        is_one = sum(loss.amount > 0 for loss in losses) <= 1 or self.currency is Currency.EPSILON
+        return Loss(amount, is_exact=is_one and all(loss.is_exact for loss in losses))
+
+
+Output = NoisyNumber | Choice | Selection | OnRows

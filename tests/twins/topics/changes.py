@@ -1,0 +1,180 @@
+"""Twins of rounded losses, of what a change costs and of what a unit loses (T26, T27, T34, T38)."""
+
+from tests.twins.twin import Twin
+
+TWINS = (
+    *(
+        Twin(name, "policy/loss.py", old, new, (f"policy/test_loss.py::{test}",))
+        for name, old, new, test in (
+            (
+                "a loss is compared with a limit that was rounded up",
+                "return self.amount <= (other.least if isinstance(other, Loss) else other)",
+                "return self.amount <= (other.amount if isinstance(other, Loss) else other)",
+                "test_a_rounded_limit_is_no_proof",
+            ),
+            (
+                "a loss that was rounded up counts as above its like",
+                "return self.least > (other.amount if isinstance(other, Loss) else other)",
+                "return self.amount > (other.least if isinstance(other, Loss) else other)",
+                "test_a_rounded_limit_is_no_proof",
+            ),
+            (
+                "a sum with a rounded loss calls itself exact",
+                "self.amount + other.amount, self.is_exact and other.is_exact",
+                "self.amount + other.amount, self.is_exact or other.is_exact",
+                "test_sums_and_multiples_are_exact_only_if_all_is",
+            ),
+        )
+    ),
+    Twin(
+        "the loss of a range is rounded down",
+        "laws/bounded_range.py",
+        "return Enclosure(found.lower, min(found.upper, square, eta))",
+        "return Enclosure(found.lower, found.lower)",
+        ("laws/test_bounded_range.py::test_it_encloses_the_truth_to_one_part_in_two_to_the_96",),
+    ),
+    Twin(
+        "the loss of a range is that of half of it, twice",
+        "laws/bounded_range.py",
+        "found = enclose(lambda: _f(eta), bits=_BITS)",
+        "found = enclose(lambda: 2 * _f(eta / 2), bits=_BITS)",
+        (
+            "laws/test_bounded_range.py::test_it_is_attained_as_alpha_falls_to_one",
+            "laws/test_bounded_range.py::test_no_law_within_the_range_costs_more",
+            "policy/test_changes.py::test_the_worked_number_of_the_theory",
+        ),
+    ),
+    *(
+        Twin(name, file, old, new, (f"policy/test_growth.py::{test}",))
+        for name, file, old, new, test in (
+            (
+                "growths are left out of the walk over corners",
+                "policy/corners.py",
+                "if any(isinstance(basis, SizeOf) for basis in (*left, *right)):",
+                "if any(isinstance(basis, SizeOf) for basis in ()):",
+                "test_corners_take_constants_together_with_a_growth",
+            ),
+            (
+                "pieces pay for a growth by half their threshold",
+                "policy/cover.py",
+                "most = growth.loss(split.threshold(measure)).amount",
+                "most = growth.loss(split.threshold(measure) / 2).amount",
+                "test_a_corner_decides_against_pieces",
+            ),
+            (
+                "a growth without limit is below a constant",
+                "policy/cover.py",
+                "most = growth.limit()",
+                "most = growth.loss(Fraction(1)).amount",
+                "test_a_bounded_growth_is_below_its_limit_and_others_below_no_constant",
+            ),
+            (
+                "a record exceeds by rounding alone",
+                "policy/excess.py",
+                "else loss.is_above(limit)",
+                "else loss.amount > limit.amount",
+                "test_an_excess_is_one_beyond_all_rounding",
+            ),
+            (
+                "a growing loss that is irrational is called exact",
+                "policy/loss.py",
+                "self.is_exact or not factor",
+                "True",
+                "test_losses_say_whether_they_are_exact",
+            ),
+        )
+    ),
+    *(
+        Twin(
+            name,
+            "policy/outputs.py",
+            old,
+            new,
+            tuple(f"policy/test_changes.py::{t}" for t in tests),
+        )
+        for name, old, new, *tests in (
+            (
+                "a unit loses what its largest record does",
+                "return abs(sum(shifts, Fraction(0)))",
+                "return max(map(abs, shifts))",
+                "test_noisy_numbers_cost_what_their_laws_say",
+            ),
+            (
+                "a record that a filter may shut out is taken to be there",
+                "return max(up, up - sum(shifts, Fraction(0)))",
+                "return abs(sum(shifts, Fraction(0)))",
+                "test_noisy_numbers_cost_what_their_laws_say",
+            ),
+            (
+                "a record that moves to another cell counts as one that stays",
+                "cell = tuple((type(value), value) for value in values)",
+                "cell = tuple(() for value in values)",
+                "test_noisy_numbers_cost_what_their_laws_say",
+                "test_selections_cost_what_their_laws_say",
+            ),
+            (
+                "a filter that only the scope knows of is forgotten",
+                "if self.noise.is_certain and self.scope.is_certain:",
+                "if self.noise.is_certain:",
+                "test_a_filter_is_unknown_if_either_statement_says_so",
+            ),
+            (
+                "distinct values that appear make up for others that go",
+                "return Fraction(max(len(added - taken), len(taken - added)))",
+                "return Fraction(abs(len(added) - len(taken)))",
+                "test_noisy_numbers_cost_what_their_laws_say",
+            ),
+            (
+                "a filter that is not known takes no distinct value away",
+                "if not self.scope.is_certain:\n            return Fraction(max",
+                "if False:\n            return Fraction(max",
+                "test_a_filter_that_dimensions_do_not_show_may_take_distinct_firms_away",
+            ),
+            (
+                "scores of a quantile are taken to move one way",
+                "up - down\n",
+                "max(up, -down)\n",
+                "test_quantiles_cost_no_more_than_is_said_whatever_the_others_are",
+                "test_the_worked_number_of_the_theory",
+            ),
+            (
+                "a value replaced costs a quantile no more than one that leaves",
+                "distance = self._widest(present)",
+                "distance = max((self._widest([each]) for each in present), default=Fraction(0))",
+                "test_quantiles_cost_no_more_than_is_said_whatever_the_others_are",
+                "test_the_worked_number_of_the_theory",
+            ),
+            (
+                "a record that may be left out of a quantile is taken to be there",
+                "if self.scope.is_certain:\n            distance",
+                "if True:\n            distance",
+                "test_records_that_may_be_left_out_of_a_quantile_cost_each_its_own_range",
+            ),
+            (
+                "pieces of different keys make up for each other",
+                "return Loss(self.slot.rho * sum(change**2 for change in changes))",
+                "return Loss(self.slot.rho * sum(changes) ** 2)",
+                "test_selections_cost_what_their_laws_say",
+            ),
+            (
+                "a key that is new on one side shows nobody",
+                "any_of(self.slot.delta(added) for added, _ in pieces if added),",
+                "any_of(self.slot.delta(added) for added, _ in pieces if added > 99),",
+                "test_selections_cost_what_their_laws_say",
+            ),
+            (
+                "records replaced in a mechanism on rows cost what each does",
+                "amount = self.policy.group_loss([record for _, record in records])",
+                "amount = sum((loss.amount for loss in losses), Fraction(0))",
+                "test_mechanisms_on_rows_cost_what_t20_says_in_each_cell",
+            ),
+        )
+    ),
+    Twin(
+        "of two sides that may show a key the smaller chance counts",
+        "policy/changes.py",
+        "return max(any_of(added for added, _ in sides), any_of(taken for _, taken in sides))",
+        "return min(any_of(added for added, _ in sides), any_of(taken for _, taken in sides))",
+        ("policy/test_changes.py::test_selections_of_the_theory",),
+    ),
+)
