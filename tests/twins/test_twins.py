@@ -16,7 +16,6 @@ LAYERS = {
     "evaluate",
     "exact",
     "laws",
-    "laws",
     "mechanisms",
     "noise",
     "policy",
