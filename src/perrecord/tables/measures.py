@@ -27,7 +27,6 @@ from perrecord.tables.dialects import Dialect
 from perrecord.tables.floats import (
     SLACK,
     SLACK_32,
-    finite_sql,
     float_steps,
     is_whole,
     steps_sql,
@@ -195,7 +194,7 @@ def grid_sql(measure: Measure, column: str, kind: pa.DataType, dialect: Dialect)
 def is_number_in(column: str, kind: pa.DataType, dialect: Dialect) -> str:
     """Return the condition that a value is a number; it is NULL where the value is."""
     if pa.types.is_floating(kind):
-        return finite_sql(column, dialect)
+        return dialect.is_finite(column)
     return is_number_sql(column) if is_text(kind) else dialect.literal(True)
 
 
@@ -241,7 +240,7 @@ def _from_float(measure: Measure, column: str, kind: pa.DataType, dialect: Diale
     ends = _ends(measure, dialect)
     nearly = steps_sql(value, measure.resolution, slack, ends, measure.largest, dialect)
     read = f"CASE WHEN {whole_sql(value, dialect)} THEN {exactly} ELSE {nearly} END"
-    return f"CASE WHEN {finite_sql(column, dialect)} THEN {read} END"
+    return f"CASE WHEN {dialect.is_finite(column)} THEN {read} END"
 
 
 def _from_text(measure: Measure, column: str, dialect: Dialect) -> str:

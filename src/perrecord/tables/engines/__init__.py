@@ -77,6 +77,9 @@ class Engine(Protocol):
     def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
         """Run SQL on the engine; yield the batches of its result, at least one."""
 
+    def arrow(self, sql: str) -> pa.Table:
+        """Return the result as an Arrow table."""
+
     def frame(self, sql: str) -> Any:
         """Return the result as the engine's own: an Arrow table, or a Spark DataFrame."""
 

@@ -63,9 +63,13 @@ class DuckDBEngine:
         """Run SQL; yield the batches of its result, at least one."""
         return self._database.batches(sql)
 
-    def frame(self, sql: str) -> pa.Table:
+    def arrow(self, sql: str) -> pa.Table:
         """Return the result as an Arrow table."""
         return self._database.table(sql)
+
+    def frame(self, sql: str) -> pa.Table:
+        """Return the result as an Arrow table, which is what frames are here."""
+        return self.arrow(sql)
 
     def close(self) -> None:
         """Forget the source and every table, and remove what was spilled."""

@@ -114,9 +114,7 @@ class _Writer:
                 )
                 return f"(CASE {written} ELSE {self.write(otherwise, wanted)} END)"
             case Like(operand, pattern):
-                if self.dialect.name == "spark":  # where a backslash escapes unless it is doubled
-                    pattern = pattern.replace("\\", "\\\\")
-                return f"({self.write(operand, Kind.TEXT)} LIKE {self.dialect.literal(pattern)})"
+                return f"({self.write(operand, Kind.TEXT)} LIKE {self.dialect.pattern(pattern)})"
             case Substring(operand, start, length):
                 return f"substring({self.write(operand, Kind.TEXT)}, {start}, {length})"
             case AsText(operand):
