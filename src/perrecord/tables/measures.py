@@ -46,6 +46,7 @@ Number = int | float | np.float32 | Decimal | Fraction
 
 LARGEST = 2**63 - 1
 _MOST_PLACES = 12
+_MOST_STEPS = 10**30
 _MOST_FIGURES = 18
 _DIGITS = 38
 _SHORT_PLACES = 6
@@ -134,6 +135,26 @@ def round_half_away(value: Fraction) -> int:
     """
     size = (2 * abs(value.numerator) + value.denominator) // (2 * value.denominator)
     return size if value >= 0 else -size
+
+
+def grid_fault(word: str, number: Fraction, measure: str, resolution: Fraction) -> str | None:
+    """Return why a threshold or bound is none of the measure's numbers; None if it is one (T3).
+
+    >>> grid_fault("threshold", Fraction(21, 2), "emp", Fraction(1))
+    "the threshold 10.5 of 'emp' is no multiple of its resolution 1; give a multiple, or declare a \
+finer resolution."
+    """
+    if abs(number) > _MOST_STEPS * resolution:
+        return (
+            f"the {word} of {measure!r} is beyond 10^30 steps of its resolution, and so beyond any "
+            "number that the measure can hold; give a smaller one."
+        )
+    if (number / resolution).denominator > 1:
+        return (
+            f"the {word} {text(number)} of {measure!r} is no multiple of its resolution "
+            f"{text(resolution)}; give a multiple, or declare a finer resolution."
+        )
+    return None
 
 
 def _is_endless(value: Number) -> bool:

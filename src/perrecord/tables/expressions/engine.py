@@ -41,12 +41,6 @@ from perrecord.tables.expressions.nodes import (
 )
 from perrecord.tables.fields import Kind
 
-_TYPES = {
-    Kind.TEXT: "STRING",
-    Kind.INTEGER: "BIGINT",
-    Kind.TRUTH: "BOOLEAN",
-    Kind.MEASURE: "BIGINT",
-}
 _MIRRORED = {
     Operator.EQUAL: Operator.EQUAL,
     Operator.UNEQUAL: Operator.UNEQUAL,
@@ -118,7 +112,7 @@ class _Writer:
             case Substring(operand, start, length):
                 return f"substring({self.write(operand, Kind.TEXT)}, {start}, {length})"
             case AsText(operand):
-                return f"CAST({self.write(operand, Kind.INTEGER)} AS STRING)"
+                return f"CAST({self.write(operand, Kind.INTEGER)} AS {Kind.TEXT.types.sql})"
             case Quotient(operand, divisor):
                 return self.dialect.divided(self.write(operand, Kind.INTEGER), divisor)[0]
             case Remainder(operand, divisor):
@@ -127,7 +121,7 @@ class _Writer:
     def _literal(self, value: Value, wanted: Kind) -> str:
         match value:
             case None:
-                return f"CAST(NULL AS {_TYPES[wanted]})"
+                return f"CAST(NULL AS {wanted.types.sql})"
             case Fraction():
                 raise InternalError("A decimal reached the engine outside a comparison.")
             case _:
