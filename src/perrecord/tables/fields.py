@@ -47,7 +47,7 @@ _TYPES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class TypedColumn:
     """One column: its name, its kind and, for a measure, the resolution of its grid.
 
     In the engine a measure is a 64-bit integer, or NULL, that counts multiples of the resolution

@@ -104,7 +104,7 @@ Exact = Annotated[
 Positive = Annotated[
     Fraction, PlainValidator(_positive, json_schema_input_type=_Digits), PlainSerializer(_written)
 ]
-Share = Annotated[
+Proportion = Annotated[
     Fraction, PlainValidator(_share, json_schema_input_type=_Digits), PlainSerializer(_written)
 ]
 Amount = Annotated[

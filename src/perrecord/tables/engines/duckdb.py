@@ -10,7 +10,7 @@ import pyarrow as pa
 from perrecord.tables.dialects import DUCKDB, Dialect
 from perrecord.tables.engines.database import Database
 from perrecord.tables.snapshots import Elsewhere, Origin
-from perrecord.watch import Share
+from perrecord.watch import Progress
 
 
 class DuckDBEngine:
@@ -47,7 +47,7 @@ class DuckDBEngine:
         """Run SQL and keep its result as a table of this name."""
         self._database.keep(name, sql)
 
-    def watched(self, share: Share) -> AbstractContextManager[None]:
+    def watched(self, share: Progress) -> AbstractContextManager[None]:
         """Tell how much is done of what is kept inside the block."""
         return self._database.watched(share)
 

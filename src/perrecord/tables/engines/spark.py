@@ -16,7 +16,7 @@ from perrecord.tables.engines.boundary import READ_FAILED, sealed, stream
 from perrecord.tables.engines.database import Database, closed_on_failure
 from perrecord.tables.engines.spark_logs import silence_python
 from perrecord.tables.snapshots import Elsewhere, Origin
-from perrecord.watch import Share
+from perrecord.watch import Progress
 
 _SETTINGS = {"spark.sql.ansi.enabled": "true", "spark.sql.parser.escapedStringLiterals": "false"}
 """What our SQL relies on: no silent overflow, and backslashes that escape in text."""
@@ -93,7 +93,7 @@ class SparkEngine:
         reader = sealed(READ_FAILED, lambda: self._reader(sql))
         self._database.load(name, reader)
 
-    def watched(self, share: Share) -> AbstractContextManager[None]:  # noqa: ARG002
+    def watched(self, share: Progress) -> AbstractContextManager[None]:  # noqa: ARG002
         """Tell nothing; Spark's own page shows its stages."""
         return nullcontext()
 

@@ -60,8 +60,8 @@ def to_sql(
     multiples g of its resolution, so that `emp > 12.5` becomes a comparison of g with an integer.
 
     >>> from perrecord.tables.dialects import DUCKDB
-    >>> from perrecord.tables.fields import Field
-    >>> emp = Field("emp", Kind.MEASURE, Fraction(1))
+    >>> from perrecord.tables.fields import TypedColumn
+    >>> emp = TypedColumn("emp", Kind.MEASURE, Fraction(1))
     >>> above = Comparison(Operator.GREATER, Column("emp"), Literal(Fraction(25, 2)))
     >>> to_sql(above, {"emp": emp}, {"emp": "emp"}, DUCKDB)
     '(emp > CAST(12 AS BIGINT))'
