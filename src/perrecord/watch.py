@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-Share = Callable[[float], None]
+Progress = Callable[[float], None]
 """Is told how much is done, from 0 to 1."""
 
 
@@ -11,7 +11,7 @@ def nobody(_: object) -> None:
     """Listen to nothing."""
 
 
-def within(share: Share, start: float, end: float) -> Share:
+def within(share: Progress, start: float, end: float) -> Progress:
     """Return who is told of a part of the work, from one share of it to another.
 
     >>> within(print, 0.5, 0.75)(0.5)
@@ -25,7 +25,7 @@ class Watch:
     """Two listeners: of steps by their names, and of the share of the present step."""
 
     step: Callable[[str], None] = nobody
-    share: Share = nobody
+    share: Progress = nobody
 
 
 NOBODY = Watch()

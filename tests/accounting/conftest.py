@@ -11,7 +11,7 @@ import pytest
 from perrecord import Policy, Split
 from perrecord.accounting.budget import Budget
 from perrecord.accounting.ledger import Ledger
-from perrecord.accounting.schema import SCHEMA
+from perrecord.accounting.rows import SCHEMA
 
 ROOT = Path(__file__).parents[2]
 SCHEME = Split(employees=50)

@@ -18,7 +18,7 @@ from perrecord import (
     Policy,
     Split,
 )
-from perrecord.accounting import creation, schema, storage
+from perrecord.accounting import rows, storage
 from perrecord.accounting.budget import Budget
 from perrecord.accounting.entries import Charge, Creation, charge_fields, next_row
 from perrecord.accounting.ledger import Ledger
@@ -266,7 +266,7 @@ def test_the_settings_are_read_back(monkeypatch, ledger):
 def test_a_ledger_that_appears_meanwhile_is_not_overwritten(path, monkeypatch):
     """Two who create it at once: one of them does, and the other is told."""
     before = Ledger.create(path, Budget(1)).secret
-    monkeypatch.setattr(creation.os.path, "lexists", lambda _: False)  # it was not there yet
+    monkeypatch.setattr(storage.os.path, "lexists", lambda _: False)  # it was not there yet
     with pytest.raises(LedgerError, match="never overwritten"):
         Ledger.create(path, Budget(2))
     assert Ledger.open(path).secret == before
@@ -295,7 +295,7 @@ def test_ten_thousand_charges_stay_fast(path):
         number, last = 1, early.entries()[0].hash
         for count in range(10_000):
             row = next_row({**fields[count % 3], "identity": str(count)}, number, last)
-            schema.append(connection, row)
+            rows.append(connection, row)
             number, last = number + 1, row.hash
     started = time.perf_counter()
     ledger = Ledger.open(path)

@@ -9,11 +9,10 @@ from fractions import Fraction
 import pytest
 
 from perrecord import BudgetExceededError, CurrencyError, LedgerError, Policy, Split
-from perrecord.accounting import chain, creation, schema, storage
-from perrecord.accounting.budget import Budget
+from perrecord.accounting import entries, rows, storage
+from perrecord.accounting.budget import Budget, Spent, check_charge
 from perrecord.accounting.entries import charge_fields, creation_fields, next_row
 from perrecord.accounting.ledger import Ledger
-from perrecord.accounting.snapshots import Spent, check_charge
 from perrecord.policy.terms import Currency
 from tests.accounting.conftest import SCHEME
 
@@ -143,15 +142,15 @@ def test_it_is_said_before_a_charge(path):
 def old_ledger(path, budget, *policies):
     """Return a ledger as perrecord 0.1 wrote it: version 1, and charges that name no snapshot."""
     secret = secrets.token_bytes(32)
-    first = {**creation_fields("old", budget, chain.secret_digest(secret)), "version": 1}
-    row = next_row(first, 0, chain.START)
-    creation.create(path, row, secret)
+    first = {**creation_fields("old", budget, entries.secret_digest(secret)), "version": 1}
+    row = next_row(first, 0, entries.START)
+    storage.create(path, row, secret)
     with storage.writing(path) as connection:
         for number, policy in enumerate(policies, 1):
             fields = charge_fields(policy, "old", f"run {number}", "s", {}, {})
             del fields["snapshot"]
             row = next_row(fields, number, row.hash)
-            schema.append(connection, row)
+            rows.append(connection, row)
     return Ledger.open(path)
 
 

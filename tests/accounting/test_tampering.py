@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 
 from perrecord import LedgerError, Policy
-from perrecord.accounting import chain, checking, entries
+from perrecord.accounting import entries, rows
 from perrecord.accounting.budget import Budget
 from perrecord.accounting.ledger import Ledger
 from tests.accounting.conftest import by_hand
@@ -44,7 +44,7 @@ CHANGES = {
             (
                 "UPDATE entry SET written = ?, hash = ? WHERE number = 4",
                 line := changed(path, 4, '"amount":"0.25"', '"amount":"0.01"'),
-                chain.digest(line),
+                entries.digest(line),
             )
         ],
     ),
@@ -54,7 +54,7 @@ CHANGES = {
             (
                 "UPDATE entry SET written = ?, hash = ? WHERE number = 5",
                 line := changed(path, 5, '"amount":"0.125"', '"amount":"0.01"'),
-                chain.digest(line),
+                entries.digest(line),
             )
         ],
     ),
@@ -92,7 +92,7 @@ CHANGES = {
             (
                 "INSERT INTO entry (number, written, hash, kind) VALUES (6, ?, ?, 'charge')",
                 line := changed(path, 4, '"number":4', '"number":6'),
-                chain.digest(line),
+                entries.digest(line),
             )
         ],
     ),
@@ -152,8 +152,8 @@ def rewritten(path, number, old, new):
             assert old in line
             line = line.replace(old, new)
         if previous is not None:
-            line = chain.line({**json.loads(line), "previous": previous})
-        previous = chain.digest(line)
+            line = entries.line({**json.loads(line), "previous": previous})
+        previous = entries.digest(line)
         statement = "UPDATE entry SET written = ?, hash = ? WHERE number = ?"
         statements.append((statement, line, previous, entry.number))
     by_hand(path, *statements, ("UPDATE head SET hash = ?", previous))
@@ -199,12 +199,12 @@ def test_a_chain_that_leaves_out_the_amount_is_caught(path, monkeypatch):
 
     def broken(line):
         fields = json.loads(line)
-        return original(chain.line({**fields, "policy": None}))
+        return original(entries.line({**fields, "policy": None}))
 
-    original = chain.digest
+    original = entries.digest
     for digest, found in ((broken, False), (original, True)):
-        monkeypatch.setattr(chain, "digest", digest)
         monkeypatch.setattr(entries, "digest", digest)
+        monkeypatch.setattr(rows, "digest", digest)
         where = path.with_name(f"{found}.db")
         ledger = Ledger.create(where, Budget(1))
         ledger.charge(Policy.constant("0.9"), snapshot="s", label="a")
@@ -223,7 +223,7 @@ def test_a_check_that_forgets_the_head_is_caught(lived, monkeypatch):
     with pytest.raises(LedgerError):
         Ledger.open(lived.path)
     last = last_hash(lived.path)
-    monkeypatch.setattr(checking.schema, "head", lambda path, connection: (5, last))
+    monkeypatch.setattr(rows, "head", lambda path, connection: (5, last))
     assert Ledger.open(lived.path).verify() == 5
 
 

@@ -10,7 +10,7 @@ from perrecord.audit.doors.measurements import EVERY, measurement_checks
 from perrecord.mechanisms import measurements
 from perrecord.tables import records, sources
 from perrecord.tables.databases import sqlite
-from perrecord.tables.dialects import Dialect
+from perrecord.tables.dialects.duckdb import DuckDB
 from perrecord.tables.measures import is_text
 
 pytestmark = pytest.mark.filterwarnings(  # of Ibis, which is older than the DuckDB beneath it
@@ -100,7 +100,7 @@ def test_a_file_that_is_read_twice_or_not_at_all_is_caught(monkeypatch, name, ti
 def test_a_collation_that_folds_case_is_caught(monkeypatch, name):
     """FARM is not farm: text is compared byte by byte."""
     monkeypatch.setattr(
-        Dialect, "as_text", lambda self, value: f"(lower(CAST({value} AS VARCHAR)) COLLATE C)"
+        DuckDB, "as_text", lambda self, value: f"(lower(CAST({value} AS VARCHAR)) COLLATE C)"
     )
     assert caught(name, "is not in", "something else than it adds", "another key", "other keys")
 

@@ -9,9 +9,8 @@ from typing import Any
 
 from perrecord import BudgetExceededError, Ledger, Policy
 from perrecord.accounting import ledger as ledger_module
-from perrecord.accounting.budget import Budget
+from perrecord.accounting.budget import Budget, Spent
 from perrecord.accounting.entries import Charge, Publication, Seal
-from perrecord.accounting.snapshots import Spent
 from tests.faults.scene import Scene, Workshop
 from tests.faults.victims import Ended, Say, Victim, Work
 

@@ -9,9 +9,8 @@ from typing import Any
 from unittest import mock
 
 from perrecord import LedgerError
-from perrecord.accounting import checking, storage
-from perrecord.accounting.entries import Entry, entry_of
-from perrecord.accounting.schema import Row
+from perrecord.accounting import rows, storage
+from perrecord.accounting.entries import Entry, Row, entry_of
 from tests.faults import broken, damage, errors, kills, load, power
 from tests.faults.kills import Round
 from tests.faults.runner import Findings, Runner, Task, is_among
@@ -286,7 +285,7 @@ _DAMAGED_TWINS: tuple[tuple[str, str, Any, str, Any, str], ...] = (
     (
         "believes every entry",
         "a word changed",
-        checking,
+        rows,
         "checked",
         _believing,
         "gone or other ones",
@@ -294,7 +293,7 @@ _DAMAGED_TWINS: tuple[tuple[str, str, Any, str, Any, str], ...] = (
     (
         "forgets what was noted",
         "an older copy",
-        checking,
+        rows,
         "known",
         _forgetting,
         "gone or other ones",

@@ -60,9 +60,9 @@ def test_filters_on_spark_meet_one_key_each(session):
 
 def test_a_literal_that_spark_would_read_otherwise_is_caught(session, monkeypatch):
     """Broken twin: text between quotes with DuckDB's rules."""
-    from perrecord.tables import dialects
+    from perrecord.tables.dialects import spark as dialect
 
-    monkeypatch.setattr(dialects, "_SPECIAL_TO_SPARK", __import__("re").compile(r"(?!)"))
+    monkeypatch.setattr(dialect, "_SPECIAL", __import__("re").compile(r"(?!)"))
     wrong = 0
     for key in ("\\", "\\'", "${canary}", "a\\nb"):
         try:

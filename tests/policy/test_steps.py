@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perrecord import BudgetExceededError, Policy, Split
-from perrecord.accounting import snapshots
+from perrecord.accounting import budget as budgets
 from perrecord.accounting.budget import Budget
 from perrecord.accounting.ledger import Ledger
 from perrecord.policy import dominate
@@ -295,7 +295,7 @@ def test_a_charge_that_cannot_be_decided_is_refused_with_what_to_do(tmp_path, mo
     """Nothing is charged, and the message names the filters."""
     ledger = Ledger.create(tmp_path / "l.db", SCHEME * 20)
     monkeypatch.setattr(dominate.Steps, "for_size", classmethod(lambda cls, size: cls(50)))
-    monkeypatch.setattr(snapshots, "_QUICK_STEPS", 50)
+    monkeypatch.setattr(budgets, "_QUICK_STEPS", 50)
     with pytest.raises(BudgetExceededError, match=r"could not be proved.*fewer dimensions"):
         ledger.charge(filters(20), snapshot="s", label="too much to compare")
     monkeypatch.undo()

@@ -111,6 +111,20 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
+def test_every_name_that_the_spec_takes_can_be_published(tmp_path):
+    """One rule for both: 200 characters, as many as a table's name may have."""
+    query, column = "q" * 96, "c" * 100
+    text = SPEC.replace("  - name: states\n", f"  - name: {query}\n")
+    text = text.replace("  state: {label", f"  {column}: state\n  state: {{label")
+    text = text.replace("rollup: [state]", f"rollup: [{column}]")
+    text = text.replace("{values: {state: [", f"{{values: {{{column}: [")
+    out = tmp_path / "out"
+    release(prepared(tmp_path, spec=text), out)
+    name = f"tables/{query}_by_{column}.parquet"
+    assert len(Path(name).stem) == 200
+    assert (out / name).is_file()
+
+
 def test_a_release_writes_these_files_and_nothing_else(tmp_path):
     """Tables with every declared key, the policy, the page, the method, a manifest of digests."""
     spec, out = prepared(tmp_path), tmp_path / "out"

@@ -28,19 +28,19 @@ from perrecord.tables.expressions import (
     Remainder,
     Substring,
 )
-from perrecord.tables.fields import Field, Kind
+from perrecord.tables.fields import Kind, TypedColumn
 
 FIELDS = {
     field.name: field
     for field in (
-        Field("state", Kind.TEXT),
-        Field('na"me', Kind.TEXT),
-        Field("size", Kind.INTEGER),
-        Field("year", Kind.INTEGER),
-        Field("closed", Kind.TRUTH),
-        Field("emp", Kind.MEASURE, Fraction(1, 10)),
-        Field("pay", Kind.MEASURE, Fraction(1, 10)),
-        Field("area", Kind.MEASURE, Fraction(5, 2)),
+        TypedColumn("state", Kind.TEXT),
+        TypedColumn('na"me', Kind.TEXT),
+        TypedColumn("size", Kind.INTEGER),
+        TypedColumn("year", Kind.INTEGER),
+        TypedColumn("closed", Kind.TRUTH),
+        TypedColumn("emp", Kind.MEASURE, Fraction(1, 10)),
+        TypedColumn("pay", Kind.MEASURE, Fraction(1, 10)),
+        TypedColumn("area", Kind.MEASURE, Fraction(5, 2)),
     )
 }
 TYPES = {Kind.TEXT: "string", Kind.INTEGER: "int64", Kind.TRUTH: "bool", Kind.MEASURE: "int64"}

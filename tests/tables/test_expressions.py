@@ -29,7 +29,7 @@ from perrecord.tables.expressions import (
     kind_of,
     to_sql,
 )
-from perrecord.tables.fields import Field, Kind
+from perrecord.tables.fields import Kind, TypedColumn
 from perrecord.tables.parse import parse_expression
 from tests.tables.random_expressions import (
     EDGE,
@@ -290,7 +290,7 @@ def test_long_filters_work():
 
 def test_a_field_without_resolution_is_whole():
     """A measure without a declared resolution counts units."""
-    fields = {"emp": Field("emp", Kind.MEASURE, Fraction(1))}
+    fields = {"emp": TypedColumn("emp", Kind.MEASURE, Fraction(1))}
     assert to_sql(parse_expression("emp > 2.5"), fields, {"emp": "g"}, DUCKDB) == (
         "(g > CAST(2 AS BIGINT))"
     )

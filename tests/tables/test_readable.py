@@ -144,10 +144,13 @@ def test_a_session_reads_before_it_charges(tmp_path, monkeypatch):
         asking = session(opened, tmp_path)
         monkeypatch.setattr(opened.engine, "keep", failing)
         monkeypatch.setattr(opened.engine, "frame", failing)
+        monkeypatch.setattr(opened.engine, "arrow", failing)
         with pytest.raises(SourceError, match="pulled"):
             asking.ask(Query().sum("emp", split=SCHEME, rho="0.1"))
         with pytest.raises(SourceError, match="pulled"):
             asking.run(len, columns=["emp"], rho="0.1")
+        with pytest.raises(SourceError, match="pulled"):
+            asking.run(len, columns=["emp"], rho="0.1", native=True)
         assert spent(asking) == 0
 
 

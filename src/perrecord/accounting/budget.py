@@ -1,11 +1,41 @@
-"""The budget of a ledger: the policy that all charges together stay below (T4)."""
+"""The budget of a ledger, what is spent of it, and whether one more charge fits (T4).
 
-from collections.abc import Iterable
+On one snapshot of the data losses add record by record. Between two a record may have changed in
+any way, so what two snapshots cost is never taken to fall on different records, nor on equal ones:
+each counts with its largest loss of any record, and these add.
 
-from perrecord.errors import InputError
-from perrecord.exact import Exact
+    one snapshot     P_1(r) + ... + P_n(r)  <=  budget(r)              for every record r
+    several          sup S_1 + ... + sup S_k  <=  budget(r)            for every record r
+
+S_j being the sum of the charges on snapshot j. Whatever values a record takes, r_j in snapshot j,
+it loses S_1(r_1) + ... + S_k(r_k), which is then within budget(r_j) for each of its values.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from perrecord.accounting.entries import Charge, Entry
+from perrecord.errors import BudgetExceededError, InputError, listing
+from perrecord.exact import Exact, float_up, text
+from perrecord.policy.cases import Record
 from perrecord.policy.policy import Policy
+from perrecord.policy.slots import Slot
 from perrecord.policy.split import Scheme, Split, SplitBy
+from perrecord.policy.terms import Constant, Form
+
+Snapshot = str | int
+"""What a snapshot is called; a charge that does not say its own stands alone, as its number."""
+
+_WHY = (
+    "a record may have changed in any way in between, so each snapshot counts with the largest "
+    "loss that any record can have in it"
+)
+_ADVICE = (
+    "Nothing was charged. Ask about the same data as before, a file byte for byte the same, or "
+    "make a new ledger with a budget of its own: a record may then lose both budgets in all."
+)
 
 
 def Budget(  # noqa: N802 - it reads as the value that it makes
@@ -51,3 +81,237 @@ def Budget(  # noqa: N802 - it reads as the value that it makes
             )
         total += slot
     return total
+
+
+# -- what is spent --------------------------------------------------------------------------
+
+
+def total_of(before: Policy, entries: Iterable[Entry]) -> Policy:
+    """Return the sum of the charges; equal policies are multiplied, which is much faster."""
+    counted: dict[int, tuple[Policy, int]] = {}
+    for entry in entries:
+        if isinstance(entry, Charge):
+            # Policies read from one document are one object, so its id finds its like.
+            policy, count = counted.get(id(entry.policy), (entry.policy, 0))
+            counted[id(policy)] = (policy, count + 1)
+    sums: list[Policy] = [before]
+    for policy, count in counted.values():
+        sums.extend([policy] * count if policy.slots else [policy * count])
+    return Policy.total(sums)
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """The sum of the charges on each snapshot of the data."""
+
+    zero: Policy
+    sums: Mapping[Snapshot, Policy]
+
+    def after(self, entries: Iterable[Entry]) -> "Spent":
+        """Return what is spent when these entries have followed."""
+        charges: dict[Snapshot, list[Entry]] = {}
+        for entry in entries:
+            if isinstance(entry, Charge):
+                own = entry.number if entry.snapshot is None else entry.snapshot
+                charges.setdefault(own, []).append(entry)
+        fresh = {
+            each: total_of(self.sums.get(each, self.zero), made) for each, made in charges.items()
+        }
+        return Spent(self.zero, {**self.sums, **fresh})
+
+    def with_charge(self, policy: Policy, snapshot: str) -> "Spent":
+        """Return what would be spent with one more charge."""
+        together = self.sums.get(snapshot, self.zero) + policy
+        return Spent(self.zero, {**self.sums, snapshot: together})
+
+    def largest(self) -> Policy | None:
+        """Return the largest losses of all snapshots added up, a constant; None if one has none.
+
+        Key selections are kept where every record has the same delta: unsplit, of all records.
+        """
+        losses = [each.bound() for each in self.sums.values()]
+        runs = [run for each in self.sums.values() for run in each.slots.elements()]
+        if None in losses or any(guard or slot.split is not None for guard, slot in runs):
+            return None
+        amount = sum((loss for loss in losses if loss is not None), Fraction(0))
+        return Policy(
+            self.zero.currency, Form((Constant(amount),), tuple(slot for _, slot in runs))
+        )
+
+    def compared(self) -> Policy | None:
+        """Return what must be below the budget; None if nothing that is would do."""
+        return self.largest() if len(self.sums) > 1 else self._plain()
+
+    def total(self) -> Policy:
+        """Return what is compared with the budget, or else the plain sum of all charges.
+
+        A ledger that an earlier perrecord wrote may hold charges on snapshots that it does not
+        name and that have no largest loss; their plain sum is what a record lost that never
+        changed.
+        """
+        return self.compared() or self._plain()
+
+    def _plain(self) -> Policy:
+        return Policy.total([self.zero, *self.sums.values()])
+
+
+def check_charge(spent: Spent, policy: Policy, snapshot: str, budget: Policy) -> None:
+    """Refuse a charge that does not fit, with every value that a record may have had (T4)."""
+    after = spent.with_charge(policy, snapshot)
+    if len(after.sums) == 1:
+        check_budget(spent.total(), policy, budget)
+        return
+    compared = after.compared()
+    if compared is None or not compared.is_below(budget):
+        raise BudgetExceededError(
+            f"{_before(spent, snapshot)}, and {_WHY}. {_reason(after, snapshot, budget)} {_ADVICE}"
+        )
+
+
+_QUICK_STEPS = 5_000
+"""Some hundredths of a second: what others may be made to wait for."""
+
+
+def is_quickly_within(spent: Spent, policy: Policy, snapshot: str, budget: Policy) -> bool:
+    """Tell whether a charge fits, as far as little work can prove it."""
+    compared = spent.with_charge(policy, snapshot).compared()
+    return compared is not None and compared.is_below(budget, most_steps=_QUICK_STEPS)
+
+
+def remark(spent: Spent, snapshot: str) -> str | None:
+    """Return what to know before charging on this snapshot; None if all charges were made on it."""
+    return f"{_before(spent, snapshot)}; {_WHY}." if {*spent.sums} - {snapshot} else None
+
+
+def snapshot_name(snapshot: Snapshot | None) -> str:
+    """Return a snapshot for people: its name, or the beginning of the keyed hash.
+
+    >>> snapshot_name("2026-11"), snapshot_name("hmac:" + "0f" * 32), snapshot_name(None)
+    ('2026-11', 'hmac:0f0f0f0f0f0f', 'not said')
+    """
+    if not isinstance(snapshot, str):
+        return "not said"
+    return snapshot[:17] if snapshot.startswith("hmac:") else snapshot
+
+
+def _before(spent: Spent, snapshot: str) -> str:
+    others = [each for each in spent.sums if each != snapshot]
+    named = [snapshot_name(each) for each in others if isinstance(each, str)]
+    unnamed = len(others) - len(named)
+    remarks = []
+    if named:
+        remarks.append(
+            "earlier charges of this ledger were made on another snapshot of the data "
+            f"({listing(named, limit=3)}; this one is {snapshot_name(snapshot)})"
+        )
+    if unnamed:
+        remarks.append(
+            f"{unnamed} of the ledger's charges, written by an earlier perrecord, do not say which "
+            "snapshot of the data they were made on, so each counts as one of its own"
+        )
+    return "; ".join(remarks)
+
+
+def _reason(after: Spent, snapshot: str, budget: Policy) -> str:
+    """Say why charges on several snapshots do not fit."""
+    for own, each in after.sums.items():
+        which = "the charges on this snapshot" if own == snapshot else "the charges before"
+        if each.bound() is None:
+            return f"There is none for {which}: they cost the more the larger a record is."
+        if any(guard or slot.split is not None for guard, slot in each.slots):
+            return (
+                f"There is none for {which}: they select keys with a split or for a part of the "
+                "records, and large records show in that almost surely."
+            )
+    largest = after.largest() or after.zero
+    if not largest.slots <= budget.slots:
+        return "The budget has no free slot for one of the key selections."
+    unit, in_all = budget.currency.value, largest.loss({})
+    return (
+        f"These add up to {number(in_all)} {unit}, and the least budget of any record is "
+        f"{number(budget.minimum())}."
+    )
+
+
+# -- what a refused charge is told ----------------------------------------------------------
+
+
+def check_budget(spent: Policy, policy: Policy, budget: Policy) -> None:
+    """Refuse unless spent + policy is below the budget for EVERY possible record (T4)."""
+    total = spent + policy
+    if total.is_below(budget):
+        return
+    if not total.slots <= budget.slots:
+        raise BudgetExceededError(_no_slot(spent, policy, budget))
+    excess = total.excess(budget)
+    unit = budget.currency.value
+    if excess is None:
+        raise BudgetExceededError(
+            "it could not be proved that the charges stay below the budget for every possible "
+            f"record, so nothing was charged. Spent so far: {spent}. This charge: {policy}. "
+            f"Budget: {budget}. Ask for less {unit}, with a scheme that the budget declares, or "
+            "with filters and parts on fewer dimensions: too many combinations of them cannot be "
+            "compared."
+        )
+    record = _in_words(excess.record)
+    if excess.limit is None:
+        raise BudgetExceededError(
+            f"the budget has no case for {record}, so nothing was charged. Leave such records out "
+            "of the query, or use a ledger whose budget has a default."
+        )
+    if excess.loss is None:
+        raise BudgetExceededError(
+            f"the charge has no case for {record}, which the budget covers, so nothing was "
+            "charged. Give the policy a default; for records left out, default=Policy.zero()."
+        )
+    left = excess.limit - spent.loss(excess.record)
+    raise BudgetExceededError(
+        f"{record} would lose {number(excess.loss)} {unit} in all, and its budget is "
+        f"{number(excess.limit)}. This charge takes {number(policy.loss(excess.record))} of it, "
+        f"and {number(left)} is left. Nothing was charged. Ask for less {unit}, for fewer "
+        "answers, or with a scheme that the budget declares."
+    )
+
+
+def _no_slot(spent: Policy, policy: Policy, budget: Policy) -> str:
+    missing = next(iter((spent.slots + policy.slots) - budget.slots))[1]
+    free = Counter(slot for _, slot in (budget.slots - spent.slots).elements())
+    slots = [f"{count} × {_slot(slot)}" for slot, count in free.items()]
+    return (
+        f"the budget has no free slot for a key selection with {_slot(missing)}, so nothing was "
+        f"charged. Free slots: {listing(slots) or 'none'}. A selection must fill a slot exactly: "
+        "the same rho, threshold, keys, split and part of the records."
+    )
+
+
+def _slot(slot: Slot) -> str:
+    split = "no split" if slot.split is None else str(slot.split)
+    return f"(rho {text(slot.rho)}, threshold {slot.threshold}, keys {listing(slot.keys)}, {split})"
+
+
+def _in_words(record: Record) -> str:
+    """Return a hypothetical record in words."""
+    if not record:
+        return "every record"
+    fields = [
+        f"{name} = {number(value) if isinstance(value, Fraction) else _short(value)}"
+        for name, value in record.items()
+    ]
+    return f"a record with {listing(fields, limit=12)}"
+
+
+def _short(value: object) -> str:
+    if type(value) is int:
+        return number(Fraction(value))
+    return repr(value)
+
+
+_MOST_DIGITS = 30
+
+
+def number(value: Fraction) -> str:
+    """Return an exact number, or about what it is where that would fill the screen."""
+    if value.numerator.bit_length() + value.denominator.bit_length() > 8 * _MOST_DIGITS:
+        return f"about {float_up(value):.6g}"
+    exact = text(value)
+    return exact if len(exact) <= _MOST_DIGITS else f"about {float_up(value):.6g}"

@@ -1,26 +1,32 @@
-"""Entries of a ledger as frozen values, and their canonical lines.
+"""Entries of a ledger as frozen values, and the chain of their canonical lines.
 
     Creation      the budget, once
     Charge        a policy, before anything is computed
     Seal          the digests of what was computed for a charge
     Publication   where the sealed bytes were published
 
+    line             =  canonical JSON: sorted keys, no spaces, ASCII, with "previous": the hash
+                        of the line before
+    hash of a line   =  SHA-256 of its UTF-8 text
+
+An exported ledger is these lines and nothing else, so anybody can check it with `sha256sum`.
+
 Entries hold no time of day, only the day: what lies between a charge and its seal is how long the
 data took, and that is nobody's business.
 """
 
+import hashlib
 import json
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from perrecord.accounting.chain import digest, line
-from perrecord.accounting.schema import Row
-from perrecord.errors import InputError, PerrecordError
+from perrecord.errors import InputError, LedgerError, PerrecordError
 from perrecord.policy.policy import Policy
 from perrecord.policy.reads import names_read
 
@@ -28,6 +34,9 @@ FORMAT = "perrecord-ledger"
 VERSION = 2
 READABLE = (1, VERSION)
 """Ledgers of version 1, of perrecord 0.1, hold charges that name no snapshot."""
+
+START = "0" * 64
+"""What stands as the hash before the first line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +212,59 @@ def entry_of(fields: dict[str, Any], own_hash: str) -> Entry:
             raise ValueError(f"an entry of the unknown kind {kind!r}")
 
 
+# -- the chain ------------------------------------------------------------------------------
+
+
+def line(fields: Mapping[str, Any]) -> str:
+    """Return the canonical JSON of an entry.
+
+    >>> line({"number": 1, "kind": "charge"})
+    '{"kind":"charge","number":1}'
+    """
+    try:
+        written = json.dumps(fields, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(
+            f"the entry cannot be written as JSON ({error}); give text, whole numbers, truth "
+            "values, None, and lists and dictionaries of them."
+        ) from None
+    if json.loads(written) != _plain(fields):
+        raise InputError(
+            "the entry is changed by writing it as JSON; name its fields with text, and give "
+            "text, whole numbers, truth values, None, and lists and dictionaries of them."
+        )
+    return written
+
+
+def digest(written: str) -> str:
+    """Return the hash of a line: everything in the entry, and through `previous` all before it."""
+    return hashlib.sha256(written.encode()).hexdigest()
+
+
+def secret_digest(secret: bytes) -> str:
+    """Return what the first entry says about the ledger's secret, which it does not reveal."""
+    return hashlib.sha256(b"perrecord ledger secret\0" + secret).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """Return the value with tuples as the lists that JSON makes of them."""
+    if isinstance(value, Mapping):
+        return {name: _plain(inner) for name, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of the table of entries."""
+
+    number: int
+    written: str
+    hash: str
+    kind: str
+    charge: int | None
+    identity: str | None
+
+
 def next_row(fields: Mapping[str, Any], number: int, previous: str) -> Row:
     """Return the next row of the chain.
 
@@ -221,6 +283,9 @@ def next_row(fields: Mapping[str, Any], number: int, previous: str) -> Row:
     )
 
 
+# -- what names mean ------------------------------------------------------------------------
+
+
 def meanings_of(entries: Iterable[Entry]) -> dict[str, tuple[str | None, int]]:
     """Return what each name was first said to mean, None if nothing, and in which entry."""
     found: dict[str, tuple[str | None, int]] = {}
@@ -235,15 +300,24 @@ def meanings_of(entries: Iterable[Entry]) -> dict[str, tuple[str | None, int]]:
     return found
 
 
-def total_of(before: Policy, entries: Iterable[Entry]) -> Policy:
-    """Return the sum of the charges; equal policies are multiplied, which is much faster."""
-    counted: dict[int, tuple[Policy, int]] = {}
-    for entry in entries:
-        if isinstance(entry, Charge):
-            # Policies read from one document are one object, so its id finds its like.
-            policy, count = counted.get(id(entry.policy), (entry.policy, 0))
-            counted[id(policy)] = (policy, count + 1)
-    sums: list[Policy] = [before]
-    for policy, count in counted.values():
-        sums.extend([policy] * count if policy.slots else [policy * count])
-    return Policy.total(sums)
+def check_meanings(
+    path: Path,
+    earlier: Mapping[str, tuple[str | None, int]],
+    names: Iterable[str],
+    given: Mapping[str, str],
+) -> None:
+    """Refuse a name that stands for something else than in an earlier charge.
+
+    Charges are added as functions of one record. Were a name to change its meaning, two charges
+    could fall on the same record while their sum says that they fall on two.
+    """
+    for name in sorted(names):
+        then, number = earlier.get(name, (given.get(name), 0))
+        if then != given.get(name):
+            raise LedgerError(
+                f"{path}: {name!r} means something else than when it was first charged, in entry "
+                f"{number}: then {then or 'nothing was said'}, now "
+                f"{given.get(name) or 'nothing is said'}. Losses add up record by record, so a "
+                "name keeps its meaning for as long as the ledger lasts; give the new one another "
+                "name. Nothing was charged."
+            )

@@ -9,8 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from perrecord.accounting import chain, checking, creation, finding, schema
+from perrecord.accounting import rows
+from perrecord.accounting.budget import (
+    Spent,
+    check_charge,
+    is_quickly_within,
+    remark,
+    snapshot_name,
+)
 from perrecord.accounting.entries import (
+    START,
     Charge,
     Creation,
     Entry,
@@ -18,14 +26,14 @@ from perrecord.accounting.entries import (
     Seal,
     charge_fields,
     check_identity,
+    check_meanings,
     check_snapshot,
     creation_fields,
     meanings_of,
     next_row,
+    secret_digest,
 )
-from perrecord.accounting.refusals import check_meanings
-from perrecord.accounting.snapshots import Spent, check_charge, is_quickly_within, remark, shown
-from perrecord.accounting.storage import reading, writing
+from perrecord.accounting.storage import create, reading, writing
 from perrecord.errors import InputError, InternalError, LedgerError
 from perrecord.policy.policy import Policy
 from perrecord.policy.reads import names_read
@@ -103,8 +111,8 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         if not isinstance(name, str):
             raise InputError(f"the name is a {type(name).__name__}; expected text.")
         where, secret = Path(path).absolute(), secrets.token_bytes(32)
-        fields = creation_fields(name, budget, chain.secret_digest(secret))
-        creation.create(where, next_row(fields, 0, chain.START), secret)
+        fields = creation_fields(name, budget, secret_digest(secret))
+        create(where, next_row(fields, 0, START), secret)
         return cls.open(where)
 
     @classmethod
@@ -112,7 +120,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         """Open a ledger that exists, having checked all of it."""
         where = Path(path).absolute()
         with reading(where) as connection:
-            return cls(where, *checking.whole(where, connection))
+            return cls(where, *rows.whole(where, connection))
 
     # -- looking ----------------------------------------------------------------------------
 
@@ -176,27 +184,27 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         check_identity(identity)
         with reading(self._path) as connection:
             self._refreshed(connection)
-            return finding.charge_with(self._path, connection, identity)
+            return rows.charge_with(self._path, connection, identity)
 
     def seal_of(self, charge: Charge) -> Seal | None:
         """Return the seal of a charge; None if it has none yet."""
-        finding.check_charge(charge)
+        rows.check_is_charge(charge)
         with reading(self._path) as connection:
             self._refreshed(connection)
-            finding.check_own(self._path, connection, charge)
-            return finding.seal_of(self._path, connection, charge)
+            rows.check_own(self._path, connection, charge)
+            return rows.seal_of(self._path, connection, charge)
 
     def state_of(self, identity: str) -> State:
         """Return how far a release has come: unknown, charged, sealed or published."""
         check_identity(identity)
         with reading(self._path) as connection:
             self._refreshed(connection)
-            charge = finding.charge_with(self._path, connection, identity)
+            charge = rows.charge_with(self._path, connection, identity)
             if charge is None:
                 return "unknown"
-            if finding.publications_of(self._path, connection, charge):
+            if rows.publications_of(self._path, connection, charge):
                 return "published"
-            return "sealed" if finding.seal_of(self._path, connection, charge) else "charged"
+            return "sealed" if rows.seal_of(self._path, connection, charge) else "charged"
 
     def verify(self, noted: Iterable[str] = ()) -> int:
         """Return the number of entries, having checked all of the file from the beginning.
@@ -206,9 +214,9 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         for example those of published charges, as `noted`.
         """
         with reading(self._path) as connection:
-            entries, _ = checking.whole(self._path, connection)
+            entries, _ = rows.whole(self._path, connection)
             self._refreshed(connection)
-        checking.known(self._path, entries, noted)
+        rows.known(self._path, entries, noted)
         return len(entries)
 
     def export(self) -> str:
@@ -218,7 +226,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         """
         with reading(self._path) as connection:
             self._every(connection)
-            return "".join(f"{row.written}\n" for row in schema.rows(connection))
+            return "".join(f"{row.written}\n" for row in rows.rows_from(connection))
 
     # -- writing ----------------------------------------------------------------------------
 
@@ -275,7 +283,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         snapshot: str = fields["snapshot"]
         with writing(self._path) as connection:
             seen = self._refreshed(connection)
-            earlier = finding.charge_with(self._path, connection, identity)
+            earlier = rows.charge_with(self._path, connection, identity)
             if earlier is not None:
                 if earlier.policy != policy:
                     raise LedgerError(
@@ -286,9 +294,9 @@ less rho, for fewer answers, or with a scheme that the budget declares.
                 if earlier.snapshot != snapshot:
                     raise LedgerError(
                         f"{self._path}: {identity!r} was charged before on another snapshot of the "
-                        f"data, in entry {earlier.number}: {shown(earlier.snapshot)}, now "
-                        f"{shown(snapshot)}. One charge pays for one result: other data needs an "
-                        "identity of its own, and its own charge."
+                        f"data, in entry {earlier.number}: {snapshot_name(earlier.snapshot)}, now "
+                        f"{snapshot_name(snapshot)}. One charge pays for one result: other data "
+                        "needs an identity of its own, and its own charge."
                     )
                 return earlier
             check_meanings(self._path, seen.meanings, names_read(policy), fields["meanings"])
@@ -297,14 +305,14 @@ less rho, for fewer answers, or with a scheme that the budget declares.
                     check_charge(seen.spent, policy, snapshot, self._budget)
                 elif not is_quickly_within(seen.spent, policy, snapshot, self._budget):
                     raise _TakesLongError(seen)
-            return finding.only(Charge, self._append(connection, seen, fields))
+            return rows.only(Charge, self._append(connection, seen, fields))
 
     def seal(self, charge: Charge, digests: Mapping[str, str]) -> Seal:
         """Write down the digests of what was computed for a charge: once, and no others after.
 
         The same digests again return the same seal, so that a retry can publish the sealed bytes.
         """
-        finding.check_charge(charge)
+        rows.check_is_charge(charge)
         if not isinstance(digests, Mapping) or not digests or not _all_text(digests):
             raise InputError(
                 "the digests are not a dictionary from names to digests; give such as "
@@ -313,10 +321,10 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         fields = {"kind": "seal", "charge": charge.number, "digests": dict(digests)}
         with writing(self._path) as connection:
             seen = self._refreshed(connection)
-            finding.check_own(self._path, connection, charge)
-            earlier = finding.seal_of(self._path, connection, charge)
+            rows.check_own(self._path, connection, charge)
+            earlier = rows.seal_of(self._path, connection, charge)
             if earlier is None:
-                return finding.only(Seal, self._append(connection, seen, fields))
+                return rows.only(Seal, self._append(connection, seen, fields))
             if dict(earlier.digests) != fields["digests"]:
                 raise LedgerError(
                     f"{self._path}: the charge of entry {charge.number} was sealed with other "
@@ -330,32 +338,32 @@ less rho, for fewer answers, or with a scheme that the budget declares.
 
         Call it after the files are in place. The same place again returns the same entry.
         """
-        finding.check_charge(charge)
+        rows.check_is_charge(charge)
         if not isinstance(place, str):
             raise InputError(f"the place is a {type(place).__name__}; expected text.")
         fields = {"kind": "publication", "charge": charge.number, "place": place}
         with writing(self._path) as connection:
             seen = self._refreshed(connection)
-            finding.check_own(self._path, connection, charge)
-            if finding.seal_of(self._path, connection, charge) is None:
+            rows.check_own(self._path, connection, charge)
+            if rows.seal_of(self._path, connection, charge) is None:
                 raise LedgerError(
                     f"{self._path}: the charge of entry {charge.number} is not sealed yet; call "
                     "ledger.seal(charge, digests) before anything is published."
                 )
-            for earlier in finding.publications_of(self._path, connection, charge):
+            for earlier in rows.publications_of(self._path, connection, charge):
                 if earlier.place == place:
                     return earlier
-            return finding.only(Publication, self._append(connection, seen, fields))
+            return rows.only(Publication, self._append(connection, seen, fields))
 
     # -- inside a transaction ---------------------------------------------------------------
 
     def _refreshed(self, connection: sqlite3.Connection) -> _Seen:
         """Check what was appended since the last time, and return where that leads to."""
         seen = self._seen
-        schema.check_size(self._path, connection)
-        schema.check_schema(self._path, connection)
-        checking.still_there(self._path, connection, seen.count, seen.last)
-        fresh = list(checking.following(self._path, connection, seen.count, seen.last))
+        rows.check_size(self._path, connection)
+        rows.check_schema(self._path, connection)
+        rows.still_there(self._path, connection, seen.count, seen.last)
+        fresh = list(rows.following(self._path, connection, seen.count, seen.last))
         if fresh:
             spent = seen.spent.after(fresh)
             meanings = {**meanings_of(fresh), **seen.meanings}
@@ -365,12 +373,12 @@ less rho, for fewer answers, or with a scheme that the budget declares.
 
     def _every(self, connection: sqlite3.Connection) -> list[Entry]:
         self._refreshed(connection)
-        return list(checking.following(self._path, connection, 0, chain.START))
+        return list(rows.following(self._path, connection, 0, START))
 
     def _append(self, connection: sqlite3.Connection, seen: _Seen, fields: dict[str, Any]) -> Entry:
         row = next_row(fields, seen.count, seen.last)
-        schema.append(connection, row)
-        return checking.checked(self._path, row, seen.last)
+        rows.append(connection, row)
+        return rows.checked(self._path, row, seen.last)
 
     # -- showing ----------------------------------------------------------------------------
 

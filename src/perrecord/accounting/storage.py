@@ -1,4 +1,4 @@
-"""The file of a ledger: one SQLite database, opened anew for every call.
+"""The file of a ledger: one SQLite database, made whole or not at all, opened for every call.
 
 A connection per call keeps threads and forked processes apart. Nothing here opens the file with
 Python's own `open`: closing any descriptor of a file drops every lock that this process holds on
@@ -9,13 +9,15 @@ import errno
 import os
 import sqlite3
 import stat
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from perrecord.accounting.schema import APPLICATION, RESTORE, VERSION
+from perrecord.accounting.entries import Row
+from perrecord.accounting.rows import APPLICATION, RESTORE, SCHEMA, VERSION, append
 from perrecord.errors import LedgerError
 
 WAIT_SECONDS = 60
@@ -37,6 +39,64 @@ _REMEDIES = {
 }
 _UNDONE = ("SQLITE_FULL", "SQLITE_IOERR_WRITE")
 """Failures of a commit before its last step, which is to delete the journal."""
+
+
+def create(path: Path, first: Row, secret: bytes) -> None:
+    """Make a ledger with its first entry: all of it appears under its name, or nothing.
+
+    It is written under another name, flushed, and then linked: a link never replaces a file.
+    """
+    if os.path.lexists(path):
+        raise _already_there(path)
+    try:
+        # mkstemp gives mode 0600, which the ledger keeps.
+        descriptor, name = tempfile.mkstemp(prefix=name_while_creating(path), dir=path.parent)
+        os.close(descriptor)
+    except OSError as error:
+        raise LedgerError(
+            f"{path}: no ledger can be made there ({error.strerror}); give a path in a folder that "
+            "exists and may be written."
+        ) from None
+    temporary = Path(name)
+    try:
+        with closing(connect(temporary)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            for statement in SCHEMA:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+            connection.execute("INSERT INTO head VALUES (1, 0, '')")
+            connection.execute("INSERT INTO secret VALUES (1, ?)", (secret,))
+            append(connection, first)
+            connection.execute("COMMIT")
+        flush_one(temporary)
+        os.link(temporary, path)
+    except FileExistsError:
+        raise _already_there(path) from None
+    except OSError as error:
+        raise LedgerError(
+            f"{path}: the ledger could not be made ({error.strerror}), and there is none now. Give "
+            "a path on a local disk whose file system knows hard links."
+        ) from None
+    except sqlite3.Error as error:
+        raise refusal(path, error) from None
+    finally:
+        temporary.unlink(missing_ok=True)
+        Path(f"{temporary}-journal").unlink(missing_ok=True)
+    try:
+        flush_one(path.parent)
+    except OSError as error:
+        raise LedgerError(
+            f"{path}: the ledger was made, but its folder could not be flushed to the disk "
+            f"({error.strerror}). Look whether it opens: Ledger.open(path)."
+        ) from None
+
+
+def _already_there(path: Path) -> LedgerError:
+    return LedgerError(
+        f"{path}: there is a file already, and a ledger is never overwritten. "
+        "To use it: Ledger.open(path)."
+    )
 
 
 @contextmanager

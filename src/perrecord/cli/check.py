@@ -89,8 +89,8 @@ def _report(found: Opened) -> _Report:
 
 
 def _ledger(found: Opened) -> _LedgerCheck:
+    from perrecord.accounting.budget import check_budget
     from perrecord.accounting.ledger import Ledger
-    from perrecord.accounting.refusals import check_budget
     from perrecord.errors import BudgetExceededError
     from perrecord.policy.policy import Policy
 

@@ -10,18 +10,13 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 import perrecord
 
 _REQUIRED = ("duckdb", "pyarrow", "numpy", "python-flint", "sqlglot", "pydantic", "cryptography")
-_OPTIONAL = {
-    "pyspark": "spark",
-    "ibis-framework": "ibis",
-    "psycopg": "postgres",
-    "scipy": "experiments",
-}
+_OF_AN_EXTRA = re.compile(r"(?P<package>[\w.-]+).*\bextra == ['\"](?P<extra>[^'\"]+)")
 _OLDEST_JAVA = 17
 
 
@@ -43,13 +38,22 @@ def environment() -> Iterator[Finding]:
         yield Finding(name, found is not None, found or "missing: pip install perrecord")
     yield _tried("DuckDB answers", _duckdb)
     yield Finding("SQLite", True, f"{sqlite3.sqlite_version}, for the ledger")
-    for name, extra in _OPTIONAL.items():
+    for name, extra in _optional().items():
         missing = f"not installed; optional: pip install 'perrecord[{extra}]'"
         yield Finding(name, True, _version(name) or missing)
     yield Finding("Java", True, _java())
     yield _tried("temporary folder", _temporary)
     yield _tried("randomness", _randomness)
     yield Finding("clock", True, "irrelevant; the ledger notes the day and nothing depends on it")
+
+
+def _optional() -> dict[str, str]:
+    """Return the packages that extras bring, each with the first extra that does."""
+    packages: dict[str, str] = {}
+    for requirement in requires("perrecord") or ():
+        if match := _OF_AN_EXTRA.match(requirement):
+            packages.setdefault(match["package"], match["extra"])
+    return packages
 
 
 def _tried(name: str, action: Callable[[], str]) -> Finding:

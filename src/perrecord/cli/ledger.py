@@ -80,8 +80,8 @@ def show_ledger(ledger: LedgerPath, as_json: AsJson = False) -> None:
 
 
 def _shown(ledger: "Ledger") -> list[str]:
+    from perrecord.accounting.budget import snapshot_name
     from perrecord.accounting.entries import Charge
-    from perrecord.accounting.snapshots import shown
 
     entries, spent, unit = ledger.entries(), ledger.spent(), ledger.budget.currency.value
     charges = [entry for entry in entries if isinstance(entry, Charge)]
@@ -90,7 +90,7 @@ def _shown(ledger: "Ledger") -> list[str]:
             str(each.number),
             each.day,
             _state(each, entries),
-            shown(each.snapshot),
+            snapshot_name(each.snapshot),
             each.label,
             each.hash,
         ]

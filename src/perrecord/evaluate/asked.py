@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from perrecord.queries.query import Query
-from perrecord.release.contents import name_of_set
+from perrecord.release.names import table_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,11 @@ def one_set_each(queries: Mapping[str, Query] | Iterable[tuple[str, Query]]) -> 
     """Return the tables of a workload, as a release would name them."""
     named = queries.items() if isinstance(queries, Mapping) else queries
     return tuple(
-        Asked(
-            name_of_set(name, grouping.columns) if len(query.groupings) > 1 else name,
-            name,
-            replace(query, groupings=(grouping,)),
-        )
+        Asked(table, name, replace(query, groupings=(grouping,)))
         for name, query in named
-        for grouping in query.groupings
+        for table, grouping in zip(
+            table_names(name, [each.columns for each in query.groupings]),
+            query.groupings,
+            strict=True,
+        )
     )

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from perrecord.evaluate.distributions import Distribution, distribution
-from perrecord.evaluate.loss_sql import ARROW, NOTHING, LossWriter
+from perrecord.evaluate.loss_sql import NOTHING, LossWriter
 from perrecord.evaluate.losses import records_with
 from perrecord.evaluate.noise_size import Floats
 from perrecord.evaluate.workspace import workspace
@@ -46,7 +46,7 @@ def cell_losses(every: Sequence[CellPolicies], table: Table) -> Distribution:
 def _written(place: int, found: CellPolicies, writer: LossWriter) -> str:
     alias = f"{writer.parts.prefix}_cells{place}"
     names = found.keys.column_names
-    typed = pa.schema([(name, ARROW[writer.schema.grouping_kind(name)]) for name in names])
+    typed = pa.schema([(name, writer.schema.grouping_kind(name).types.arrow) for name in names])
     columns = dict(zip(names, found.keys.cast(typed).columns, strict=True))
     columns["_perrecord_weight"] = pa.array(found.weights)
     columns["_perrecord_which"] = pa.array(found.which.astype(np.int64))

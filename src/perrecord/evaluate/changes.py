@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 
-from perrecord.evaluate.loss_sql import ARROW, LossWriter
+from perrecord.evaluate.loss_sql import LossWriter
 from perrecord.policy.terms import Constant, Currency, Form, Piecewise
 from perrecord.queries.aggregates import Aggregate, Different, Filled, Pieces, Rows, Total
 from perrecord.queries.groupings import SelectCells, SelectKeys
@@ -126,7 +126,7 @@ class ChangeWriter:
             return self._listed[keys]
         parts, schema = self.losses.parts, self.planned.schema
         alias = f"{parts.prefix}_keys{len(self._listed)}"
-        typed = pa.schema([(name, ARROW[schema.grouping_kind(name)]) for name in keys.columns])
+        typed = pa.schema([(name, schema.grouping_kind(name).types.arrow) for name in keys.columns])
         listed = pa.array([True] * len(keys), pa.bool_())
         parts.tables[alias] = keys.table.cast(typed).append_column(_LISTED, listed)
         conditions = " AND ".join(

@@ -25,16 +25,8 @@ from perrecord.policy.terms import (
 )
 from perrecord.queries.values import Parts, pieces_value
 from perrecord.tables.dialects import Dialect
-from perrecord.tables.fields import Kind
 from perrecord.tables.measures import LARGEST
 from perrecord.tables.schema import Schema
-
-ARROW = {
-    Kind.TEXT: pa.string(),
-    Kind.INTEGER: pa.int64(),
-    Kind.TRUTH: pa.bool_(),
-}
-"""How a column of each kind is held in a public table that is joined to the records."""
 
 Number = Callable[[int | Fraction], str]
 """Writes a number of a policy: as a literal, or as a column of a joined table."""
@@ -133,7 +125,7 @@ class LossWriter:
         return f"(CASE WHEN {alias}.shape IS NULL THEN {default}{inside} END)"
 
     def _join(self, cases: Cases[Form], alias: str, rows: list[tuple[int, "_Columns"]]) -> None:
-        kinds = [ARROW[self.schema.grouping_kind(name)] for name in cases.dimensions]
+        kinds = [self.schema.grouping_kind(name).types.arrow for name in cases.dimensions]
         table = {
             f"k{index}": pa.array([key[index] for key, _ in cases.entries], kind)
             for index, kind in enumerate(kinds)

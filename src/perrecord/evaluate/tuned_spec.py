@@ -27,6 +27,7 @@ from perrecord.policy.cases import Cases, Dimension
 from perrecord.policy.split import Scheme, Split
 from perrecord.queries.answers import Answer
 from perrecord.queries.query import Query
+from perrecord.release.names import LONGEST_NAME
 from perrecord.release.spec import LoadedSpec, build, parse_spec
 from perrecord.release.spec.pieces import splits_of
 from perrecord.release.spec.query_checks import columns_of_set
@@ -35,8 +36,6 @@ from perrecord.tables.schema import Schema
 
 _DIRECTIVE = re.compile(r"\A(%.*\n)+")
 """What may stand before the document; our reader takes no notice of it."""
-
-_LONGEST_NAME = 100
 
 _WORDS = {"by", "cap", "cases", "default", "split", "thresholds"}
 """Entries of a scheme; where a measure has such a name, thresholds are written out as such."""
@@ -67,10 +66,10 @@ def tuned_spec(
 def check_names(queries: Mapping[str, Query]) -> None:
     """Refuse grouping sets whose tables have names too long for queries of their own."""
     for asked in one_set_each(queries):
-        if len(asked.name) > _LONGEST_NAME:
+        if len(asked.name) > LONGEST_NAME:
             raise InputError(
                 f"the query {asked.origin!r} has several grouping sets, and tuning makes a query "
-                f"of each; {asked.name!r} is longer than {_LONGEST_NAME} letters. Give the query a "
+                f"of each; {asked.name!r} is longer than {LONGEST_NAME} letters. Give the query a "
                 "shorter name."
             )
 

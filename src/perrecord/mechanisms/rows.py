@@ -15,8 +15,8 @@ from perrecord.mechanisms.measurements import is_of_opendp, on_column, rho_of
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
 from perrecord.queries.policies import on_filtered
-from perrecord.queries.rows import RowsQuery, arrow_rows, rows_sql
-from perrecord.tables.engines.boundary import READ_FAILED, sealed
+from perrecord.queries.rows import RowsQuery, rows_sql
+from perrecord.tables.engines.boundary import sealed
 from perrecord.tables.keys import names_of
 from perrecord.tables.parse import parse_expression
 from perrecord.tables.table import Table
@@ -96,8 +96,7 @@ def run_rows(
     try:
         for name, rows in tables.items():
             engine.add(name, rows)
-        frame = engine.frame(sql)
-        given = frame if planned.is_native else sealed(READ_FAILED, lambda: arrow_rows(frame))
+        given = engine.frame(sql) if planned.is_native else engine.arrow(sql)
         charge()
         result = sealed(_FAILED, lambda: _withheld(planned.mechanism, given))
     finally:

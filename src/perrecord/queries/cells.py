@@ -29,7 +29,7 @@ from perrecord.tables.keys import Keys
 from perrecord.tables.readable import check_readable, check_text
 from perrecord.tables.schema import Schema
 from perrecord.tables.table import Table
-from perrecord.watch import Share, nobody, within
+from perrecord.watch import Progress, nobody, within
 
 _MOST_KEPT = 1 << 24  # cells of a scan; beyond, each grouping streams them from the engine again
 _MOST_ROWS, _MOST_BYTES = 1 << 22, 1 << 28
@@ -49,7 +49,7 @@ class Counts:
 
 
 @contextmanager
-def scanned(plan: Plan, table: Table, share: Share = nobody) -> "Iterator[list[Cells]]":
+def scanned(plan: Plan, table: Table, share: Progress = nobody) -> "Iterator[list[Cells]]":
     """Run every scan of a plan and give its cells, for as long as the block lasts.
 
     Inside the block the source is not read any more: a source that cannot be read, whatever the

@@ -18,8 +18,6 @@ from perrecord.tables.fields import Kind
 from perrecord.tables.keys import Keys
 from perrecord.tables.schema import Schema
 
-_ARROW = {Kind.TEXT: pa.string(), Kind.INTEGER: pa.int64(), Kind.TRUTH: pa.bool_()}
-
 
 def check(query: Query, schema: Schema) -> None:
     """Refuse a query that the table cannot answer, saying why."""
@@ -115,7 +113,7 @@ def _check_key_types(tables: Iterable[pa.Table], kinds: dict[str, Kind]) -> None
     for table in tables:
         for column in table.schema:
             is_filled = table[column.name].null_count < table.num_rows
-            if is_filled and not column.type.equals(_ARROW[kinds[column.name]]):
+            if is_filled and not column.type.equals(kinds[column.name].types.arrow):
                 raise QueryError(
                     f"the keys of {column.name!r} are {column.type}, the table's column holds "
                     f"{kinds[column.name].value}; write the keys in the same kind."

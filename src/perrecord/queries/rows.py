@@ -6,7 +6,6 @@ sees depends on which rows there are and not on the order in which they were sto
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
@@ -94,13 +93,7 @@ def rows_sql(query: RowsQuery, table: Table, prefix: str) -> tuple[str, dict[str
 def _split(whole: str, columns: Sequence[str], thresholds: dict[str, str], dialect: Dialect) -> str:
     """Return a row for each piece of each record: full ones first, then the rest, then zeros."""
     name = dialect.identifier
-    if dialect.name == "duckdb":
-        numbered = f"SELECT *, unnest(range({_PIECES})) AS {_PIECE} FROM ({whole}) AS whole"
-    else:
-        numbered = (
-            f"SELECT *, explode(sequence(CAST(0 AS BIGINT), {_PIECES} - 1)) AS {_PIECE} "
-            f"FROM ({whole}) AS whole"
-        )
+    numbered = f"SELECT *, {dialect.numbered(_PIECES)} AS {_PIECE} FROM ({whole}) AS whole"
     shown = []
     for column in columns:
         value = name(column)
@@ -125,8 +118,3 @@ def _is_capped(split: Scheme) -> bool:
     if isinstance(split, SplitBy):
         return all(_is_capped(each) for each in split.cases.values())
     return isinstance(split, Split) and split.cap is not None
-
-
-def arrow_rows(frame: Any) -> pa.Table:
-    """Return rows in Arrow, whichever engine they come from."""
-    return frame if isinstance(frame, pa.Table) else frame.toArrow()

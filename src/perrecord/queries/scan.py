@@ -146,11 +146,8 @@ def _grouping(scan: Scan, columns: list[str], dialect: Dialect) -> tuple[str, st
         + ")"
         for found in different.values()
     )
-    every = ", ".join(columns)
-    function = f"GROUPING({every})" if dialect.name == "duckdb" else "grouping_id()"
-    spark = f" GROUP BY {every} GROUPING SETS ({sets})"
-    grouping = f" GROUP BY GROUPING SETS ({sets})" if dialect.name == "duckdb" else spark
-    return f"CAST({function} AS BIGINT)", grouping
+    number, grouping = dialect.grouping_sets(columns, sets)
+    return f"CAST({number} AS BIGINT)", grouping
 
 
 def _value(aggregate: Aggregate, schema: Schema, parts: Parts) -> str | None:

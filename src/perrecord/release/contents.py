@@ -1,7 +1,6 @@
 """What a release consists of, as bytes by file name. Nothing here reads the data."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,7 +10,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from perrecord.errors import ReleaseError, listing
 from perrecord.exact import text
 from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.write import write_csv, write_parquet
@@ -20,6 +18,7 @@ from perrecord.queries.plan import PlannedGrouping
 from perrecord.release.datapackage import Described, data_package
 from perrecord.release.document import Charge, PublishedPolicy
 from perrecord.release.methodology import methodology
+from perrecord.release.names import table_names
 from perrecord.release.page import policy_page
 from perrecord.release.processing import processed
 from perrecord.release.spec import Workload
@@ -27,7 +26,6 @@ from perrecord.release.stated import stated_noise, stated_rows
 from perrecord.version import VERSION
 
 MANIFEST = "manifest.json"
-_LONGEST_NAME = 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +40,7 @@ class ReleasedTable:
 
 
 def public_files(workload: Workload) -> dict[str, bytes]:
-    """Return the files that do not hang on the data, so that their faults show before a charge."""
-    names = [table_name(workload, grouping) for grouping in workload.plan.groupings]
-    folded = [name.casefold() for name in names]
-    twins = sorted({name for name in names if folded.count(name.casefold()) > 1})
-    long = [name for name in names if len(name.encode()) > _LONGEST_NAME]
-    if twins or long:
-        raise ReleaseError(
-            f"the tables {listing(twins or long)} would have the same file or too long a name; "
-            "rename their queries."
-        )
+    """Return the files that do not depend on the data: their faults show before a charge."""
     published = published_policy(workload)
     return {
         "policy.json": published.to_json().encode(),
@@ -93,19 +82,9 @@ def release_files(
 def table_name(workload: Workload, grouping: PlannedGrouping) -> str:
     """Return the name of a grouping's table: its query's, and its columns if there are several."""
     named = workload.queries[grouping.query]
-    if len(named.query.groupings) > 1:
-        return name_of_set(named.name, grouping.grouping.columns)
-    return named.name
-
-
-def name_of_set(name: str, columns: tuple[str, ...]) -> str:
-    """Return the name of the table of one of a query's several grouping sets.
-
-    >>> name_of_set("totals", ("county", "naics2")), name_of_set("totals", ())
-    ('totals_by_county_naics2', 'totals_total')
-    """
-    whole = f"{name}_by_{'_'.join(columns)}" if columns else f"{name}_total"
-    return re.sub(r"[^\w-]+", "_", whole)
+    sets = named.query.groupings
+    names = table_names(named.name, [each.columns for each in sets])
+    return names[sets.index(grouping.grouping)]
 
 
 def published_policy(workload: Workload) -> PublishedPolicy:

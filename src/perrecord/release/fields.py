@@ -8,11 +8,14 @@ from perrecord.errors import InputError, SchemaError, listing
 from perrecord.exact import rational, text
 from perrecord.policy.cases import Dimension
 from perrecord.release.reading import Json, each, exactly, located, plain_text
+from perrecord.tables.fields import Kind
 from perrecord.tables.measures import LARGEST, Measure, Outside
 
 FieldKind = Literal["text", "integer", "truth", "measure"]
 
-TYPES: dict[str, type] = {"text": str, "integer": int, "truth": bool}
+TYPES: dict[str, type] = {
+    kind.types.document: kind.types.python for kind in Kind if kind is not Kind.MEASURE
+}
 """The Python type of a dimension's values, by its kind."""
 
 

@@ -14,7 +14,7 @@ from perrecord.errors import SpecError
 from perrecord.release.spec import LoadedSpec
 from perrecord.tables.snapshots import framed, keyed, named, of_files
 from perrecord.version import VERSION
-from perrecord.watch import Share, nobody, within
+from perrecord.watch import Progress, nobody, within
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ def identity_of(
     loaded: LoadedSpec,
     secret: bytes,
     snapshot: str | None = None,
-    share: Share = nobody,
+    share: Progress = nobody,
 ) -> Identity:
     """Return the identity of a release; it reads every byte of the source's files, once.
 

@@ -31,7 +31,7 @@ from perrecord.release.identity import Identity, identity_of
 from perrecord.release.spec import LoadedSpec, Workload, build, load_spec, open_table
 from perrecord.tables.given import Source
 from perrecord.tables.table import Table
-from perrecord.watch import Share, Watch, nobody
+from perrecord.watch import Progress, Watch, nobody
 
 Did = Literal["made", "published again", "recovered", "nothing"]
 
@@ -53,7 +53,7 @@ def release(
     source: Source | None = None,
     snapshot: str | None = None,
     progress: Callable[[str], None] = nobody,
-    share: Share = nobody,
+    share: Progress = nobody,
     remark: Callable[[str | None], None] = nobody,
     _bits: BitSource | None = None,
 ) -> Outcome:

@@ -3,19 +3,51 @@
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
+from typing import Literal
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True)
+class Types:
+    """How the values of a kind are held, wherever they are."""
+
+    python: type
+    arrow: pa.DataType
+    sql: str
+    """As every engine calls it."""
+    document: Literal["text", "integer", "truth", "measure"]
+    """What public documents call the kind."""
 
 
 class Kind(Enum):
-    """The kinds of column that expressions and queries tell apart."""
+    """The kinds of column that expressions and queries tell apart.
+
+    >>> Kind.TRUTH.types.python, Kind.TRUTH.types.sql
+    (<class 'bool'>, 'BOOLEAN')
+    """
 
     TEXT = "text"
     INTEGER = "whole numbers"
     TRUTH = "truth values"
     MEASURE = "a measure"
 
+    @property
+    def types(self) -> Types:
+        """The types of its values; a measure is an integer to engines, a multiple to records."""
+        return _TYPES[self]
+
+
+_TYPES = {
+    Kind.TEXT: Types(str, pa.string(), "STRING", "text"),
+    Kind.INTEGER: Types(int, pa.int64(), "BIGINT", "integer"),
+    Kind.TRUTH: Types(bool, pa.bool_(), "BOOLEAN", "truth"),
+    Kind.MEASURE: Types(Fraction, pa.int64(), "BIGINT", "measure"),
+}
+
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class TypedColumn:
     """One column: its name, its kind and, for a measure, the resolution of its grid.
 
     In the engine a measure is a 64-bit integer, or NULL, that counts multiples of the resolution

@@ -30,7 +30,6 @@ and the slack is 4 u: t is off by 1.01 u T at most, ties are below 2^19, and no 
 other numbers than 8.3 u T.
 """
 
-import math
 from fractions import Fraction
 
 from perrecord.tables.dialects import Dialect
@@ -99,18 +98,6 @@ def steps_sql(
         f"CASE WHEN {is_beyond} THEN CASE WHEN {value} < 0 THEN {below} ELSE {above} END "
         f"ELSE {whole} * CASE WHEN {value} < 0 THEN -1 ELSE 1 END END"
     )
-
-
-def finite_sql(value: str, dialect: Dialect) -> str:
-    """Return whether a float is a finite number, however wrong the statistics of its file are.
-
-    Parquet's statistics leave NaN out, and DuckDB decides comparisons by them without looking at
-    the values: it would take every NaN for a number. It knows nothing about the results of
-    `isfinite`. Spark compares the values, and takes NaN to be above every number.
-    """
-    if dialect.name == "duckdb":
-        return f"isfinite({value})"
-    return f"(abs({value}) <= {_number(math.nextafter(math.inf, 0))})"
 
 
 def _number(value: float) -> str:

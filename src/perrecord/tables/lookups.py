@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from perrecord.errors import SchemaError, listing
-from perrecord.tables.fields import Kind
 from perrecord.tables.given import Columns
 from perrecord.tables.keys import different_rows, in_order, names_of, read_columns
 from perrecord.tables.kinds import kind_of_column, missing_column
@@ -106,8 +105,7 @@ def _plain(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
         )
     if pa.types.is_date(column.type):
         return _date_text(column.cast(pa.date32(), safe=False))
-    stored = {Kind.TEXT: pa.string(), Kind.INTEGER: pa.int64(), Kind.TRUTH: pa.bool_()}
-    return column.cast(stored[kind])
+    return column.cast(kind.types.arrow)
 
 
 def _date_text(days: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -27,7 +27,6 @@ from perrecord.tables.dialects import Dialect
 from perrecord.tables.floats import (
     SLACK,
     SLACK_32,
-    finite_sql,
     float_steps,
     is_whole,
     steps_sql,
@@ -47,6 +46,7 @@ Number = int | float | np.float32 | Decimal | Fraction
 
 LARGEST = 2**63 - 1
 _MOST_PLACES = 12
+_MOST_STEPS = 10**30
 _MOST_FIGURES = 18
 _DIGITS = 38
 _SHORT_PLACES = 6
@@ -137,6 +137,26 @@ def round_half_away(value: Fraction) -> int:
     return size if value >= 0 else -size
 
 
+def grid_fault(word: str, number: Fraction, measure: str, resolution: Fraction) -> str | None:
+    """Return why a threshold or bound is none of the measure's numbers; None if it is one (T3).
+
+    >>> grid_fault("threshold", Fraction(21, 2), "emp", Fraction(1))
+    "the threshold 10.5 of 'emp' is no multiple of its resolution 1; give a multiple, or declare a \
+finer resolution."
+    """
+    if abs(number) > _MOST_STEPS * resolution:
+        return (
+            f"the {word} of {measure!r} is beyond 10^30 steps of its resolution, and so beyond any "
+            "number that the measure can hold; give a smaller one."
+        )
+    if (number / resolution).denominator > 1:
+        return (
+            f"the {word} {text(number)} of {measure!r} is no multiple of its resolution "
+            f"{text(resolution)}; give a multiple, or declare a finer resolution."
+        )
+    return None
+
+
 def _is_endless(value: Number) -> bool:
     """Tell whether a value is NaN or infinite."""
     if isinstance(value, Decimal):
@@ -195,7 +215,7 @@ def grid_sql(measure: Measure, column: str, kind: pa.DataType, dialect: Dialect)
 def is_number_in(column: str, kind: pa.DataType, dialect: Dialect) -> str:
     """Return the condition that a value is a number; it is NULL where the value is."""
     if pa.types.is_floating(kind):
-        return finite_sql(column, dialect)
+        return dialect.is_finite(column)
     return is_number_sql(column) if is_text(kind) else dialect.literal(True)
 
 
@@ -241,7 +261,7 @@ def _from_float(measure: Measure, column: str, kind: pa.DataType, dialect: Diale
     ends = _ends(measure, dialect)
     nearly = steps_sql(value, measure.resolution, slack, ends, measure.largest, dialect)
     read = f"CASE WHEN {whole_sql(value, dialect)} THEN {exactly} ELSE {nearly} END"
-    return f"CASE WHEN {finite_sql(column, dialect)} THEN {read} END"
+    return f"CASE WHEN {dialect.is_finite(column)} THEN {read} END"
 
 
 def _from_text(measure: Measure, column: str, dialect: Dialect) -> str:

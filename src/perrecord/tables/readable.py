@@ -79,7 +79,8 @@ def _is_fine(table: Table, values: Iterable[str], relation: str, *, is_text: boo
     """Return whether values are read and fine; errors that are ours are let through."""
     dialect = table.engine.dialect
     found = [
-        _has_no_text(each, dialect) if is_text else _any_hash(each, dialect) for each in values
+        _has_no_text(each, dialect) if is_text else f"max({dialect.hashed(each)})"
+        for each in values
     ]
     try:
         batches = table.engine.batches(f"SELECT {', '.join(found)} FROM {relation}")
@@ -94,14 +95,5 @@ def _has_no_text(value: str, dialect: Dialect) -> str:
 
     What reaches Arrow as text may be something else in the engine, such as an identifier.
     """
-    value = dialect.as_text(value)
-    if dialect.name == "duckdb":
-        is_bad = f"({value} IS NOT NULL AND TRY(decode(encode({value}))) IS NULL)"
-    else:
-        is_bad = f"(NOT is_valid_utf8({value}))"
+    is_bad = dialect.is_no_text(dialect.as_text(value))
     return f"coalesce(max(CASE WHEN {is_bad} THEN 1 ELSE 0 END), 0) > 0"
-
-
-def _any_hash(value: str, dialect: Dialect) -> str:
-    """Return something that cannot be known without computing every value."""
-    return f"max({'hash' if dialect.name == 'duckdb' else 'xxhash64'}({value}))"

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from perrecord.tables.dialects import Dialect
 from perrecord.tables.expressions import to_sql
-from perrecord.tables.fields import Field, Kind
+from perrecord.tables.fields import Kind, TypedColumn
 from perrecord.tables.kinds import kind_of_column
 from perrecord.tables.lookups import Lookup
 from perrecord.tables.measures import grid_sql
@@ -31,7 +31,7 @@ def records_sql(schema: Schema, names: Iterable[str], dialect: Dialect, relation
     for name, measure in schema.measures:
         column = measure.column or name
         known[name] = grid_sql(measure, fragments[column], columns[column], dialect)
-        fields[name] = Field(name, Kind.MEASURE, measure.resolution)
+        fields[name] = TypedColumn(name, Kind.MEASURE, measure.resolution)
     shown = {name: known[name] for name, _ in schema.measures}
     for each in schema.dimensions:
         shown[each.name] = to_sql(each.expression, fields, known, dialect)
@@ -46,10 +46,10 @@ def records_sql(schema: Schema, names: Iterable[str], dialect: Dialect, relation
     return f"SELECT {', '.join(chosen) or '1 AS _perrecord_one'} FROM {relation} AS {SOURCE}{joins}"
 
 
-def expression_fields(columns: Iterable[tuple[str, pa.DataType]]) -> dict[str, Field]:
+def expression_fields(columns: Iterable[tuple[str, pa.DataType]]) -> dict[str, TypedColumn]:
     """Return the columns of a source that expressions can use."""
     kinds = {name: kind_of_column(kind) for name, kind in columns}
-    return {name: Field(name, kind) for name, kind in kinds.items() if kind is not None}
+    return {name: TypedColumn(name, kind) for name, kind in kinds.items() if kind is not None}
 
 
 def _fragments(schema: Schema, dialect: Dialect) -> dict[str, str]:
@@ -65,7 +65,7 @@ def _fragments(schema: Schema, dialect: Dialect) -> dict[str, str]:
 
 def _known(
     schema: Schema, fragments: dict[str, str], dialect: Dialect
-) -> tuple[dict[str, Field], dict[str, str]]:
+) -> tuple[dict[str, TypedColumn], dict[str, str]]:
     """Return the columns that expressions can use, each in the one type of its kind."""
     types, fields = dict(schema.columns), expression_fields(schema.columns)
     known = {}

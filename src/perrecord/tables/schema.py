@@ -19,7 +19,7 @@ from perrecord.tables.expressions import (
     describe,
     evaluate,
 )
-from perrecord.tables.fields import Field, Kind
+from perrecord.tables.fields import Kind, TypedColumn
 from perrecord.tables.lookups import Lookup
 from perrecord.tables.measures import Measure
 
@@ -48,11 +48,11 @@ class Schema:
     """Tells the lookups of one table from those of another in the same engine."""
 
     @cached_property
-    def fields(self) -> Mapping[str, Field]:
+    def fields(self) -> Mapping[str, TypedColumn]:
         """Every dimension and measure by its name."""
-        found = {each.name: Field(each.name, each.kind) for each in self.dimensions}
+        found = {each.name: TypedColumn(each.name, each.kind) for each in self.dimensions}
         for name, measure in self.measures:
-            found[name] = Field(name, Kind.MEASURE, measure.resolution)
+            found[name] = TypedColumn(name, Kind.MEASURE, measure.resolution)
         return found
 
     @cached_property

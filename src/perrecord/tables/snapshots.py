@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from perrecord.errors import InputError, SourceError
-from perrecord.watch import Share, nobody
+from perrecord.watch import Progress, nobody
 
 KEYED = "hmac:"
 """How snapshots that are hashes begin, and no name may."""
@@ -130,7 +130,7 @@ def of_files(digests: Iterable[tuple[Path, bytes]], secret: bytes) -> str:
     return KEYED + mixed.hexdigest()
 
 
-def keyed(path: Path, secret: bytes, share: Share = nobody) -> bytes:
+def keyed(path: Path, secret: bytes, share: Progress = nobody) -> bytes:
     """Return the keyed hash of a file; `share` is told how much of it was read."""
     mixed, done = hmac.new(secret, digestmod=sha256), 0
     try:

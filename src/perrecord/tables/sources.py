@@ -13,7 +13,7 @@ from perrecord.tables.engines import SOURCE, Engine
 from perrecord.tables.engines.boundary import READ_FAILED, sealed
 from perrecord.tables.engines.database import Database, closed_on_failure
 from perrecord.tables.engines.duckdb import DuckDBEngine
-from perrecord.tables.engines.spark import SparkEngine
+from perrecord.tables.engines.spark import open_spark
 from perrecord.tables.files import EXPECTED, find_files, open_files
 from perrecord.tables.frames import arrow_of, is_dataset
 from perrecord.tables.given import Source, is_spark
@@ -58,9 +58,7 @@ def open_source(
         return open_ibis(source, database)
     if is_spark(source):
         checked_names(sealed(READ_FAILED, lambda: source.columns), "the Spark DataFrame")
-        with closed_on_failure(database()) as opened:
-            opened.lock(())
-            return SparkEngine(source, opened)
+        return open_spark(source, database)
     data = arrow_of(source)
     if data is not None:
         return _open_arrow(data, database)

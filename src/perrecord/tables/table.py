@@ -14,7 +14,7 @@ from perrecord.exact import Exact
 from perrecord.tables.columns import checked_names
 from perrecord.tables.engines import Engine
 from perrecord.tables.expressions import Column, columns_of, kind_of
-from perrecord.tables.fields import Field, Kind
+from perrecord.tables.fields import Kind, TypedColumn
 from perrecord.tables.given import Source
 from perrecord.tables.kinds import check_header, missing_column, unusable_column
 from perrecord.tables.lookups import Lookup
@@ -156,7 +156,7 @@ def _dimensions(
 ) -> tuple[Dimension, ...]:
     fields = expression_fields(columns.items())
     for name, measure in measures.items():
-        fields[name] = Field(name, Kind.MEASURE, measure.resolution)
+        fields[name] = TypedColumn(name, Kind.MEASURE, measure.resolution)
     found = []
     for name, written in _by_name(given, "dimensions", None).items():
         if name in measures:
@@ -172,7 +172,10 @@ def _role(role: str, name: str | None, columns: Mapping[str, pa.DataType]) -> st
 
 
 def _dimension(
-    name: str, written: str | None, columns: Mapping[str, pa.DataType], fields: Mapping[str, Field]
+    name: str,
+    written: str | None,
+    columns: Mapping[str, pa.DataType],
+    fields: Mapping[str, TypedColumn],
 ) -> Dimension:
     if written is None:
         if name not in columns:

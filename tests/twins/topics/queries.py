@@ -166,9 +166,9 @@ TWINS = (
     ),
     Twin(
         "thresholds off the grid are let through",
-        "queries/methods/method.py",
-        "        if (number / resolution).denominator > 1:",
-        "        if False:",
+        "tables/measures.py",
+        "    if (number / resolution).denominator > 1:",
+        "    if False:",
         ("tables/test_table.py::test_a_query_that_the_table_cannot_answer_is_refused",),
     ),
     Twin(

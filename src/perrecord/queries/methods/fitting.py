@@ -5,13 +5,10 @@ from fractions import Fraction
 from typing import Any
 
 from perrecord.errors import QueryError, listing, suggestion
-from perrecord.exact import text
 from perrecord.policy.cases import Cases, Dimension
 from perrecord.policy.split import Scheme, SplitBy
-from perrecord.tables.fields import Kind
+from perrecord.tables.measures import grid_fault
 from perrecord.tables.schema import Schema
-
-_PYTHON: dict[Kind, type] = {Kind.TEXT: str, Kind.INTEGER: int, Kind.TRUTH: bool}
 
 
 def check_scheme(split: Scheme, schema: Schema) -> None:
@@ -35,11 +32,9 @@ def _check_thresholds(split: Scheme, resolutions: Mapping[str, Fraction]) -> Non
                 f"the scheme splits by {name!r}, which is no measure of the table. Its measures "
                 f"are {listing(resolutions) or 'none'}."
             )
-        if (threshold / resolutions[name]).denominator > 1:
-            raise QueryError(
-                f"the threshold {text(threshold)} of {name!r} is no multiple of its resolution "
-                f"{text(resolutions[name])}; give a multiple, or declare a finer resolution."
-            )
+        fault = grid_fault("threshold", threshold, name, resolutions[name])
+        if fault is not None:
+            raise QueryError(fault)
 
 
 def check_cases(cases: Cases[Any], schema: Schema) -> None:
@@ -56,7 +51,7 @@ def check_cases(cases: Cases[Any], schema: Schema) -> None:
             raise QueryError(
                 f"a part by {name!r} is a whole number beyond 64 bits, which no column holds."
             )
-        if not found <= {_PYTHON[kinds[name]]}:
+        if not found <= {kinds[name].types.python}:
             raise QueryError(
                 f"the parts by {name!r} are written as {listing(each.__name__ for each in found)}, "
                 f"the table's column holds {kinds[name].value}; write them in the same kind: 11, "

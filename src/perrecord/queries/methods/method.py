@@ -10,15 +10,13 @@ from fractions import Fraction
 from typing import Any, Literal, Self
 
 from perrecord.errors import QueryError
-from perrecord.exact import text
 from perrecord.laws.scales import Scale
 from perrecord.policy.cases import Cases
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
 from perrecord.policy.terms import Currency
+from perrecord.tables.measures import grid_fault
 from perrecord.tables.schema import Schema
-
-_MOST_STEPS = 10**30
 
 Accounting = Literal["split", "exact"]
 """Whether a split record pays for its pieces, or for its value (T11)."""
@@ -113,13 +111,6 @@ Methods = Method | Cases[Any]
 def check_on_grid(method: Method, measure: str, resolution: Fraction) -> None:
     """Refuse thresholds and bounds that are no multiples of the measure's resolution (T3)."""
     for word, number in method.grid_numbers(measure):
-        if abs(number) > _MOST_STEPS * resolution:
-            raise QueryError(
-                f"the {word} of {measure!r} is beyond 10^30 steps of its resolution, and so "
-                "beyond any number that the measure can hold; give a smaller one."
-            )
-        if (number / resolution).denominator > 1:
-            raise QueryError(
-                f"the {word} {text(number)} of {measure!r} is no multiple of its resolution "
-                f"{text(resolution)}; give a multiple, or declare a finer resolution."
-            )
+        fault = grid_fault(word, number, measure, resolution)
+        if fault is not None:
+            raise QueryError(fault)

@@ -13,7 +13,7 @@ from perrecord.policy.split import Scheme
 from perrecord.queries.methods import Accounting
 from perrecord.queries.plan import Plan, plan
 from perrecord.queries.query import Query
-from perrecord.release.fields import Field, FieldKind
+from perrecord.release.fields import Field
 from perrecord.release.spec.checks import unknown_field
 from perrecord.release.spec.load import LoadedSpec
 from perrecord.release.spec.models import Outputs, PostProcessing, Spec
@@ -21,20 +21,14 @@ from perrecord.release.spec.names import refer
 from perrecord.release.spec.pieces import budget_of, keys_of, splits_of
 from perrecord.release.spec.problems import Problems, found
 from perrecord.release.spec.queries import Asking
+from perrecord.release.spec.query_checks import check_tables
 from perrecord.release.spec.tables import lookups_of
 from perrecord.tables.expressions import Column, Expression, columns_of, describe, evaluate
 from perrecord.tables.fields import Kind
 from perrecord.tables.kinds import kind_of_column
 from perrecord.tables.schema import Schema
 
-_KINDS: dict[Kind, FieldKind] = {
-    Kind.TEXT: "text",
-    Kind.INTEGER: "integer",
-    Kind.TRUTH: "truth",
-    Kind.MEASURE: "measure",
-}
 _GROUPINGS = ("group_by", "grouping_sets", "rollup", "sql")  # a query has one, or none
-_PYTHON: dict[Kind, type] = {Kind.TEXT: str, Kind.INTEGER: int, Kind.TRUTH: bool}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +129,18 @@ def _asked(
         for entry, query in built
         if query is not None
     )
+    _check_tables(spec, named, problems)
     return named, budget
+
+
+def _check_tables(spec: Spec, queries: Sequence[NamedQuery], problems: Problems) -> None:
+    """Add what keeps a table from a file of its own, now that SQL was read too."""
+    sets = [(each.name, [one.columns for one in each.query.groupings]) for each in queries]
+    for path, message in check_tables(sets):
+        query = path[:2]
+        is_sql = spec.queries[int(path[1])].sql is not None and path[2] != "name"
+        problems.add((*query, "sql") if is_sql else path, message)
+    problems.check()
 
 
 def _plan(queries: Sequence[NamedQuery], schema: Schema, problems: Problems) -> Plan:
@@ -169,7 +174,7 @@ def _fields(spec: Spec, schema: Schema, problems: Problems) -> tuple[Field, ...]
             fields.append(
                 Field(
                     each.name,
-                    _KINDS[each.kind],
+                    each.kind.types.document,
                     label=dimension.label or "",
                     values=dimension.values or (),
                     expression=_definition(each.name, each.expression),
@@ -226,7 +231,7 @@ def _record(given: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
 def _check_kind(name: str, value: object, kind: Kind | None) -> None:
     if kind is Kind.MEASURE or value is None:
         return
-    if kind is None or type(value) is not _PYTHON[kind]:
+    if kind is None or type(value) is not kind.types.python:
         holds = "numbers and is no measure" if kind is None else kind.value
         raise InputError(
             f"{name!r} holds {holds}, found {found(value)}; write text in quotes, whole numbers "

@@ -12,7 +12,7 @@ from perrecord.release.spec.scalars import (
     FieldValue,
     Names,
     Positive,
-    Share,
+    Proportion,
     Text,
     Truth,
     Value,
@@ -121,7 +121,7 @@ class SelectEntry(Entry):
 
     rho: Positive
     """What an unsplit record loses by it."""
-    delta: Share | None = None
+    delta: Proportion | None = None
     """The probability that an unsplit record reveals its key."""
     threshold: Whole | None = None
     """In place of delta: the noisy number that a key must reach."""
@@ -186,7 +186,7 @@ class SelectionEntry(Entry):
     """The grouping columns."""
     rho: Positive
     """What an unsplit record loses by it."""
-    delta: Share | None = None
+    delta: Proportion | None = None
     """The probability that an unsplit record reveals its key."""
     threshold: Whole | None = None
     """In place of delta: the noisy number that a key must reach."""
@@ -221,7 +221,7 @@ class Outputs(Entry):
 
     csv: Truth = False
     """Write every table as CSV too."""
-    confidence: Share = Fraction(19, 20)
+    confidence: Proportion = Fraction(19, 20)
     """The probability with which the intervals hold the exact answers."""
     intervals: Truth = True
     """Write the ends of every answer's interval; its standard error is always there."""

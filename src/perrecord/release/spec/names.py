@@ -5,9 +5,9 @@ from fractions import Fraction
 from typing import Any
 
 from perrecord.errors import listing, suggestion
-from perrecord.exact import text
 from perrecord.release.spec.models import Spec
 from perrecord.release.spec.problems import Path
+from perrecord.tables.measures import grid_fault
 
 Found = tuple[Path, str]
 
@@ -41,14 +41,11 @@ def one_of(path: Path, entry: Any, names: Collection[str]) -> Iterator[Found]:
 def grid_problem(
     path: Path, word: str, number: Fraction, measure: str, spec: Spec
 ) -> Iterator[Found]:
-    """Yield a problem if a threshold or bound is no multiple of the measure's resolution (T3)."""
+    """Yield a problem if a threshold or bound is none of the measure's numbers (T3)."""
     entry = spec.measures.get(measure)
-    if entry is not None and (number / entry.resolution).denominator > 1:
-        yield (
-            path,
-            f"the {word} {text(number)} is no multiple of the resolution {text(entry.resolution)} "
-            f"of {measure!r}; give a multiple, or declare a finer resolution.",
-        )
+    fault = None if entry is None else grid_fault(word, number, measure, entry.resolution)
+    if fault is not None:
+        yield path, fault
 
 
 def null_cases(path: Path, cases: Iterable[str], dimension: str) -> Iterator[Found]:

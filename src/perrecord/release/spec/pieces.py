@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from perrecord.accounting.budget import Budget
 from perrecord.errors import InputError, QueryError
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme, Split
@@ -225,10 +226,12 @@ def _selection(entry: SelectEntry | None, splits: Mapping[str, Scheme]) -> Selec
 
 def budget_of(entry: BudgetEntry, splits: Mapping[str, Scheme]) -> Policy:
     """Return the budget: rho times the largest pieces^2 of its splits, with its slots (T4)."""
-    losses = [Policy.split(entry.rho, splits[name], epsilon=entry.epsilon) for name in entry.splits]
-    plain = losses or [Policy.constant(entry.rho, epsilon=entry.epsilon)]
-    total = plain[0] if len(plain) == 1 else Policy.largest(*plain)
-    return Policy.total([total, *(_slot(each, splits) for each in entry.selections)])
+    return Budget(
+        entry.rho,
+        [splits[name] for name in entry.splits],
+        epsilon=entry.epsilon,
+        slots=[_slot(each, splits) for each in entry.selections],
+    )
 
 
 def _slot(entry: SelectionEntry, splits: Mapping[str, Scheme]) -> Policy:

@@ -1,9 +1,9 @@
 """What the queries of a spec say against the rest of it, and against themselves."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from perrecord.errors import listing, suggestion
+from perrecord.release.names import LONGEST_NAME, LONGEST_TABLE, is_fit, table_names
 from perrecord.release.spec.answer_checks import check_answer, check_candidates
 from perrecord.release.spec.models import Spec
 from perrecord.release.spec.names import Found, one_of, refer
@@ -19,9 +19,6 @@ from perrecord.release.spec.questions import (
 _IN_PARTS = ("where", "group_by", "grouping_sets", "rollup", "answers")
 _WITH_SQL = ("rho", "epsilon", "split", "clamp", "candidates", "accounting")
 _GROUPINGS = ("group_by", "grouping_sets", "rollup")
-_LONGEST = 100
-_LONGEST_TABLE = 200  # of the 255 bytes that file systems allow
-_IN_FILE_NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{_LONGEST}}}")
 
 Columns = tuple[str, ...]
 
@@ -43,19 +40,8 @@ def check_queries(spec: Spec) -> Iterator[Found]:
         yield from (
             _check_parts(query, path, spec) if query.sql is None else _check_sql(query, path, spec)
         )
-    # What SQL groups by is known once it is read.
+    # What SQL groups by is known once it is read: check_tables is asked again then.
     yield from check_tables((each.name, () if each.sql else sets_of(each)) for each in spec.queries)
-
-
-def table_names(query: str, sets: Sequence[Columns]) -> list[str]:
-    """Return the name of the table, and of its file, of each grouping set of a query.
-
-    >>> table_names("farms", [("state", "size"), ()])
-    ['farms_by_state_size', 'farms_total']
-    """
-    if len(sets) < 2:
-        return [query]
-    return [f"{query}_by_{'_'.join(each)}" if each else f"{query}_total" for each in sets]
 
 
 def check_tables(queries: Iterable[tuple[str, Sequence[Columns]]]) -> Iterator[Found]:
@@ -70,11 +56,11 @@ def check_tables(queries: Iterable[tuple[str, Sequence[Columns]]]) -> Iterator[F
             yield from _check_in_names(path, sets)
         for number, name in enumerate(table_names(query, sets)):
             columns = sets[number] if sets else ()
-            if len(name) > _LONGEST_TABLE:
+            if len(name) > LONGEST_TABLE:
                 yield (
                     (*path, "grouping_sets", number),
                     f"the table's name, {query}_by_ and the columns, has {len(name)} characters; "
-                    f"at most {_LONGEST_TABLE} fit into the name of a file. Shorten them.",
+                    f"at most {LONGEST_TABLE} fit into the name of a file. Shorten them.",
                 )
             other, others, theirs = seen.setdefault(name.casefold(), (place, query, columns))
             if other == place and columns != theirs:
@@ -97,11 +83,11 @@ def _check_in_names(path: Path, sets: Sequence[Columns]) -> Iterator[Found]:
     told: set[str] = set()
     for number, columns in enumerate(sets):
         for place, column in enumerate(columns):
-            if column not in told and not _IN_FILE_NAME.fullmatch(column):
+            if column not in told and not is_fit(column):
                 yield (
                     (*path, "grouping_sets", number, "rollup", place),
                     f"with several grouping sets, {found(column)} is part of the names of their "
-                    f"tables; expected at most {_LONGEST} letters, digits, _ and -. Declare a "
+                    f"tables; expected at most {LONGEST_NAME} letters, digits, _ and -. Declare a "
                     "dimension of such a name, with the column as its expression.",
                 )
             told.add(column)

@@ -17,6 +17,7 @@ from pydantic import (
 
 from perrecord.errors import InputError
 from perrecord.exact import parameter, text
+from perrecord.release.names import IDENTIFIER, LONGEST_NAME
 from perrecord.release.spec.problems import found
 from perrecord.release.spec.read import Number
 
@@ -103,7 +104,7 @@ Exact = Annotated[
 Positive = Annotated[
     Fraction, PlainValidator(_positive, json_schema_input_type=_Digits), PlainSerializer(_written)
 ]
-Share = Annotated[
+Proportion = Annotated[
     Fraction, PlainValidator(_share, json_schema_input_type=_Digits), PlainSerializer(_written)
 ]
 Amount = Annotated[
@@ -131,7 +132,7 @@ FieldValue = Annotated[
     PlainValidator(_field, json_schema_input_type=str | float | int | bool | None),
 ]
 Text = Annotated[str, Field(min_length=1)]
-Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=100)]
+Identifier = Annotated[str, Field(pattern=IDENTIFIER, max_length=LONGEST_NAME)]
 Whole = StrictInt
 Truth = StrictBool
 

@@ -24,7 +24,7 @@ from perrecord.tables.engines import RESERVED, Engine
 from perrecord.tables.engines.boundary import READ_FAILED, sealed
 from perrecord.tables.engines.database import Database, closed_on_failure
 from perrecord.tables.engines.duckdb import DuckDBEngine
-from perrecord.tables.engines.spark import SparkEngine
+from perrecord.tables.engines.spark import open_spark
 
 _ATTACHED = f"{RESERVED}_attached"
 _OF_FILES = (
@@ -73,9 +73,7 @@ def open_ibis(table: Any, database: Callable[[], Database]) -> Engine:
         if backend.name == "pyspark":
             query = sealed(READ_FAILED, lambda: backend.compile(table))
             frame = sealed(READ_FAILED, lambda: backend._session.sql(query))
-            with closed_on_failure(database()) as opened:
-                opened.lock(())
-                return SparkEngine(frame, opened)
+            return open_spark(frame, database)
         return _copied(sealed(READ_FAILED, lambda: _of_ibis(backend, table)), database)
 
 

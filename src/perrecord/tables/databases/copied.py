@@ -55,10 +55,10 @@ class CopiedEngine(DuckDBEngine):
         self.fetch()
         return super().batches(sql)
 
-    def frame(self, sql: str) -> pa.Table:
+    def arrow(self, sql: str) -> pa.Table:
         """Return the result as an Arrow table."""
         self.fetch()
-        return super().frame(sql)
+        return super().arrow(sql)
 
     def close(self) -> None:
         """Forget what was copied, and let go of the database."""

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from perrecord.tables.dialects import Dialect
 from perrecord.tables.snapshots import Origin
-from perrecord.watch import Share
+from perrecord.watch import Progress
 
 RESERVED = "_perrecord"
 """How the names of our own tables and columns begin; no column of a source may."""
@@ -65,7 +65,7 @@ class Engine(Protocol):
     def keep(self, name: str, sql: str) -> None:
         """Run SQL on the engine; keep its result in the local DuckDB, sums as HUGEINT."""
 
-    def watched(self, share: Share) -> AbstractContextManager[None]:
+    def watched(self, share: Progress) -> AbstractContextManager[None]:
         """Tell how much is done of what is kept inside the block, where the engine knows."""
 
     def local(self, sql: str) -> Iterator[pa.RecordBatch]:
@@ -76,6 +76,9 @@ class Engine(Protocol):
 
     def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
         """Run SQL on the engine; yield the batches of its result, at least one."""
+
+    def arrow(self, sql: str) -> pa.Table:
+        """Return the result as an Arrow table."""
 
     def frame(self, sql: str) -> Any:
         """Return the result as the engine's own: an Arrow table, or a Spark DataFrame."""

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from perrecord.errors import PerrecordError, SourceError
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 _STEP = 0.1  # seconds
 
@@ -23,7 +23,7 @@ class ReadError(SourceError):
     """An engine failed; the message is ours."""
 
 
-def sealed(message: str, action: Callable[[], Answer]) -> Answer:
+def sealed(message: str, action: Callable[[], Result]) -> Result:
     """Return what the action returns; whatever it raises becomes a ReadError that quotes nothing.
 
     Our own errors pass, and so does Ctrl-C.
@@ -39,10 +39,10 @@ def sealed(message: str, action: Callable[[], Answer]) -> Answer:
 
 
 def interruptible(
-    action: Callable[[], Answer],
+    action: Callable[[], Result],
     interrupt: Callable[[], None],
     tell: Callable[[], None] | None = None,
-) -> Answer:
+) -> Result:
     """Return what the action returns, letting Ctrl-C stop it: DuckDB does not look for signals.
 
     Signals reach the main thread alone, so that thread waits while another one works, and tells
@@ -50,7 +50,7 @@ def interruptible(
     """
     if threading.current_thread() is not threading.main_thread():
         return action()
-    outcome: list[Answer] = []
+    outcome: list[Result] = []
     failure: list[BaseException] = []
 
     def work() -> None:

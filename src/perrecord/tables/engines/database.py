@@ -19,9 +19,9 @@ import pyarrow as pa
 from perrecord.errors import InputError, SourceError
 from perrecord.tables.dialects import DUCKDB
 from perrecord.tables.engines.boundary import READ_FAILED, interruptible, sealed, stream
-from perrecord.watch import Share
+from perrecord.watch import Progress
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 BATCH_ROWS = 100_000
 _INCOMING = "_perrecord_incoming"
@@ -76,14 +76,14 @@ class Database:
     def keep(self, name: str, sql: str) -> None:
         """Run SQL and keep its result as a table."""
         statement = f"CREATE TABLE {DUCKDB.identifier(name)} AS {sql}"
-        share: Share | None = getattr(self._watching, "share", None)
+        share: Progress | None = getattr(self._watching, "share", None)
         if share is None:
             self.run(statement)
             return
         with self._keeping:
             self._keep_and_tell(statement, share)
 
-    def _keep_and_tell(self, statement: str, share: Share) -> None:
+    def _keep_and_tell(self, statement: str, share: Progress) -> None:
         """Run a statement on the cursor that counts; what the listener raises is no fault of it."""
         raised: list[BaseException] = []
 
@@ -110,7 +110,7 @@ class Database:
             raise raised[0]
 
     @contextmanager
-    def watched(self, share: Share) -> Iterator[None]:
+    def watched(self, share: Progress) -> Iterator[None]:
         """Tell how much is done of what is kept inside the block."""
         self._watching.share = share
         try:
@@ -211,7 +211,7 @@ class Database:
         self._open.discard(cursor)
         cursor.close()
 
-    def _once(self, message: str, action: Callable[[Any], Answer]) -> Answer:
+    def _once(self, message: str, action: Callable[[Any], Result]) -> Result:
         cursor = sealed(message, self._cursor)
         try:
             return sealed(message, lambda: interruptible(lambda: action(cursor), cursor.interrupt))

@@ -10,7 +10,7 @@ import pyarrow as pa
 from perrecord.tables.dialects import DUCKDB, Dialect
 from perrecord.tables.engines.database import Database
 from perrecord.tables.snapshots import Elsewhere, Origin
-from perrecord.watch import Share
+from perrecord.watch import Progress
 
 
 class DuckDBEngine:
@@ -47,7 +47,7 @@ class DuckDBEngine:
         """Run SQL and keep its result as a table of this name."""
         self._database.keep(name, sql)
 
-    def watched(self, share: Share) -> AbstractContextManager[None]:
+    def watched(self, share: Progress) -> AbstractContextManager[None]:
         """Tell how much is done of what is kept inside the block."""
         return self._database.watched(share)
 
@@ -63,9 +63,13 @@ class DuckDBEngine:
         """Run SQL; yield the batches of its result, at least one."""
         return self._database.batches(sql)
 
-    def frame(self, sql: str) -> pa.Table:
+    def arrow(self, sql: str) -> pa.Table:
         """Return the result as an Arrow table."""
         return self._database.table(sql)
+
+    def frame(self, sql: str) -> pa.Table:
+        """Return the result as an Arrow table, which is what frames are here."""
+        return self.arrow(sql)
 
     def close(self) -> None:
         """Forget the source and every table, and remove what was spilled."""

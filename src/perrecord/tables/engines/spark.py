@@ -13,10 +13,10 @@ from perrecord.errors import InputError, SourceError
 from perrecord.tables.dialects import SPARK, Dialect
 from perrecord.tables.engines import RESERVED, spark_classic, spark_connect
 from perrecord.tables.engines.boundary import READ_FAILED, sealed, stream
-from perrecord.tables.engines.database import Database
+from perrecord.tables.engines.database import Database, closed_on_failure
 from perrecord.tables.engines.spark_logs import silence_python
 from perrecord.tables.snapshots import Elsewhere, Origin
-from perrecord.watch import Share
+from perrecord.watch import Progress
 
 _SETTINGS = {"spark.sql.ansi.enabled": "true", "spark.sql.parser.escapedStringLiterals": "false"}
 """What our SQL relies on: no silent overflow, and backslashes that escape in text."""
@@ -93,7 +93,7 @@ class SparkEngine:
         reader = sealed(READ_FAILED, lambda: self._reader(sql))
         self._database.load(name, reader)
 
-    def watched(self, share: Share) -> AbstractContextManager[None]:  # noqa: ARG002
+    def watched(self, share: Progress) -> AbstractContextManager[None]:  # noqa: ARG002
         """Tell nothing; Spark's own page shows its stages."""
         return nullcontext()
 
@@ -109,6 +109,10 @@ class SparkEngine:
         """Run SQL on Spark; yield the batches of its result, at least one."""
         reader = sealed(READ_FAILED, lambda: self._reader(sql))
         return stream(READ_FAILED, reader, _step, lambda: None)
+
+    def arrow(self, sql: str) -> pa.Table:
+        """Return the result as an Arrow table, brought here whole."""
+        return sealed(READ_FAILED, lambda: self._asked(sql).toArrow())
 
     def frame(self, sql: str) -> Any:
         """Return the result as a Spark DataFrame, not computed yet."""
@@ -145,6 +149,13 @@ class SparkEngine:
         result = self._asked(sql)
         schema = _schema(result)
         return pa.RecordBatchReader.from_batches(schema, self._door.batches(result, schema))
+
+
+def open_spark(frame: Any, database: Callable[[], Database]) -> SparkEngine:
+    """Return the engine of a Spark DataFrame, with a local DuckDB that no file is open to."""
+    with closed_on_failure(database()) as opened:
+        opened.lock(())
+        return SparkEngine(frame, opened)
 
 
 def _step(action: Callable[[], Any]) -> Any:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from perrecord.errors import SourceError
 from perrecord.tables.engines.spark_logs import check_files, is_local
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 PATIENCE = "spark.perrecord.patience"
 """The setting that says for how many seconds we wait for executors once there are none."""
@@ -42,7 +42,7 @@ def batches(result: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     session = result.sparkSession
     patience = _patience(session)
 
-    def watched(action: Callable[[], Answer]) -> Answer:
+    def watched(action: Callable[[], Result]) -> Result:
         return _watched(session.sparkContext, patience, action)
 
     partitions = watched(lambda: result._jdf.toArrowBatchRdd().toLocalIterator())
@@ -54,7 +54,7 @@ def batches(result: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     return read()
 
 
-def _watched(context: Any, patience: float, action: Callable[[], Answer]) -> Answer:
+def _watched(context: Any, patience: float, action: Callable[[], Result]) -> Result:
     """Return what the action returns; stop its jobs when all executors are gone for too long.
 
     Spark itself would wait for ever, and say so in its log alone, which is off.

@@ -41,12 +41,6 @@ from perrecord.tables.expressions.nodes import (
 )
 from perrecord.tables.fields import Kind
 
-_TYPES = {
-    Kind.TEXT: "STRING",
-    Kind.INTEGER: "BIGINT",
-    Kind.TRUTH: "BOOLEAN",
-    Kind.MEASURE: "BIGINT",
-}
 _MIRRORED = {
     Operator.EQUAL: Operator.EQUAL,
     Operator.UNEQUAL: Operator.UNEQUAL,
@@ -66,8 +60,8 @@ def to_sql(
     multiples g of its resolution, so that `emp > 12.5` becomes a comparison of g with an integer.
 
     >>> from perrecord.tables.dialects import DUCKDB
-    >>> from perrecord.tables.fields import Field
-    >>> emp = Field("emp", Kind.MEASURE, Fraction(1))
+    >>> from perrecord.tables.fields import TypedColumn
+    >>> emp = TypedColumn("emp", Kind.MEASURE, Fraction(1))
     >>> above = Comparison(Operator.GREATER, Column("emp"), Literal(Fraction(25, 2)))
     >>> to_sql(above, {"emp": emp}, {"emp": "emp"}, DUCKDB)
     '(emp > CAST(12 AS BIGINT))'
@@ -114,13 +108,11 @@ class _Writer:
                 )
                 return f"(CASE {written} ELSE {self.write(otherwise, wanted)} END)"
             case Like(operand, pattern):
-                if self.dialect.name == "spark":  # where a backslash escapes unless it is doubled
-                    pattern = pattern.replace("\\", "\\\\")
-                return f"({self.write(operand, Kind.TEXT)} LIKE {self.dialect.literal(pattern)})"
+                return f"({self.write(operand, Kind.TEXT)} LIKE {self.dialect.pattern(pattern)})"
             case Substring(operand, start, length):
                 return f"substring({self.write(operand, Kind.TEXT)}, {start}, {length})"
             case AsText(operand):
-                return f"CAST({self.write(operand, Kind.INTEGER)} AS STRING)"
+                return f"CAST({self.write(operand, Kind.INTEGER)} AS {Kind.TEXT.types.sql})"
             case Quotient(operand, divisor):
                 return self.dialect.divided(self.write(operand, Kind.INTEGER), divisor)[0]
             case Remainder(operand, divisor):
@@ -129,7 +121,7 @@ class _Writer:
     def _literal(self, value: Value, wanted: Kind) -> str:
         match value:
             case None:
-                return f"CAST(NULL AS {_TYPES[wanted]})"
+                return f"CAST(NULL AS {wanted.types.sql})"
             case Fraction():
                 raise InternalError("A decimal reached the engine outside a comparison.")
             case _:

@@ -28,16 +28,16 @@ from perrecord.tables.expressions.nodes import (
     Substring,
 )
 from perrecord.tables.expressions.words import describe
-from perrecord.tables.fields import Field, Kind
+from perrecord.tables.fields import Kind, TypedColumn
 
-Fields = Mapping[str, Field]
+Fields = Mapping[str, TypedColumn]
 
 
 def kind_of(expression: Expression, fields: Fields) -> Kind:
     """Return the kind of the expression's values; raise if a column is unknown or does not fit.
 
     >>> from perrecord.tables.parse import parse_expression
-    >>> emp = Field("emp", Kind.MEASURE, Fraction(1))
+    >>> emp = TypedColumn("emp", Kind.MEASURE, Fraction(1))
     >>> kind_of(parse_expression("emp > 12.5"), {"emp": emp})
     <Kind.TRUTH: 'truth values'>
     """
@@ -101,7 +101,7 @@ def kind_or_null(expression: Expression, fields: Fields) -> Kind | None:  # noqa
             return _common(parts, "COALESCE", fields)
 
 
-def field_of(name: str, fields: Fields) -> Field:
+def field_of(name: str, fields: Fields) -> TypedColumn:
     """Return a column's field, or raise with the names that there are."""
     if name in fields:
         return fields[name]
