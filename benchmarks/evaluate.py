@@ -24,10 +24,10 @@ from perrecord.evaluate.accuracy import accuracy
 from perrecord.evaluate.losses import policy_losses
 from perrecord.evaluate.simulation import simulated_error
 from perrecord.evaluate.tune import tune
+from perrecord.lab.synth import business
+from perrecord.lab.synth.industries import industry_codes
+from perrecord.lab.synth.places import county_codes
 from perrecord.queries.plan import plan
-from perrecord.synth import business
-from perrecord.synth.industries import industry_codes
-from perrecord.synth.places import county_codes
 from perrecord.tables.keys import Keys
 from perrecord.tables.table import table
 

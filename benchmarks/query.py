@@ -22,11 +22,11 @@ import pyarrow as pa
 from goals import Goal, end_with, goals_table
 
 from perrecord import Split
+from perrecord.lab.synth import business
+from perrecord.lab.synth.industries import industry_codes
+from perrecord.lab.synth.places import county_codes
 from perrecord.mechanisms.run import answer
 from perrecord.queries.query import Query
-from perrecord.synth import business
-from perrecord.synth.industries import industry_codes
-from perrecord.synth.places import county_codes
 from perrecord.tables.keys import Keys
 from perrecord.tables.table import Table, table
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from perrecord.synth.sizes import CODES
+from perrecord.lab.synth.sizes import CODES
 
 FOLDER = "PERRECORD_REAL_DATA"
 """The environment variable that names the folder with the real files."""

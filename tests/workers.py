@@ -11,9 +11,9 @@ from xdist.scheduler import LoadScopeScheduling
 SPARK = "everything that needs Spark"
 FIRST = (
     SPARK,
-    "tests/experiments/test_reproduce.py",
+    "tests/lab/experiments/test_reproduce.py",
     "tests/faults/test_faults.py",
-    "tests/experiments/cbp/test_experiment.py",
+    "tests/lab/experiments/cbp/test_experiment.py",
     "tests/cli/test_quickstart.py",
 )
 """The units that take longest, in that order."""

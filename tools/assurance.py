@@ -153,7 +153,7 @@ AUDITS = (
         "thousands, and noise that is 2 % too small, which the audit by samples must see.",
         (
             *("python", "-m", "pytest", "-n", "auto", "-q", "-rfEs"),
-            *("-m", "audit", "tests/noise", "tests/audit/sample"),
+            *("-m", "audit", "tests/noise", "tests/lab/audit/sample"),
         ),
     ),
 )

@@ -12,9 +12,9 @@ from statistics import median
 
 from perrecord import Keys, Query, Split, table
 from perrecord.evaluate.accuracy import accuracy
+from perrecord.lab.synth import business
+from perrecord.lab.synth.industries import SECTORS
 from perrecord.queries.plan import plan
-from perrecord.synth import business
-from perrecord.synth.industries import SECTORS
 
 PICTURE = Path(__file__).parent.parent / "docs" / "images" / "skew.svg"
 THRESHOLDS = [500, 1000, 2500, 5000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000]

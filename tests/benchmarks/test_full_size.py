@@ -13,10 +13,10 @@ from full_size.same_answers import PLAIN, DifferentAnswersError, compare, is_sam
 from full_size.slow_peers import OPENDP, TUMULT, Estimate, Point
 from full_size.workload import LEVELS, all_cells, cells, spec_text
 
+from perrecord.lab.synth import business
+from perrecord.lab.synth.industries import industry_codes
+from perrecord.lab.synth.places import county_codes
 from perrecord.release.spec import build, check_without_data, load_spec, open_table
-from perrecord.synth import business
-from perrecord.synth.industries import industry_codes
-from perrecord.synth.places import county_codes
 
 EVERY_KEY = tuple(plain for plain in PLAIN if plain.how.startswith("every-key"))
 

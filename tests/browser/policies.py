@@ -6,11 +6,11 @@ from functools import cache
 import pyarrow as pa
 
 from perrecord import Keys, Parts, Policy, Query, Split, clamping, splitting, table
+from perrecord.lab.synth.industries import industry_codes
 from perrecord.queries.plan import plan
 from perrecord.release.document import Charge, Field, PublishedPolicy
 from perrecord.release.noise import CellNoise, Noise
 from perrecord.release.stated import stated_noise
-from perrecord.synth.industries import industry_codes
 
 INDUSTRIES = tuple(sorted({code[:3] for code in industry_codes()}))
 REGIONS = ("North", "East", "South", "West")

@@ -4,11 +4,11 @@ from random import Random
 
 import pytest
 
-from perrecord.audit.shown.altered import altered_page
-from perrecord.audit.shown.audit import published, text_of
-from perrecord.audit.shown.findings import Findings
-from perrecord.audit.shown.page import TEXTS, check_page
 from perrecord.cli.audit import command_output
+from perrecord.lab.audit.shown.altered import altered_page
+from perrecord.lab.audit.shown.audit import published, text_of
+from perrecord.lab.audit.shown.findings import Findings
+from perrecord.lab.audit.shown.page import TEXTS, check_page
 from perrecord.release.document import PublishedPolicy
 from tests.browser.typing import result, retouched, type_record
 

@@ -10,6 +10,7 @@ from perrecord import Keys, Query, Split
 from perrecord.evaluate.confidential import HEADER, confidential_folder
 from perrecord.evaluate.evaluation import evaluate
 from perrecord.evaluate.tune import tune
+from perrecord.lab.synth import business
 from perrecord.report.drawing import size
 from perrecord.report.evaluation import evaluation_page
 from perrecord.report.figure import ShownTable, pictures
@@ -17,7 +18,6 @@ from perrecord.report.page import Page, Section
 from perrecord.report.theme import BAD
 from perrecord.report.tuning import tuning_page
 from perrecord.report.write import write_report
-from perrecord.synth import business
 from perrecord.tables.table import table
 from tests.report.samples import (
     ANSWERS,

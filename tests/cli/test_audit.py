@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from perrecord.audit.figures import Figures
-from perrecord.audit.sample import report
+from perrecord.lab.audit.figures import Figures
+from perrecord.lab.audit.sample import report
 from tests.cli.conftest import run
 
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from perrecord.synth import business, cattle, nass, published, simulation
+from perrecord.lab.synth import business, cattle, nass, published, simulation
 from tests.cli.conftest import run
 
 PUBLISHED = {

@@ -14,10 +14,10 @@ import pytest
 
 from perrecord import Ledger
 from perrecord.accounting.entries import Charge
+from perrecord.lab.synth import business
+from perrecord.lab.synth.keys import business_keys
 from perrecord.release.publish import release
 from perrecord.release.spec import build, load_spec, open_table
-from perrecord.synth import business
-from perrecord.synth.keys import business_keys
 from tests.engines.cluster import Cluster
 from tests.engines.release_program import integers
 from tests.noise.checks import Replayed

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from perrecord import InputError, Keys, Lookup, Query, SelectKeys, SourceError, Split, table
-from perrecord.audit import random_queries, random_tables
+from perrecord.lab.audit import random_queries, random_tables
 from perrecord.mechanisms.rows import plan_rows, run_rows
 from perrecord.queries.aggregates import Pieces
 from perrecord.queries.cells import scanned

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perrecord import Domain, Keys, Query, SelectCells, SelectKeys, Split
-from perrecord.audit import random_queries, random_tables
 from perrecord.errors import InputError, ProbabilityError
 from perrecord.evaluate.accuracy import accuracy
 from perrecord.evaluate.simulation import simulated_error
 from perrecord.evaluate.summaries import compare, summary
+from perrecord.lab.audit import random_queries, random_tables
 from perrecord.queries.answers import Average, Quantile, Sum
 from perrecord.queries.plan import plan
 from perrecord.tables.keys import Keys as KeySet

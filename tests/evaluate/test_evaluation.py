@@ -14,10 +14,10 @@ from perrecord.evaluate.fitness import fitness
 from perrecord.evaluate.losses import losses, policy_losses
 from perrecord.evaluate.record_sizes import losses_by_size
 from perrecord.evaluate.variants import top_coded
+from perrecord.lab.synth import business
+from perrecord.lab.synth.industries import SECTORS
 from perrecord.queries.methods.parts import Parts, clamping, splitting
 from perrecord.queries.plan import plan
-from perrecord.synth import business
-from perrecord.synth.industries import SECTORS
 from perrecord.tables.table import table
 
 SCHEMES = {"fine": Split(emp=5, payann=500), "coarse": Split(emp=100, payann=10_000)}

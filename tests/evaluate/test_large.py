@@ -7,8 +7,8 @@ from perrecord.evaluate.accuracy import accuracy
 from perrecord.evaluate.fitness import fitness
 from perrecord.evaluate.losses import losses
 from perrecord.evaluate.summaries import summary
+from perrecord.lab.synth import business
 from perrecord.queries.plan import plan
-from perrecord.synth import business
 from perrecord.tables.table import table
 
 ROWS = 150_000

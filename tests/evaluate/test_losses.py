@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perrecord import Domain, Keys, Policy, Query, SelectCells, SelectKeys, Split
-from perrecord.audit import random_queries, random_tables
 from perrecord.errors import CurrencyError
 from perrecord.evaluate.distributions import Distribution
 from perrecord.evaluate.losses import losses, policy_losses
+from perrecord.lab.audit import random_queries, random_tables
 from perrecord.policy.terms import Currency
 from perrecord.queries.methods.parts import Parts, clamping, splitting
 from perrecord.queries.plan import plan

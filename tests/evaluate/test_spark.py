@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from perrecord import Query, Split
-from perrecord.audit import random_queries, random_tables
 from perrecord.evaluate.accuracy import accuracy
 from perrecord.evaluate.fitness import fitness
 from perrecord.evaluate.losses import losses
 from perrecord.evaluate.tune import tune
+from perrecord.lab.audit import random_queries, random_tables
 from perrecord.queries.plan import plan
 from perrecord.tables.table import table
 from tests.engines.conftest import spark  # noqa: F401 - a fixture

@@ -17,11 +17,11 @@ from perrecord.evaluate.losses import policy_quantiles
 from perrecord.evaluate.smallest import sizes, smallest
 from perrecord.evaluate.tune import tune
 from perrecord.evaluate.variants import amounts, scaled
+from perrecord.lab.synth import business
+from perrecord.lab.synth.industries import SECTORS
+from perrecord.lab.synth.places import COUNTIES_IN_STATE
 from perrecord.queries.methods.parts import Parts, clamping, splitting
 from perrecord.queries.plan import plan
-from perrecord.synth import business
-from perrecord.synth.industries import SECTORS
-from perrecord.synth.places import COUNTIES_IN_STATE
 from perrecord.tables.table import table
 
 STATES = Keys.from_dict({"state": list(COUNTIES_IN_STATE)})

@@ -11,10 +11,10 @@ from perrecord.errors import InputError, InternalError
 from perrecord.evaluate import tuned_spec as module
 from perrecord.evaluate.tune import tune
 from perrecord.evaluate.tuned_spec import tuned_spec
+from perrecord.lab.synth import business
 from perrecord.queries.plan import plan
 from perrecord.release.spec import build, load_spec, open_table, parse_spec
 from perrecord.release.spec.pieces import splits_of
-from perrecord.synth import business
 
 SPEC = """\
 # Kept: a comment on top.

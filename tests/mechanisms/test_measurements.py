@@ -15,7 +15,7 @@ from opendp import domains
 from opendp.mod import OpenDPException
 
 from perrecord import Budget, Policy, QueryError, Session, Split
-from perrecord.audit import random_tables
+from perrecord.lab.audit import random_tables
 from perrecord.mechanisms.measurements import Atoms, _atoms
 from perrecord.mechanisms.rows import plan_rows, run_rows
 from perrecord.tables.table import table

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perrecord import Policy, QueryError
-from perrecord.audit import random_queries, random_tables
+from perrecord.lab.audit import random_queries, random_tables
 from perrecord.mechanisms import quantiles
 from perrecord.mechanisms.quantiles import quantile, scores_of, selection_rate
 from perrecord.mechanisms.run import answer

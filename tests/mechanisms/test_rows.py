@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from perrecord import DiscreteGaussian, Policy, QueryError, SourceError, Split
-from perrecord.audit import random_queries, random_tables
+from perrecord.lab.audit import random_queries, random_tables
 from perrecord.mechanisms.rows import plan_rows, run_rows
 from perrecord.noise import discrete_gaussian
 from perrecord.tables.expressions import evaluate

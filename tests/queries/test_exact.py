@@ -5,7 +5,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perrecord.audit import random_queries, random_tables
+from perrecord.lab.audit import random_queries, random_tables
 from perrecord.queries.aggregates import Pieces
 from perrecord.queries.cells import scanned
 from perrecord.queries.groupings import SelectKeys

@@ -9,11 +9,11 @@ import pytest
 from perrecord import Keys, Query, Split
 from perrecord.evaluate.accuracy import accuracy
 from perrecord.evaluate.evaluation import EVERY_CELL, evaluate
+from perrecord.lab.synth import business
+from perrecord.lab.synth.industries import SECTORS
 from perrecord.queries.plan import plan
 from perrecord.report.evaluation import evaluation_page
 from perrecord.report.numbers import amount, percent
-from perrecord.synth import business
-from perrecord.synth.industries import SECTORS
 from perrecord.tables.table import table
 
 SCHEME = Split(emp=50)

@@ -108,7 +108,11 @@ def test_what_an_extra_brings_is_not_installed_for_everybody():
     assert optional & names((ROOT / "requirements.lock").read_text("utf-8")) == set()
 
 
-WITH_EXTRA = ("perrecord.experiments", "perrecord.audit.sample", "perrecord.audit.utility")
+WITH_EXTRA = (
+    "perrecord.lab.experiments",
+    "perrecord.lab.audit.sample",
+    "perrecord.lab.audit.utility",
+)
 """What needs scipy as soon as it is imported; the commands that do so ask for it first."""
 
 _IMPORT_ALL = """
@@ -125,7 +129,7 @@ for each in pkgutil.walk_packages(perrecord.__path__, "perrecord."):
 def test_everything_else_is_imported_without_the_extras():
     """As somebody has it who installed perrecord and nothing more."""
     subprocess.run([sys.executable, "-c", _IMPORT_ALL, *WITH_EXTRA], check=True)
-    broken = [sys.executable, "-c", _IMPORT_ALL, "perrecord.experiments"]
+    broken = [sys.executable, "-c", _IMPORT_ALL, "perrecord.lab.experiments"]
     assert b"scipy" in subprocess.run(broken, check=False, capture_output=True).stderr
 
 

@@ -18,7 +18,7 @@ RUNS_TEXT = {"eval", "exec", "compile", "__import__"}
 READS_OBJECTS = {"pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve", "joblib"}
 LOADS = ("load", "load_all")
 WEAK = {"random", "numpy.random"}
-MAY_BE_WEAK = ("synth", "experiments", "audit")
+MAY_BE_WEAK = ("lab",)
 """Synthetic data and simulations, which anybody should be able to repeat; none of it is noise."""
 
 

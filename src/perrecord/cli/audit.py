@@ -15,7 +15,7 @@ from perrecord.cli.progress import progress
 from perrecord.errors import InputError, InternalError, listing
 
 if TYPE_CHECKING:
-    from perrecord.audit.figures import Figures
+    from perrecord.lab.audit.figures import Figures
 
 REPLAY_EXAMPLES = examples(
     "perrecord audit replay",
@@ -64,7 +64,7 @@ def replay(
     statements and files must not change but in the record's own cell. The samplers themselves are
     not tested here; that is what audit sample is for. The data is random; nothing of yours is read.
     """
-    from perrecord.audit.replay.audit import replay as replayed
+    from perrecord.lab.audit.replay.audit import replay as replayed
 
     with _pairs_shown(pairs, quiet=quiet) as moved:
         found = replayed(pairs, seed, first, moved)
@@ -87,7 +87,7 @@ def doors(
     of the records as they were spelled, and with P(r). Doors whose packages are not installed are
     named and left out. The data is random; nothing of yours is read.
     """
-    from perrecord.audit.doors.audit import BY_SESSION, doors_audit, every_door
+    from perrecord.lab.audit.doors.audit import BY_SESSION, doors_audit, every_door
 
     every = every_door()
     chosen = [door for door in every if only is None or only in door.name]
@@ -120,7 +120,7 @@ def utility(
     pip install 'perrecord[experiments]'.
     """
     _needs_scipy("the audit of utility")
-    from perrecord.audit.utility.audit import utility_audit
+    from perrecord.lab.audit.utility.audit import utility_audit
 
     with progress(quiet=quiet) as step:
         found = utility_audit(tables, cells, seed, step)
@@ -169,9 +169,9 @@ def sample(
     nothing of yours is read. Needs scipy: pip install 'perrecord[experiments]'.
     """
     _needs_scipy("the audit by samples")
-    from perrecord.audit.sample.cases import every_case
-    from perrecord.audit.sample.lone_keys import PIECES
-    from perrecord.audit.sample.report import sample_audit
+    from perrecord.lab.audit.sample.cases import every_case
+    from perrecord.lab.audit.sample.lone_keys import PIECES
+    from perrecord.lab.audit.sample.report import sample_audit
 
     every = list(every_case())
     cases = [case for case in every if only is None or only in case.name]
@@ -206,7 +206,7 @@ def figures(
     audit. Some are then altered by one in their last digit, which must be noticed. The data is
     random; nothing of yours is read.
     """
-    from perrecord.audit.shown.audit import figures as recomputed
+    from perrecord.lab.audit.shown.audit import figures as recomputed
 
     with progress(quiet=quiet, parts=releases) as step:
 
@@ -248,7 +248,7 @@ def report(found: "Figures", *, as_json: bool) -> None:
     if as_json:
         show(found.to_json())
     else:
-        from perrecord.audit.figures import lines
+        from perrecord.lab.audit.figures import lines
 
         show(*lines(found.figures))
         for table in found.tables:

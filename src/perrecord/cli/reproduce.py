@@ -50,8 +50,8 @@ def reproduce(
     """
     _check(which, cis_file=cis_file, cbp_file=cbp_file)
     from perrecord.evaluate.confidential import confidential_folder
-    from perrecord.experiments.findings import findings_page
-    from perrecord.experiments.reproduce import reproduced, runs
+    from perrecord.lab.experiments.findings import findings_page
+    from perrecord.lab.experiments.reproduce import reproduced, runs
     from perrecord.report.write import check_report, write_report
 
     check_report(out, "index")

@@ -12,7 +12,7 @@ from perrecord.cli.progress import progress
 from perrecord.errors import InputError
 
 if TYPE_CHECKING:
-    from perrecord.synth import Published
+    from perrecord.lab.synth import Published
 
 BUSINESS_EXAMPLES = examples(
     "perrecord synth business --rows 300000 --out est.parquet",
@@ -82,7 +82,7 @@ def business(
     Business Patterns are known by name. An existing file is never overwritten.
     """
     _check_new(out)
-    from perrecord.synth import business as establishments
+    from perrecord.lab.synth import business as establishments
 
     with progress(quiet=False) as step:
         step("reading the published table" if fit else "writing establishments")
@@ -110,7 +110,7 @@ def sim(
     An existing file is never overwritten.
     """
     _check_new(out)
-    from perrecord.synth import simulation
+    from perrecord.lab.synth import simulation
 
     simulation(rows, out, seed=seed)
     show(str(out))
@@ -132,7 +132,7 @@ def cis(
     overwritten.
     """
     _check_new(out)
-    from perrecord.synth import cattle
+    from perrecord.lab.synth import cattle
 
     cattle(rows, out, seed=seed)
     show(str(out))
@@ -171,9 +171,9 @@ def nass(  # noqa: PLR0913 -- an option for every choice
     Values that are not published are left out, (Z) is 0; what became of every row is said on
     stderr. Existing files are never overwritten.
     """
-    from perrecord.synth import nass as load
-    from perrecord.synth.files import gathered
-    from perrecord.synth.keys import nass_keys
+    from perrecord.lab.synth import nass as load
+    from perrecord.lab.synth.files import gathered
+    from perrecord.lab.synth.keys import nass_keys
 
     _check_new(out)
     loaded = load(
@@ -212,7 +212,7 @@ def keys(
     Of sim: categories.parquet; of cis: states.csv and districts.csv. Existing files are never
     overwritten.
     """
-    from perrecord.synth.keys import business_keys, cattle_keys, fitted_keys, simulation_keys
+    from perrecord.lab.synth.keys import business_keys, cattle_keys, fitted_keys, simulation_keys
 
     table = _published(fit, counties, digits, place, industry, size, count)
     if table is not None and of != "business":
@@ -225,7 +225,7 @@ def keys(
 
 def _published(fit: Path | None, *options: Any) -> "Published | None":
     """Return the published table that the options name, if they name one."""
-    from perrecord.synth import published
+    from perrecord.lab.synth import published
 
     names = ("counties", "digits", "place", "industry", "size", "count")
     given = {name: value for name, value in zip(names, options, strict=True) if value is not None}

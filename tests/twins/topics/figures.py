@@ -24,7 +24,7 @@ TWINS = (
         'case "values" | "records" if noise.measure == name',
         (
             "release/test_attack.py::test_each_measure_has_the_error_of_the_totals_about_it",
-            "audit/test_figures.py::test_every_figure_is_recomputed_and_none_differs",
+            "lab/audit/test_figures.py::test_every_figure_is_recomputed_and_none_differs",
         ),
     ),
     Twin(
@@ -78,7 +78,7 @@ TWINS = (
         "return _figure(value, digits, ROUND_FLOOR)",
         (
             "cli/test_policy.py::test_a_record_in_words",
-            "audit/test_figures.py::test_every_figure_is_recomputed_and_none_differs",
+            "lab/audit/test_figures.py::test_every_figure_is_recomputed_and_none_differs",
         ),
     ),
 )

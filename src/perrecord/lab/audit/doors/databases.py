@@ -1,0 +1,90 @@
+"""Databases as doors: DuckDB and SQLite files by address, Ibis on engines with odd settings."""
+
+import sqlite3
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import duckdb
+
+from perrecord.lab.audit.doors.door import Door, Source, arrow_of, package
+from perrecord.lab.audit.doors.held import Held
+
+_COLLATIONS = ["NOCASE", "NOACCENT", "NOCASE.NOACCENT", ""]
+_SETTINGS = [
+    *("integer_division = true", "default_null_order = 'nulls_first'", "default_order = 'desc'"),
+    *("preserve_insertion_order = false", "old_implicit_casting = true", "threads = 1"),
+    *("ieee_floating_point_ops = false", "scalar_subquery_error_on_multiple_rows = false"),
+    "disabled_optimizers = 'statistics_propagation,filter_pushdown'",
+]
+_MISFITS: dict[str, list[Any]] = {
+    "int64": ["abc", "1x", "1e", 1.5, b"\x01"],
+    "float64": ["abc", "1x", "", b"1.5"],
+    "text": [b"farm", b"\xff\xfe"],
+}
+"""What SQLite keeps as it is in a column of another type, where it is as good as NULL."""
+_SQLITE = {"int64": "INTEGER", "float64": "REAL", "text": "TEXT"}
+
+
+def database_doors() -> list[Door]:
+    """Return the doors of databases."""
+    kinds = ("int64", "float64")
+    return [
+        Door("a DuckDB file, by its address", _duckdb_file),
+        Door("a SQLite file, by its address", _sqlite_file, kinds, needs=("ibis",)),
+        Door("Ibis on a DuckDB with odd settings", _ibis_duckdb, needs=("ibis",)),
+        Door("Ibis on SQLite", _ibis_sqlite, kinds, needs=("ibis",)),
+    ]
+
+
+def _duckdb_file(folder: Path, held: Held, random: Random) -> Source:
+    path = folder / "rows.ddb"
+    with duckdb.connect(str(path)) as connection:
+        _fill(connection, held, random)
+    return Source(f"duckdb://{path}", {"relation": "rows"})
+
+
+def _ibis_duckdb(_: Path, held: Held, random: Random) -> Source:
+    connection = package("ibis").duckdb.connect()
+    collation = f"default_collation = '{random.choice(_COLLATIONS)}'"
+    for setting in (collation, *random.sample(_SETTINGS, 2)):
+        connection.con.execute(f"SET {setting}")
+    _fill(connection.con, held, random)
+    return Source(connection.table("rows"))
+
+
+def _fill(connection: Any, held: Held, random: Random) -> None:
+    connection.register("given", arrow_of(held))
+    connection.execute("CREATE TABLE rows AS FROM given")
+    if random.random() < 0.5:  # the same values under a collation of the column's own
+        connection.execute("ALTER TABLE rows ALTER sector TYPE VARCHAR COLLATE NOCASE")
+    connection.unregister("given")
+
+
+def _sqlite_file(folder: Path, held: Held, random: Random) -> Source:
+    path = folder / "rows.sqlite"
+    _fill_sqlite(path, held, random)
+    return Source(f"sqlite://{path}", {"relation": "rows"})
+
+
+def _ibis_sqlite(folder: Path, held: Held, random: Random) -> Source:
+    path = folder / "rows.sqlite"
+    _fill_sqlite(path, held, random)
+    return Source(package("ibis").sqlite.connect(str(path)).table("rows"))
+
+
+def _fill_sqlite(path: Path, held: Held, random: Random) -> None:
+    """Write the rows, misfits for some NULLs, and a column of misfits that nobody declares."""
+    names = list(held.kinds)
+    columns = ", ".join(f"{name} {_SQLITE[held.kinds[name]]}" for name in names)
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"CREATE TABLE rows ({columns}, unused INTEGER)")
+        connection.executemany(
+            f"INSERT INTO rows VALUES ({', '.join('?' * len(names))}, 'abc')",  # noqa: S608 - ours
+            [[_stored(row[name], held.kinds[name], random) for name in names] for row in held.rows],
+        )
+    connection.close()
+
+
+def _stored(value: Any, kind: str, random: Random) -> Any:
+    return random.choice(_MISFITS[kind]) if value is None and random.random() < 0.3 else value

@@ -1,0 +1,239 @@
+"""What a run must release, to the last number: exact integers counted anew, noise drawn anew.
+
+The noise comes from the same bits by the same samplers, with the laws, counts and rates that
+prices call for; so whatever a run adds, leaves out, or draws by another law shows as another
+number or as other bits. Of the mechanisms only the law of a cell is asked, which is compared with
+P(r) by itself; scores and rates of quantiles are computed here once more, from T14.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, isqrt
+
+import numpy as np
+import pyarrow as pa
+
+from perrecord.errors import InternalError
+from perrecord.lab.audit.replay.members import Members
+from perrecord.lab.audit.replay.recount import Cell, Key, Recount, rank
+from perrecord.laws import DiscreteGaussian, DiscreteLaplace, Law
+from perrecord.noise import choose, discrete_gaussian, discrete_laplace, gaussian_tail, passing
+from perrecord.noise.bits import BitSource
+from perrecord.policy.terms import Currency
+from perrecord.queries.aggregates import Aggregate, Pieces, Rows
+from perrecord.queries.answers import Answer
+from perrecord.queries.groupings import SelectCells, SelectKeys
+from perrecord.queries.measurements import Choice, Measurement, Step
+from perrecord.queries.noise_plan import NoisePlan
+from perrecord.queries.plan import Plan, PlannedGrouping
+from perrecord.queries.query import Query
+from perrecord.tables.keys import Keys
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """A noisy number for each cell, its step, and the law of its noise."""
+
+    name: str
+    numbers: list[int]
+    step: Fraction
+    laws: list[Law]
+
+
+@dataclass(frozen=True, slots=True)
+class Averages:
+    """Noisy totals about a centre, and noisy counts."""
+
+    name: str
+    total: Numbers
+    count: Numbers
+    centre: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """For each cell the place of the chosen candidate."""
+
+    name: str
+    index: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Redrawn:
+    """One grouping: its keys in order, and its columns."""
+
+    keys: list[Key]
+    columns: list[Numbers | Averages | Choices]
+
+
+def redrawn(
+    planned: Plan, members: Members, present: Sequence[int], bits: BitSource
+) -> Iterator[Redrawn]:
+    """Yield what a run of a plan gives on the records that are present, with these bits."""
+    for grouping in planned.groupings:
+        query = planned.queries[grouping.query]
+        recount = Recount.of(members, present, query.filter)
+        yield _Grouping(planned, grouping, query, recount, bits).redrawn()
+
+
+@dataclass(frozen=True, slots=True)
+class _Grouping:
+    """One grouping, on its way from records to noisy numbers."""
+
+    planned: Plan
+    grouping: PlannedGrouping
+    query: Query
+    recount: Recount
+    bits: BitSource
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.grouping.grouping.columns
+
+    @property
+    def currency(self) -> Currency:
+        return self.query.currency or Currency.RHO
+
+    def redrawn(self) -> Redrawn:
+        occupied = self.recount.cells(self.columns)
+        found = self.grouping.grouping.cells
+        columns: list[Numbers | Averages | Choices] = []
+        by: Numbers | None = None
+        match found:
+            case None:
+                keys: list[Key] = [()]
+            case Keys():
+                keys = found.rows()
+            case SelectKeys():
+                keys, by = self._selected(found, occupied)
+                if found.rows_as is not None:
+                    columns.append(by)
+            case SelectCells():
+                keys, by = self._kept(found, occupied)
+        cells = [occupied.get(key, []) for key in keys]
+        table = self._table(keys)
+        for asked in self.query.answers:
+            is_kept_by = isinstance(found, SelectCells) and asked.name == found.answer
+            columns.append(by if by and is_kept_by else self._answer(asked, cells, table))
+        return Redrawn(keys, columns)
+
+    def _selected(
+        self, found: SelectKeys, occupied: dict[Key, list[int]]
+    ) -> tuple[list[Key], Numbers]:
+        """Select keys: noise of 1 / (2 rho) on the split rows of every key that there is (T9)."""
+        rows: Aggregate = Rows() if found.split is None else Pieces(found.split)
+        law = DiscreteGaussian(1 / (2 * found.rho))
+        noise = _drawn(law, len(occupied), self.bits)
+        noisy = {
+            key: self.recount.number(rows, cell) + added
+            for (key, cell), added in zip(occupied.items(), noise, strict=True)
+        }
+        keys = sorted((key for key in noisy if noisy[key] >= found.threshold), key=rank)
+        numbers = [noisy[key] for key in keys]
+        name = found.rows_as or ""
+        return keys, Numbers(name, numbers, Fraction(1), [law] * len(keys))
+
+    def _kept(
+        self, found: SelectCells, occupied: dict[Key, list[int]]
+    ) -> tuple[list[Key], Numbers]:
+        """Keep cells of a domain: those with records by their noise, others by chance (T9)."""
+        asked = next(each for each in self.query.answers if each.name == found.answer)
+        (step,) = asked.measurements
+        noise = self._noise(step)
+        law = noise.law(noise.scales.at({}))
+        assert isinstance(law, DiscreteGaussian)  # noqa: S101 - zCDP alone keeps cells
+        start = ceil(found.at_least / noise.step)
+        every = found.domain.keys().rows()
+        places = [place for place, key in enumerate(every) if key in occupied]
+        own = _drawn(law, len(places), self.bits)
+        noisy = {
+            place: self.recount.number(step.aggregate, occupied[every[place]]) + added
+            for place, added in zip(places, own, strict=True)
+        }
+        empty = passing(len(every) - len(places), law, start, _bits=self.bits)
+        taken = np.array(places, dtype=np.int64)
+        others = found.domain.sample(empty, taken, _bits=self.bits).tolist()
+        values = gaussian_tail(law.sigma_squared, start, empty, _bits=self.bits).tolist()
+        noisy |= dict(zip(others, values, strict=True))
+        kept = [place for place in sorted(noisy) if noisy[place] >= start]
+        numbers = [noisy[place] for place in kept]
+        return [every[place] for place in kept], Numbers(
+            asked.name, numbers, noise.step, [law] * len(kept)
+        )
+
+    def _answer(
+        self, asked: Answer, cells: Sequence[Cell], table: pa.Table
+    ) -> Numbers | Averages | Choices:
+        results = [self._step(asked.name, step, cells, table) for step in asked.steps]
+        match results:
+            case [only]:
+                return only
+            case [Numbers() as total, Numbers() as count]:
+                step = asked.measurements[0]
+                low, high = step.bounds if step.is_centred and step.bounds else (0, 0)
+                centre = Fraction(low + high) / 2
+                return Averages(asked.name, total, count, centre)
+            case _:
+                raise InternalError(f"the audit knows no answer of {len(results)} steps.")
+
+    def _step(
+        self, name: str, step: Step, cells: Sequence[Cell], table: pa.Table
+    ) -> Numbers | Choices:
+        if not isinstance(step, Choice):
+            return self._numbers(name, step.aggregate, self._noise(step), cells, table)
+        scores = [self.recount.scores(step, cell) for cell in cells]
+        if not scores:
+            return Choices(name, [])
+        chosen = choose(np.array(scores, np.int64), self._rate(step), _bits=self.bits)
+        return Choices(name, chosen.tolist())
+
+    def _rate(self, asked: Choice) -> Fraction:
+        """Return eps / (2 max(q, 1 - q)) for a score of 1, eps^2 / 8 = rho to 300 bits (T14)."""
+        eps = asked.amount
+        if self.currency is Currency.RHO:
+            eps = Fraction(isqrt(int(8 * asked.amount * 4**300)), 2**300)
+        level, whole = asked.level, asked.level.denominator
+        return eps / (2 * max(level.numerator, whole - level.numerator))
+
+    def _noise(self, step: Measurement) -> NoisePlan:
+        return step.noise(self.planned.schema, self.columns, self.currency)
+
+    def _numbers(
+        self,
+        name: str,
+        aggregate: Aggregate,
+        noise: NoisePlan,
+        cells: Sequence[Cell],
+        table: pa.Table,
+    ) -> Numbers:
+        laws, which = noise.laws(table)
+        numbers = [self.recount.number(aggregate, cell) for cell in cells]
+        for index, law in enumerate(laws):
+            places = np.flatnonzero(which == index).tolist()
+            for place, added in zip(places, _drawn(law, len(places), self.bits), strict=True):
+                numbers[place] += added
+        return Numbers(name, numbers, noise.step, [laws[each] for each in which.tolist()])
+
+    def _table(self, keys: list[Key]) -> pa.Table:
+        """Return the keys in Arrow, as the laws of cells are asked for."""
+        if not self.columns:
+            return pa.table({"": pa.array([True])}).select([])
+        return pa.table(
+            {
+                name: pa.array([_plain(key[place]) for key in keys])
+                for place, name in enumerate(self.columns)
+            }
+        )
+
+
+def _plain(part: object) -> object:
+    return int(part) if isinstance(part, Fraction) else part
+
+
+def _drawn(law: Law, count: int, bits: BitSource) -> list[int]:
+    """Return so much noise of a law, from the samplers themselves."""
+    if isinstance(law, DiscreteGaussian):
+        return [int(each) for each in discrete_gaussian(law.sigma_squared, count, _bits=bits)]
+    assert isinstance(law, DiscreteLaplace)  # noqa: S101 - the two laws that there are
+    return [int(each) for each in discrete_laplace(law.scale, count, _bits=bits)]

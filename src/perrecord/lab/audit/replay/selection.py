@@ -1,0 +1,134 @@
+"""Keys that noise selects, the noise coupled key by key: only the record's own key may differ (T9).
+
+The number of split rows of that key changes by pieces(r), which costs rho pieces(r)^2. A key that
+only r has appears with probability Pr[Z >= tau - pieces(r)], which is what delta(r) must say. Cells
+of a domain get one noise each, so that the same cells are kept but for the record's own.
+"""
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from perrecord.lab.audit.replay.answers import Places, cost
+from perrecord.lab.audit.replay.checks import Check
+from perrecord.lab.audit.replay.members import Members
+from perrecord.lab.audit.replay.worlds import WORLD, ReadGrouping
+from perrecord.laws import DiscreteGaussian
+from perrecord.mechanisms import selection
+from perrecord.mechanisms.additive import draw
+from perrecord.mechanisms.selection import Selected
+from perrecord.noise.bits import BitSource
+from perrecord.policy.terms import Currency
+from perrecord.queries.groupings import SelectCells, SelectKeys
+from perrecord.released.numbers import Integers, added
+
+KEYS, LONE, DOMAIN = "key selection", "key selection, a key of one record", "cells of a domain"
+_SLACK = 1 + Fraction(1, 2**40)
+"""delta(r) is rounded up; by no more than this."""
+
+Key = tuple[Any, ...]
+
+
+def selection_checks(
+    grouping: ReadGrouping, members: Members, places: Places, bits: BitSource
+) -> Iterator[Check]:
+    """Yield what each record changes in which keys are published."""
+    match grouping.planned.grouping.cells:
+        case SelectKeys() as cells:
+            yield from _keys(cells, grouping, members, bits)
+        case SelectCells() as cells:
+            yield from _cells(cells, grouping, members, places, bits)
+
+
+def _keys(
+    cells: SelectKeys, grouping: ReadGrouping, members: Members, bits: BitSource
+) -> Iterator[Check]:
+    policy = grouping.planned.selection
+    assert grouping.occupied is not None  # noqa: S101 - read where keys are selected
+    assert policy is not None  # noqa: S101 - and charged for
+    law = DiscreteGaussian.for_zcdp(cells.rho)
+    worlds = _by_world(*grouping.occupied, len(members.records) + 1)
+    counts = [dict(zip(_tuples(keys), numbers.tolist(), strict=True)) for keys, numbers in worlds]
+    noise = dict(zip(counts[0], draw(law, len(counts[0]), bits).tolist(), strict=True))
+    published = [_published(_coupled(cells, each, noise)) for each in worlds]
+    passes = members.pass_filter(grouping.query.filter)
+    own = members.keys(grouping.planned.grouping.columns)
+    for index, record in enumerate(members.records):
+        mine = own[index] if passes[index] else None
+        change = counts[0].get(mine, 0) - counts[index + 1].get(mine, 0) if mine else 0
+        pieces = 1 if cells.split is None else cells.split.pieces(record)
+        fault = None
+        if _others(counts[0].items(), mine) != _others(counts[index + 1].items(), mine):
+            fault = "the rows of another key changed"
+        elif _others(published[0], mine) != _others(published[index + 1], mine):
+            fault = "another key appeared, vanished or changed"
+        elif mine and change != pieces:
+            fault = "the record's key changed by something else than its pieces"
+        is_lone = mine is not None and mine not in counts[index + 1]
+        if is_lone:
+            chance, delta = law.tail(cells.threshold - pieces), policy.delta(record)
+            if not chance.lower <= delta <= chance.upper * _SLACK:
+                fault = "its key appears with another probability than delta"
+        if mine or fault:
+            lost = cost(law, change)
+            yield Check(
+                LONE if is_lone else KEYS, index, lost, policy.loss(record), mine is not None, fault
+            )
+
+
+def _by_world(keys: pa.Table, rows: Integers, worlds: int) -> list[tuple[pa.Table, Integers]]:
+    """Return each world's keys with their numbers of split rows."""
+    found = []
+    numbers = np.asarray(keys[WORLD]) if keys.num_rows else np.empty(0, dtype=np.int64)
+    for world in range(worlds):
+        inside = numbers == world
+        found.append((keys.filter(pa.array(inside)).drop_columns([WORLD]), rows[inside]))
+    return found
+
+
+def _coupled(
+    cells: SelectKeys, world: tuple[pa.Table, Integers], noise: dict[Key, int]
+) -> Selected:
+    keys, rows = world
+    own = np.array([noise[key] for key in _tuples(keys)], dtype=np.int64)
+    return selection.keys_reaching(cells, keys, added(rows, own))
+
+
+def _published(selected: Selected) -> list[tuple[Key, int]]:
+    """Return the keys with their numbers, in the order in which they are published."""
+    return list(zip(selected.keys.rows(), selected.by.numbers.tolist(), strict=True))
+
+
+def _others(found: Iterable[tuple[Key, int]], own: Key | None) -> list[tuple[Key, int]]:
+    return [(key, number) for key, number in found if key != own]
+
+
+def _tuples(keys: pa.Table) -> list[Key]:
+    return list(zip(*(column.to_pylist() for column in keys.columns), strict=True))
+
+
+def _cells(
+    cells: SelectCells, grouping: ReadGrouping, members: Members, places: Places, bits: BitSource
+) -> Iterator[Check]:
+    """Couple the noise of every cell, those without records too; the answer itself pays."""
+    chosen = next(each for each in grouping.answers if each.charged.answer.name == cells.answer)
+    (step,) = chosen.charged.answer.measurements
+    columns = grouping.planned.grouping.columns
+    plan = step.noise(members.schema, columns, Currency.RHO)
+    (noisy,) = chosen.noisy
+    positions = np.arange(len(noisy.numbers), dtype=np.int64)
+    noise = draw(noisy.laws[0], len(positions), bits)
+    published = [
+        _published(selection.cells_reaching(cells, positions, added(exact, noise), plan))
+        for exact in noisy.numbers.T
+    ]
+    own = members.keys(columns)
+    for index, place in enumerate(places):
+        mine = None if place is None else own[index]
+        is_same = _others(published[0], mine) == _others(published[index + 1], mine)
+        fault = None if is_same else "another cell appeared, vanished or changed"
+        if mine or fault:
+            yield Check(DOMAIN, index, fault=fault)

@@ -1,0 +1,13 @@
+"""Everything that the black-box audit tries."""
+
+from collections.abc import Iterator
+
+from perrecord.lab.audit.sample.additive_cases import additive_cases
+from perrecord.lab.audit.sample.case import Case
+from perrecord.lab.audit.sample.other_cases import other_cases
+
+
+def every_case() -> Iterator[Case]:
+    """Yield all cases."""
+    yield from additive_cases()
+    yield from other_cases()

@@ -1,0 +1,249 @@
+"""The figures audit: random releases, random records, every figure recomputed."""
+
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import yaml
+
+from perrecord.errors import InternalError
+from perrecord.lab.audit import random_specs, random_tables
+from perrecord.lab.audit.figures import Figures, number
+from perrecord.lab.audit.random_tables import VALUES
+from perrecord.lab.audit.shown.altered import alterations
+from perrecord.lab.audit.shown.checks import Published, check
+from perrecord.lab.audit.shown.document import Json
+from perrecord.lab.audit.shown.evaluation import Evaluation
+from perrecord.lab.audit.shown.findings import Findings
+from perrecord.lab.audit.shown.previewed import previewed
+from perrecord.lab.audit.shown.source import GRID, records_of
+from perrecord.lab.audit.shown.tables import rows_of
+from perrecord.lab.audit.shown.tuned import Tuned
+from perrecord.lab.audit.shown.variants import Variant, as_clamped, variants
+
+Command = Callable[..., str]
+"""Runs `perrecord` with some arguments and returns what it printed; raises if that failed."""
+
+_RECORDS_OF_A_TABLE = 24
+_DIMENSIONS = ("sector", "code", "big", "region", "opened")
+_EXAMPLES = ("a small one", "a large one")
+_MOST = Fraction(1_000_000)
+_FORMS = ("", " --json")
+_BUDGET = "2"
+_GOALS = ("50% for 60% of cells", "200% for 80% of cells", "1000% for 50% of cells")
+_EVALUATED = 3
+"""One release in so many is evaluated and tuned, too."""
+
+
+def figures(
+    releases: int, records: int, altered: int, seed: int, command: Command, watch: Any
+) -> Figures:
+    """Return what was recomputed of so many random releases, with so many records each.
+
+    So many figures of each text are altered by a little; each must be noticed.
+    """
+    findings, blind = Findings(), Blind()
+    for index in range(releases):
+        findings.where = f"seed {seed}, release {index}"
+        with tempfile.TemporaryDirectory(prefix="perrecord-audit-") as name:
+            random = Random(f"{seed} {index}")  # noqa: S311 - random specs, no noise
+            is_whole = index % _EVALUATED == 0
+            release = published(random, Path(name), records, command, is_evaluated=is_whole)
+            check(findings, release)
+            blind.look(release, random, altered, findings.where)
+        watch(index + 1)
+    told = [("releases", number(releases)), ("records of each", number(records))]
+    told += [("figures altered by a little", number(sum(blind.tried.values())))]
+    told += [("of them not noticed", number(len(blind.missed))), ("seed", str(seed))]
+    found = findings.figures(told)
+    return replace(found, failures=(*found.failures, *blind.missed[:20]))
+
+
+@dataclass(slots=True)
+class Blind:
+    """Figures that were altered, by kind of text, and those that nothing noticed."""
+
+    tried: Counter[str] = field(default_factory=Counter)
+    missed: list[str] = field(default_factory=list)
+    noticed: set[str] = field(default_factory=set)
+    """The kinds of figures that an alteration was noticed by."""
+
+    def look(self, release: Published, random: Random, most: int, where: str) -> None:
+        """Alter so many figures of each text of a release, and check it each time."""
+        for name, text in release.shown.items():
+            for each in alterations(name, text, random, most):
+                self.tried[name.partition(" ")[0]] += 1
+                found = Findings()
+                changed = replace(release, shown={**release.shown, name: each.text})
+                try:
+                    check(found, changed, [name])
+                except (LookupError, ValueError, TypeError):
+                    continue  # what cannot be read any more is noticed
+                self.noticed |= set(found.wrong)
+                if not found.wrong:
+                    self.missed.append(f"{where}: altered and not noticed: {each.where}")
+
+
+def published(
+    random: Random, folder: Path, records: int, command: Command, *, is_evaluated: bool = False
+) -> Published:
+    """Return a random release, made by the commands in a folder."""
+    selects = random.random() < 0.3
+    spec = random_specs.spec(random, selects=selects)
+    examples = {name: record(random, large=name == _EXAMPLES[1]) for name in _EXAMPLES}
+    spec["examples"] = [
+        {"name": name, **{key: _given(value) for key, value in each.items()}}
+        for name, each in examples.items()
+    ]
+    if not selects and random.random() < 0.5:
+        spec["queries"] = [_wide(query) for query in spec["queries"]]
+    rows = random_tables.rows(random, _RECORDS_OF_A_TABLE, extreme=False)
+    path = random_specs.write(folder / "release", spec, rows)
+    out, ledger = folder / "out", path.parent / random_specs.LEDGER
+    shown = {"preview": previewed(path, folder)}
+    command("ledger", "create", path)
+    for form in _FORMS:
+        shown[f"check{form}"] = command("check", path, *form.split())
+    for form in _FORMS:
+        shown[f"release{form}"] = command("release", path, "--out", out, "--quiet", *form.split())
+    for form in _FORMS:
+        options = form.split()
+        shown[f"ledger{form}"] = command("ledger", "show", ledger, *options)
+        shown[f"doctor{form}"] = command("doctor", path, "--confidential", *options)
+    every = tuple(record(random, large=random.random() < 0.5) for _ in range(records))
+    for place, each in enumerate(every):
+        fields = [f"--record={name}={text_of(value)}" for name, value in each.items()]
+        for form in _FORMS:
+            shown[f"policy {place}{form}"] = command("policy", out, *fields, *form.split())
+    for name in ("methodology.md", "manifest.json"):
+        shown[name] = (out / name).read_text("utf-8")
+    for file in sorted((out / "tables").glob("*.parquet")):
+        shown[f"tables/{file.stem}"] = rows_of(file)
+        if file.with_suffix(".csv").exists():
+            shown[f"tables/{file.stem}.csv"] = file.with_suffix(".csv").read_text("utf-8")
+    document = json.loads((out / "policy.json").read_text("utf-8"))
+    charge = _charger(path, command)
+    evaluation = evaluated(spec, rows, charge)
+    release = Published(out, spec, rows, document, every, examples, evaluation, shown)
+    return _evaluated(random, release, path, command, charge) if is_evaluated else release
+
+
+def _charger(path: Path, command: Command) -> Callable[[Json], Json]:
+    """Return what tells the charge of a spec that has the same source."""
+
+    def charge(spec: Json) -> Json:
+        other = path.with_name("variant.yaml")
+        written = {**as_clamped(spec), "ledger": "variant.ledger"}  # which is not there
+        other.write_text(json.dumps(written), encoding="utf-8")
+        found: Json = json.loads(command("check", other, "--json"))["charge"]["policy"]
+        return found
+
+    return charge
+
+
+def evaluated(spec: Json, rows: Any, charge: Callable[[Json], Json]) -> Evaluation:
+    """Return what evaluating a spec must give."""
+    records = records_of(rows)
+    other = {**spec, "accounting": "exact" if spec["accounting"] == "split" else "split"}
+    return Evaluation(
+        spec,
+        records,
+        lambda: variants(spec, records, [_BUDGET], charge),
+        lambda: Variant("otherwise", "", other, charge(other), records),
+    )
+
+
+def _evaluated(
+    random: Random,
+    release: Published,
+    path: Path,
+    command: Command,
+    charge: Callable[[Json], Json],
+) -> Published:
+    """Return the release with what `evaluate` and `tune` show of it, unless they refuse."""
+    shown, folder = dict(release.shown), release.folder.parent
+    form = random.choice(_FORMS)
+    options = ("--out", folder / "evaluation", "--quiet", "--budget", _BUDGET, *form.split())
+    try:
+        shown[f"evaluate{form}"] = command("evaluate", path, *options)
+    except InternalError:  # no record of the source has a declared key
+        return release
+    shown["report.html"] = (folder / "evaluation" / "report.html").read_text("utf-8")
+    form, goal = random.choice(_FORMS), random.choice(_GOALS)
+    options = ("--out", folder / "tuning", "--quiet", "--goal", goal, *form.split())
+    try:
+        printed = command("tune", path, *options)
+    except InternalError:  # epsilon, a goal out of reach, nothing to tune
+        return replace(release, shown=shown)
+    shown[f"tune{form}"] = printed
+    shown["tuning.html"] = (folder / "tuning" / "tuning.html").read_text("utf-8")
+    spec = yaml.safe_load((folder / "tuning" / "tuned.yaml").read_text("utf-8"))
+    within, share = (Fraction(each) / 100 for each in _percents(goal))
+    found = Tuned(release.evaluation, within, share, spec, charge(spec), release.examples)
+    return replace(release, shown=shown, tuned=found)
+
+
+def _percents(goal: str) -> Iterable[str]:
+    return (each.removesuffix("%") for each in goal.split() if each.endswith("%"))
+
+
+def record(random: Random, *, large: bool) -> dict[str, Any]:
+    """Return a random record on the grids of the random specs; the head follows from the sector."""
+    most = 10 ** random.choice([3, 5, 7]) if large else 60
+    found: dict[str, Any] = {name: random.choice(VALUES[name]) for name in _DIMENSIONS}
+    found = {name: None if value == "" else value for name, value in found.items()}
+    found["head"] = None if found["sector"] is None else found["sector"][:1]
+    for name, step in GRID.items():
+        size = step * random.randrange(-most // 4, most)
+        within = max(-_MOST, min(size, _MOST))  # what some of the specs cut values to
+        found[name] = None if random.random() < 0.1 else within
+    return found
+
+
+def _wide(query: Json) -> Json:
+    """Return a query of counts and totals alone, with noise of more than ten steps (T19)."""
+    kept = [each for each in query["answers"].values() if {"sum", "average"} & each.keys()]
+    currency = next(key for each in query["answers"].values() for key in _amounts(each))
+    answers = [{"count": "records", currency: 0.001}, *(_cheap(each) for each in kept)]
+    named = {f"a{place}": answer for place, answer in enumerate(answers)}
+    return {**{key: value for key, value in query.items() if key != "where"}, "answers": named}
+
+
+def _amounts(answer: Any) -> list[str]:
+    """Return the currencies of an answer and of its parts."""
+    inner = [key for each in answer.values() if isinstance(each, dict) for key in _amounts(each)]
+    return [key for key in ("rho", "epsilon") if key in answer] + inner
+
+
+def _cheap(answer: Any) -> Any:
+    if not isinstance(answer, dict):
+        return answer
+    return {
+        key: 0.001 if key in ("rho", "epsilon") else _cheap(value) for key, value in answer.items()
+    }
+
+
+def _given(value: Any) -> Any:
+    """Return a value as a spec has it."""
+    return text_of(value) if isinstance(value, Fraction) else value
+
+
+def text_of(value: Any) -> str:
+    """Return a value as it is typed for --record; nothing for a missing one."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return str(value).lower()
+        case Fraction(denominator=1):
+            return str(value.numerator)
+        case Fraction():
+            return f"{float(value)!r}"
+        case _:
+            return str(value)

@@ -1,0 +1,239 @@
+"""`policy.json` evaluated by docs/policy-format.md alone: losses, deltas, noise, estimates."""
+
+import math
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from perrecord.lab.audit.shown import by_hand
+
+Json = dict[str, Any]
+Row = Mapping[str, Any]
+"""A record: measures as fractions on their grid or None, dimensions as values."""
+
+_MOST_COMBINATIONS = 20_000
+
+
+class NotCoveredError(Exception):
+    """No case fits the record, and there is no default."""
+
+
+def _same(value: Any, wanted: Any) -> bool:
+    return type(value) is type(wanted) and value == wanted
+
+
+def chosen(table: Json, record: Row, what: str) -> Any:
+    """Return what holds for a record in a table of cases."""
+    values = [record[name] for name in table["dimensions"]]
+    for case in table["cases"]:
+        if all(_same(value, part) for value, part in zip(values, case["when"], strict=True)):
+            return case[what]
+    if table["default"] is None:
+        raise NotCoveredError
+    return table["default"]
+
+
+def scheme_of(split: Json, record: Row) -> Json:
+    """Return the plain scheme that applies to a record."""
+    while "dimensions" in split:
+        split = chosen(split, record, "split")
+    return split
+
+
+def parts_of(split: Json, record: Row) -> dict[str, int]:
+    """Return the least number of pieces that each measure of a scheme asks for."""
+    return {
+        name: math.ceil(abs(Fraction(record[name] or 0)) / Fraction(limit))
+        for name, limit in scheme_of(split, record)["thresholds"].items()
+    }
+
+
+def pieces_of(split: Json, record: Row) -> int:
+    """Return the number of pieces of a record."""
+    count, cap = max(1, *parts_of(split, record).values()), scheme_of(split, record)["cap"]
+    return count if cap is None else min(count, int(cap))
+
+
+def loss_of(policy: Json, record: Row) -> Fraction:
+    """Return P(r)."""
+    return _form_loss(policy, policy, record, 2 if policy["currency"] == "rho" else 1)
+
+
+def _form_loss(form: Json, policy: Json, record: Row, power: int) -> Fraction:
+    total = Fraction(0)
+    for term in form["terms"]:
+        match term["type"]:
+            case "constant":
+                total += Fraction(term["amount"])
+            case "split":
+                pieces = pieces_of(policy["splits"][term["split"]], record)
+                total += Fraction(term["amount"]) * pieces**power
+            case "exact":
+                size = abs(Fraction(record[term["measure"]] or 0)) / Fraction(term["threshold"])
+                total += Fraction(term["amount"]) * size**power
+            case "largest":
+                total += max(_form_loss(each, policy, record, power) for each in term["options"])
+            case "by":
+                total += _form_loss(chosen(term, record, "policy"), policy, record, power)
+    return total
+
+
+def slots_of(form: Json, record: Row) -> Iterator[Json]:
+    """Yield the key selections that a record takes part in."""
+    yield from form["slots"]
+    for term in form["terms"]:
+        if term["type"] == "by":
+            yield from slots_of(chosen(term, record, "policy"), record)
+
+
+def delta_of(policy: Json, record: Row) -> float:
+    """Return delta(r), from the law itself."""
+    kept = 1.0
+    for slot in slots_of(policy, record):
+        split = slot["split"]
+        pieces = 1 if split is None else pieces_of(policy["splits"][split], record)
+        spread = 1 / (2 * Fraction(slot["rho"]))
+        kept *= 1 - by_hand.tail(spread, slot["threshold"] - pieces)
+    return 1 - kept
+
+
+def least_loss(policy: Json) -> Fraction | None:
+    """Return the least loss of any record: measures of 0 and every case; None if too many."""
+    values: dict[str, list[Any]] = {}
+    _gather(policy, values)
+    others = [[*dict.fromkeys((type(v), v) for v in each), (str, "\0")] for each in values.values()]
+    if math.prod(map(len, others)) > _MOST_COMBINATIONS:
+        return None
+    found = []
+    for key in product(*others):
+        record = dict(zip(values, (value for _, value in key), strict=True)) | _zeros(policy)
+        try:
+            found.append(loss_of(policy, record))
+        except NotCoveredError:
+            continue
+    return min(found)
+
+
+def measures_read(policy: Json) -> set[str]:
+    """Return the measures that a policy's loss depends on."""
+    return set(_zeros(policy))
+
+
+def _gather(value: Any, values: dict[str, list[Any]]) -> None:
+    if isinstance(value, dict):
+        for place, name in enumerate(value.get("dimensions", [])):
+            values.setdefault(name, []).extend(case["when"][place] for case in value["cases"])
+    for each in value.values() if isinstance(value, dict) else value:
+        if isinstance(each, dict | list):
+            _gather(each, values)
+
+
+def _zeros(value: Any) -> dict[str, Fraction]:
+    found: dict[str, Fraction] = {}
+    if isinstance(value, dict):
+        found |= dict.fromkeys(value.get("thresholds", {}), Fraction(0))
+        if isinstance(value.get("measure"), str):
+            found[value["measure"]] = Fraction(0)
+    for each in value.values() if isinstance(value, dict) else value:
+        if isinstance(each, dict | list):
+            found |= _zeros(each)
+    return found
+
+
+# -- noise -----------------------------------------------------------------------------------
+
+
+def cell_of(cells: Json | None, record: Row) -> Json | None:
+    """Return the noise of a record's own cell; None where it does not enter."""
+    while cells is not None and "dimensions" in cells:
+        try:
+            cells = chosen(cells, record, "cells")
+        except NotCoveredError:
+            return None
+    return cells
+
+
+def leaves_of(cells: Json | None, key: Row) -> Iterator[Json]:
+    """Yield the noise of every cell that a key, which may lack dimensions, can mean."""
+    if cells is None:
+        return
+    if "dimensions" not in cells:
+        yield cells
+        return
+    known = [(place, name) for place, name in enumerate(cells["dimensions"]) if name in key]
+    fits = [
+        case
+        for case in cells["cases"]
+        if all(_same(key[name], case["when"][place]) for place, name in known)
+    ]
+    for case in fits:
+        yield from leaves_of(case["cells"], key)
+    if not fits or len(known) < len(cells["dimensions"]):
+        yield from leaves_of(cells["default"], key)
+
+
+def variance_of(cell: Json) -> float:
+    """Return the variance of a cell's noise, from its law and spread alone."""
+    return by_hand.variance(cell["law"], Fraction(cell["spread"]), Fraction(cell["step"]))
+
+
+def estimate_of(document: Json, record: Row, measure: str) -> float | None:
+    """Return the standard error of an estimate of a measure; None if nothing tells of it (T19)."""
+    information, value = 0.0, record[measure]
+    for charge in document["charges"]:
+        for noise in charge["noise"]:
+            cell = cell_of(noise["cells"], record)
+            if cell is None:
+                continue
+            if noise["moved"] == "values" and noise["measure"] == measure:
+                low, high = map(Fraction, cell["bounds"] or (value, value))
+                information += 1 / variance_of(cell) if low <= value <= high else 0
+            if noise["moved"] == "pieces":
+                information += _of_pieces(charge["policy"], record, measure, variance_of(cell))
+    return 1 / math.sqrt(information) if information else None
+
+
+def _of_pieces(policy: Json, record: Row, measure: str, spread: float) -> float:
+    for slot in slots_of(policy, record):
+        if slot["split"] is None:
+            continue
+        split = policy["splits"][slot["split"]]
+        parts, plain = parts_of(split, record), scheme_of(split, record)
+        most = max(parts.values())
+        is_cut = plain["cap"] is not None and most > int(plain["cap"])
+        if parts.get(measure) == most > 1 and not is_cut:
+            return 1 / (spread * float(Fraction(plain["thresholds"][measure])) ** 2)
+    return 0.0
+
+
+def shifted_of(document: Json, record: Row) -> Fraction | None:
+    """Return the sum of shift^2/(2 sigma^2), where T19 lets the Gaussian's figure be shown."""
+    if document["total"]["currency"] != "rho" or any(slots_of(document["total"], record)):
+        return None
+    loss = Fraction(0)
+    for charge in document["charges"]:
+        if not charge["noise"] and loss_of(charge["policy"], record) > 0:
+            return None
+        for noise in charge["noise"]:
+            cell = cell_of(noise["cells"], record)
+            shift = None if cell is None else _shift(noise, cell, record)
+            if not cell or not shift:
+                continue
+            spread, step = Fraction(cell["spread"]), Fraction(cell["step"])
+            if not noise["certain"] or spread < 100 * step**2:
+                return None
+            loss += shift**2 / (2 * spread)
+    return loss
+
+
+def _shift(noise: Json, cell: Json, record: Row) -> Fraction:
+    value = Fraction(1) if noise["measure"] is None else record[noise["measure"]]
+    if value is None:
+        return Fraction(0)
+    if noise["moved"] == "records":
+        return Fraction(1)
+    if cell["bounds"] is None:
+        return Fraction(value)
+    low, high = map(Fraction, cell["bounds"])
+    return Fraction(sorted([low, value, high])[1]) - ((low + high) / 2 if noise["centred"] else 0)

@@ -1,0 +1,367 @@
+"""Figures of `perrecord evaluate`, as JSON, in sentences and in the report's tables."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from perrecord.lab.audit.shown import report
+from perrecord.lab.audit.shown.cell_errors import at_share
+from perrecord.lab.audit.shown.document import Json, Row, loss_of, measures_read
+from perrecord.lab.audit.shown.evaluation import WITHIN, Evaluation, smallest_size
+from perrecord.lab.audit.shown.findings import Findings
+from perrecord.lab.audit.shown.numerals import Expected, Near, numerals
+
+_SHARES = ("0.5", "0.9", "0.99", "0.999", "1")
+_TOLERANCE = 1e-6
+
+
+def check_json(findings: Findings, evaluation: Evaluation, found: Json) -> None:
+    """Compare `perrecord evaluate --json`."""
+    findings.equal("evaluate: records", found["records"], len(evaluation.records))
+    _rows(findings, "evaluate: errors", found["errors"], evaluation.rows)
+    _rows(findings, "evaluate: quantiles", found["quantiles"], evaluation.quantiles)
+    check_coverage(findings, "evaluate: keys", evaluation, found["keys"])
+    lost = [
+        {"variant": each.name, **{share: each.lost(share) for share in ("0.5", "0.9", "0.99", "1")}}
+        for each in evaluation.variants
+    ]
+    _rows(findings, "evaluate: losses", found["losses"], lost)
+    findings.close("evaluate: above the minimum", found["share_above_minimum"],
+                   evaluation.share_above)  # fmt: skip
+
+
+def check_coverage(
+    findings: Findings, what: str, evaluation: Evaluation, found: Sequence[Json]
+) -> None:
+    """Compare how many records have no declared key."""
+    plain = [
+        {name: value for name, value in row.items() if name not in ("outside_shares",)}
+        for row in found
+    ]
+    expected = [
+        {
+            name: value
+            for name, value in row.items()
+            if name not in ("outside_shares", "is_declared")
+        }
+        for row in evaluation.coverage
+    ]
+    findings.equal(what, plain, expected)
+    for shown, row in zip(found, evaluation.coverage, strict=False):
+        _rows(findings, what, [shown["outside_shares"]], [row["outside_shares"]])
+
+
+def _rows(findings: Findings, what: str, shown: Sequence[Json], expected: Sequence[Json]) -> None:
+    """Compare rows of texts, whole numbers and floats."""
+    findings.equal(f"{what}, rows", len(shown), len(expected))
+    for one, wanted in zip(shown, expected, strict=False):
+        findings.equal(f"{what}, columns", list(one), list(wanted))
+        for name in one.keys() & wanted.keys():
+            if isinstance(wanted[name], float):
+                findings.close(f"{what}: {name}", one[name], wanted[name], _TOLERANCE)
+            else:
+                findings.equal(f"{what}: {name}", one[name], wanted[name])
+
+
+# -- sentences --------------------------------------------------------------------------------
+
+
+def sentences(evaluation: Evaluation, examples: Mapping[str, Row]) -> dict[str, list[Expected]]:
+    """Return the numbers of every sentence, by the words that it begins with or holds."""
+    found: dict[str, list[Expected]] = {}
+    for start, expected in (
+        ("have a key that", _outside(evaluation)),
+        ("As written, the expected error", _own_errors(evaluation)),
+        ("At the same thresholds", _splitting(evaluation)),
+        ("Errors depend on the size", _small_and_large(evaluation)),
+        ("clamping", _clamping(evaluation)),
+        ("of the records lose more", _above(evaluation)),
+        ("At the median, a record", _gap(evaluation)),
+        ("Half of the records really lose nothing", _gap(evaluation)),
+        ("Units lose up to", _units(evaluation)),
+        ("99 % of the records lose up to", _by_scheme(evaluation)),
+        ("As written, a record whose", _slope(evaluation, examples)),
+        ("which costs 99 % of the records least", _price(evaluation)),
+    ):
+        found[start] = list(expected)
+    return found
+
+
+_WITHOUT_NUMBERS = (
+    "The cells of each answer lie in one class of size.",
+    "No cell has a true number other than 0",
+    "As written, the loss does not depend on the size of a record.",
+)
+_NOT_RECOMPUTED = ("would lose up to", "out of reach whatever the rho", "and its expected errors")
+
+
+def check_words(findings: Findings, expected: Mapping[str, Sequence[Expected]], text: str) -> None:
+    """Compare the sentences that `perrecord evaluate` prints."""
+    told = [line.removeprefix("- ") for line in text.splitlines() if line.startswith("- ")]
+    check_sentences(findings, expected, told)
+
+
+def check_sentences(
+    findings: Findings, expected: Mapping[str, Sequence[Expected]], told: Sequence[str]
+) -> None:
+    """Compare the numbers of the sentences of a report."""
+    for sentence in told:
+        plain = sentence.replace("\N{NO-BREAK SPACE}", " ")
+        if any(each in plain for each in (*_WITHOUT_NUMBERS, *_NOT_RECOMPUTED)):
+            continue
+        starts = [start for start in expected if start in plain]
+        if not starts:
+            findings.add("evaluate in words", agrees=False, shown=plain, expected="a known one")
+            continue
+        findings.numerals(f"evaluate in words: {starts[0]} ...", plain, expected[starts[0]])
+
+
+def _percent(value: float | None) -> Near:
+    return Near(100 * (math.nan if value is None else value))
+
+
+def _outside(evaluation: Evaluation) -> Iterator[Expected]:
+    some = [row for row in evaluation.coverage if row["outside"]]
+    if some:
+        worst = max(some, key=lambda row: Fraction(row["outside"], row["records"]))
+        yield from outside_of(worst)
+
+
+def outside_of(row: Json) -> Iterator[Expected]:
+    """Yield the numbers of the sentence about one grouping."""
+    yield from (row["outside"], row["records"], _percent(row["outside"] / row["records"]))
+    yield from (_percent(share) for share in row["outside_shares"].values())
+
+
+def _known(evaluation: Evaluation) -> list[Json]:
+    return [row for row in evaluation.rows if row["middle"] is not None]
+
+
+def _own_errors(evaluation: Evaluation) -> Iterator[Expected]:
+    own = [row for row in _known(evaluation) if row["variant"] == evaluation.written.name]
+    if own:
+        errors = [row["middle"] for row in own]
+        yield _percent(min(errors))
+        if len(own) > 1 and min(errors) != max(errors):
+            yield _percent(max(errors))
+
+
+def _splitting(evaluation: Evaluation) -> Iterator[Expected]:
+    errors = {(r["variant"], r["table"], r["answer"]): r["middle"] for r in _known(evaluation)}
+    pairs = [
+        (error, errors[f"top-code {name}", *rest])
+        for (name, *rest), error in errors.items()
+        if errors.get((f"top-code {name}", *rest), error) != error
+    ]
+    if pairs:
+        yield from (sum(one < two for one, two in pairs), len(pairs))
+
+
+def _small_and_large(evaluation: Evaluation) -> Iterator[Expected]:
+    known = [
+        row
+        for row in evaluation.by_size
+        if row["size"] != "0" and row["median_expected_error"] is not None
+    ]
+    steepest: tuple[float, Json, Json] | None = None
+    for place in dict.fromkeys((row["table"], row["answer"]) for row in known):
+        own = [row for row in known if (row["table"], row["answer"]) == place]
+        error = own[0]["median_expected_error"] / max(own[-1]["median_expected_error"], 1e-12)
+        if len(own) > 1 and (steepest is None or error > steepest[0]):
+            steepest = error, own[0], own[-1]
+    if steepest is not None:
+        for row in steepest[1:]:
+            yield _percent(row["median_expected_error"])
+            yield from numerals(row["size"])
+
+
+def _clamping(evaluation: Evaluation) -> Iterator[Expected]:
+    if evaluation.biased:
+        row = max(evaluation.biased, key=lambda row: (row["middle"], row["high"]))
+        yield from numerals(row["variant"])
+        if row["high"]:
+            yield _percent(row["middle"] or row["high"])
+
+
+def _above(evaluation: Evaluation) -> Iterator[Expected]:
+    written = evaluation.written
+    yield from (_percent(evaluation.share_above), Near(float(evaluation.minimum)))
+    yield from (Near(written.lost("0.5") or 0.0), "99", Near(written.lost("0.99") or 0.0))
+    yield Near(written.lost("1") or 0.0)
+
+
+def _gap(evaluation: Evaluation) -> Iterator[Expected]:
+    promised = evaluation.written.lost("0.5") or 0.0
+    real = at_share(evaluation.realised, Fraction(1, 2)) or 0.0
+    yield Near(promised)
+    if real:
+        yield from (Near(real), Near(promised / real))
+
+
+def _units(evaluation: Evaluation) -> Iterator[Expected]:
+    units = evaluation.units
+    yield from (Near(max(units.tight)), Near(max(units.simple)))
+    yield Near(at_share(units.realised, Fraction(1, 2)) or 0.0)
+
+
+def _by_scheme(evaluation: Evaluation) -> Iterator[Expected]:
+    lost = {each.name: each.lost("0.99") or 0.0 for each in evaluation.variants}
+    least, most = min(lost, key=lost.__getitem__), max(lost, key=lost.__getitem__)
+    yield from ("99", Near(lost[least]))
+    yield from numerals(least)
+    yield Near(lost[most])
+    yield from numerals(most)
+
+
+def _slope(evaluation: Evaluation, examples: Mapping[str, Row]) -> Iterator[Expected]:
+    policy = evaluation.written.policy
+    measures = sorted(measures_read(policy))
+    if not measures:
+        return
+    base = {**next(iter(examples.values())), **dict.fromkeys(measures, Fraction(0))}
+    step = smallest_size(evaluation, measures[0])
+    for size in (step, step * 10**6):
+        yield Near(float(size))
+        yield Near(float(loss_of(policy, {**base, measures[0]: size})))
+
+
+def _price(evaluation: Evaluation) -> Iterator[Expected]:
+    lost = {each.name: each.lost("0.99") or 0.0 for each in evaluation.variants}
+    rows = _known(evaluation)
+    errors: dict[tuple[str, str], set[float]] = {}
+    for row in rows:
+        errors.setdefault((row["table"], row["answer"]), set()).add(row["middle"])
+    logs: dict[str, list[float]] = {}
+    for row in rows:
+        if len(errors[row["table"], row["answer"]]) > 1:
+            logs.setdefault(row["variant"], []).append(math.log(max(row["middle"], 1e-12)))
+    typical = {name: math.exp(sum(each) / len(each)) for name, each in logs.items()}
+    if typical:
+        private = min(typical, key=lambda name: (lost[name], typical[name]))
+        accurate = min(typical, key=lambda name: (typical[name], lost[name]))
+        yield from (*numerals(private), "99", *numerals(accurate))
+        if lost[private]:
+            yield Near(lost[accurate] / lost[private])
+            yield Near(typical[private] / typical[accurate])
+
+
+# -- the report -------------------------------------------------------------------------------
+
+
+def check_report(
+    findings: Findings,
+    evaluation: Evaluation,
+    expected: Mapping[str, Sequence[Expected]],
+    html: str,
+) -> None:
+    """Compare the sentences and the tables of report.html."""
+    found = report.read(html)
+    units = len(evaluation.units.realised)
+    lead: list[Expected] = [len(evaluation.records), units]
+    if len(evaluation.variants) > 1:
+        lead.append(len(evaluation.variants) - 1)
+    findings.numerals("report of evaluate: lead", " ".join(found.lead), [*lead, "95"])
+    check_sentences(findings, expected, found.findings)
+    for table in found.tables:
+        wanted = _table(evaluation, table.caption, table.rows)
+        if wanted is None:
+            continue
+        what = f"report of evaluate: {re.split('[;:]', table.caption, maxsplit=1)[0]}"
+        findings.equal(f"{what}, rows", len(table.rows), len(wanted))
+        for row, cells in zip(table.rows, wanted, strict=False):
+            findings.numerals(what, " | ".join(row), cells)
+
+
+def _table(
+    evaluation: Evaluation, caption: str, rows: Sequence[Sequence[str]]
+) -> list[list[Expected]] | None:
+    """Return the numbers of every row of a table; None of tables that are not recomputed."""
+    match re.split("[;:]", caption, maxsplit=1)[0]:
+        case "Expected errors of cells":
+            return [_error_cells(row) for row in evaluation.rows]
+        case "Expected errors by how many records a cell has":
+            return [_size_cells(row) for row in evaluation.by_size if row["size"] != "0"]
+        case "Medians and quantiles in units, cells whose true quantile is 0 included":
+            return [_quantile_cells(row) for row in evaluation.quantiles]
+        case "A check":
+            own = _known_or_not(evaluation)
+            return [[*_shown(row["middle"], 100), *[None] * _drawn(cells)] for row, cells in
+                    zip(own, rows, strict=False)]  # fmt: skip
+        case "Records outside the declared keys":
+            return [outside_cells(row) for row in evaluation.coverage if row["outside"]]
+        case "Losses in rho" | "Losses in epsilon":
+            return [_loss_cells(evaluation, row[0], rows) for row in rows]
+        case _:
+            return None
+
+
+def _known_or_not(evaluation: Evaluation) -> list[Json]:
+    quantiles = {(row["table"], row["answer"]) for row in evaluation.quantiles}
+    return [
+        row
+        for row in evaluation.rows
+        if row["variant"] == evaluation.written.name
+        and (row["table"], row["answer"]) not in quantiles
+    ]
+
+
+def _drawn(cells: Sequence[str]) -> int:
+    """Return how many numbers the drawn ratio shows: noise was drawn for it, nobody knows which."""
+    return len(numerals(cells[-1]))
+
+
+def _shown(value: float | None, factor: float = 1) -> list[Expected]:
+    """Return a number as a cell shows it; what is not known is a dash."""
+    return [] if value is None else [Near(factor * value)]
+
+
+def _error_cells(row: Json) -> list[Expected]:
+    names = ("middle", "high", *WITHIN)
+    shares = [each for name in names for each in _shown(row[name], 100)]
+    return [*numerals(row["variant"]), row["cells"], row["zeros"], *shares]
+
+
+def _size_cells(row: Json) -> list[Expected]:
+    shares = [each for name in WITHIN for each in _shown(row[name], 100)]
+    middle = _shown(row["median_expected_error"], 100)
+    return [*numerals(row["size"]), row["cells"], row["zeros"], *middle, *shares]
+
+
+def _quantile_cells(row: Json) -> list[Expected]:
+    names = ("median_expected_error", "median_reach", "median_without_noise")
+    whole = [row[name] for name in ("candidates", "cells", "without_values")]
+    chance = _shown(row["chance_of_a_quantile"], 100)
+    rest = [each for name in names for each in _shown(row[name])]
+    return [*numerals(row["variant"]), *whole, *chance, *rest]
+
+
+def outside_cells(row: Json) -> list[Expected]:
+    """Return the numbers of a row about the records without a declared key."""
+    whole = [row["records"], row["outside"], row["outside_keys"]]
+    shares = [_percent(share) for share in row["outside_shares"].values()]
+    return [*whole, _percent(row["outside"] / row["records"]), *shares]
+
+
+def _loss_cells(evaluation: Evaluation, name: str, rows: Sequence[Sequence[str]]) -> list[Expected]:
+    losses = _losses(evaluation, name, is_of_units=any(row[0] == "simple bound" for row in rows))
+    shown = [at_share(losses, Fraction(share)) for share in _SHARES]
+    return [*numerals(name), *(each for value in shown for each in _shown(value))]
+
+
+def _losses(evaluation: Evaluation, name: str, *, is_of_units: bool) -> list[float]:
+    units: Any = evaluation.units
+    match name:
+        case "realised":
+            return units.realised if is_of_units else evaluation.realised
+        case "tight bound" | "advanced bound" | "simple bound":
+            found: list[float] = getattr(units, name.removesuffix(" bound"))
+            return found
+        case "policy":
+            return [float(each) for each in evaluation.written.losses]
+        case "policy by exact accounting" | "policy by pieces":
+            return [float(each) for each in evaluation.otherwise.losses]
+        case _:
+            (variant,) = [each for each in evaluation.variants if each.name == name]
+            return [float(each) for each in variant.losses]

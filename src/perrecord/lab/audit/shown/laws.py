@@ -1,0 +1,138 @@
+"""Errors of one cell by hand: how large noise is on average, and how probably it stays small.
+
+Laws on a grid are added up term by term; averages are by the delta method, as T13 and T21 say.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from perrecord.lab.audit.shown import by_hand
+from perrecord.lab.audit.shown.source import Number
+
+_MOST_STEPS = 20_000
+"""Wider laws, in steps, differ from those without steps by less than one part in 10^8."""
+
+Floats = npt.NDArray[np.float64]
+
+
+@lru_cache(maxsize=4096)
+def _summed(law: str, spread: Fraction, step: Fraction) -> tuple[Floats, Floats]:
+    """Return Pr[Z >= k] and the sum of j Pr[Z = j] over j >= k, for k = 0, 1, ..."""
+    width = math.sqrt(spread) / step if law == "gaussian" else float(spread / step)
+    steps = np.arange(int(40 * width) + 3, dtype=np.float64)
+    falls = -((steps / width) ** 2) / 2 if law == "gaussian" else -steps / width
+    masses = np.exp(falls)
+    masses /= masses[0] + 2 * math.fsum(masses[1:])
+    return np.cumsum(masses[::-1])[::-1], np.cumsum((steps * masses)[::-1])[::-1]
+
+
+def is_wide(number: Number) -> bool:
+    """Tell whether a law is taken as one without steps."""
+    return _width(number) > _MOST_STEPS
+
+
+def _width(number: Number) -> float:
+    if number.law == "gaussian":
+        return math.sqrt(number.spread) / float(number.step)
+    return float(number.spread / number.step)
+
+
+def mean_size(number: Number) -> float:
+    """Return E|Z + b|, in units: |b| + 2 E max(Z - |b|, 0)."""
+    bias = abs(number.bias / number.step)
+    step = float(number.step)
+    if is_wide(number):
+        return step * _smooth_size(number, float(bias))
+    first = int(bias) + 1
+    tails, moments = _summed(number.law, number.spread, number.step)
+    if first >= len(tails):
+        return step * float(bias)
+    above = float(moments[first]) - float(bias) * float(tails[first])
+    return step * (float(bias) + 2 * above)
+
+
+def _smooth_size(number: Number, bias: float) -> float:
+    width = _width(number)
+    if number.law == "gaussian":
+        return normal_size(width, bias)
+    return bias + width * math.exp(-bias / width)
+
+
+def chance_below(number: Number, limit: Fraction) -> float:
+    """Return Pr[|Z + b| < limit], the limit in units."""
+    bias = abs(number.bias / number.step)
+    last = math.ceil(limit / number.step) - 1
+    return _within(number, int(bias), last)
+
+
+def reach(number: Number, confidence: float) -> float:
+    """Return the least w with Pr[|Z + b| <= w] >= confidence, in units."""
+    bias = int(abs(number.bias / number.step))
+    low, high = -1, bias + int(40 * _width(number)) + 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _within(number, bias, middle) >= confidence else (middle, high)
+    return high * float(number.step)
+
+
+def _within(number: Number, bias: int, last: int) -> float:
+    """Return Pr[|Z + b| <= last], for whole numbers of steps."""
+    return 0.0 if last < 0 else 1 - _tail(number, last - bias + 1) - _tail(number, last + bias + 1)
+
+
+def _tail(number: Number, start: int) -> float:
+    if start < 1:
+        return 1 - _tail(number, 1 - start)
+    width = _width(number)
+    if width > _MOST_STEPS:
+        score = (start - 0.5) / width
+        is_gaussian = number.law == "gaussian"
+        return math.erfc(score / math.sqrt(2)) / 2 if is_gaussian else math.exp(-score) / 2
+    tails, _ = _summed(number.law, number.spread, number.step)
+    return float(tails[start]) if start < len(tails) else 0.0
+
+
+# -- averages ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """An average of a cell: what it is, what clamping adds, and the delta method's error."""
+
+    true: float
+    bias: float
+    spread: float
+
+
+def mean_of(total: Number, count: Number, centre: Fraction) -> Mean | None:
+    """Return an average by the delta method; None without a value.
+
+    A total about a centre c is S - c n.
+    """
+    if not count.true:
+        return None
+    size = count.true
+    offset = total.true / size - centre
+    answered = offset + total.bias / size
+    noise = by_hand.variance(total.law, total.spread, total.step)
+    noise += float(answered) ** 2 * by_hand.variance(count.law, count.spread, count.step)
+    true, bias = float(total.true / size), float(total.bias / size)
+    return Mean(true, bias, math.sqrt(noise) / float(size))
+
+
+def normal_size(sigma: float, bias: float) -> float:
+    """Return E|N + b| of normal noise."""
+    score = abs(bias) / sigma
+    density = math.exp(-(score**2) / 2) / math.sqrt(2 * math.pi)
+    return 2 * sigma * density + abs(bias) * math.erf(score / math.sqrt(2))
+
+
+def normal_below(mean: Mean, limit: float) -> float:
+    """Return Pr[|N + b| < limit]."""
+    root = mean.spread * math.sqrt(2)
+    return (math.erf((limit - mean.bias) / root) + math.erf((limit + mean.bias) / root)) / 2

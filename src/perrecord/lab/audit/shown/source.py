@@ -1,0 +1,276 @@
+"""A random spec's records and questions, read by docs/spec.md and by nothing of perrecord's own."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from perrecord.lab.audit.random_tables import VALUES
+from perrecord.lab.audit.shown.document import Json, Row
+
+GRID: Mapping[str, Fraction] = {
+    "emp": Fraction(1),
+    "pay": Fraction(1, 2),
+    "rent": Fraction(1, 10),
+    "load": Fraction(1000),
+}
+"""The measures of the random specs, and their resolutions."""
+
+_MOST_PAY = Fraction(1_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One answer of one table: its cells, and the records in each."""
+
+    table: str
+    query: str
+    columns: tuple[str, ...]
+    name: str
+    answer: Json
+    currency: str
+    cells: tuple[tuple[Row, tuple[Row, ...]], ...]
+    """The key of each cell, and the records of the source that are in it."""
+
+    @property
+    def amounts(self) -> tuple[Fraction, ...]:
+        """What the answer costs; an average's total and count share it."""
+        given = self.answer.get(self.currency)
+        if isinstance(given, list):
+            return tuple(map(exact, given))
+        if given is None:
+            return (exact(self.answer["parts"]["default"][self.currency]),)
+        return (exact(given) / 2,) * 2 if "average" in self.answer else (exact(given),)
+
+
+def exact(value: Any) -> Fraction:
+    """Return a number as a spec writes it."""
+    return Fraction(str(value))
+
+
+def on_grid(value: Any, step: Fraction) -> Fraction | None:
+    """Return a number on a grid, ties away from zero."""
+    if value is None:
+        return None
+    size = math.floor(abs(Fraction(value)) / step + Fraction(1, 2)) * step
+    return size if value > 0 else -size
+
+
+def records_of(rows: Sequence[Mapping[str, Any]]) -> tuple[Row, ...]:
+    """Return the rows of a source as the spec declares them."""
+    found = []
+    for row in rows:
+        sector, day = row["sector"], row["opened"]
+        record = {name: row[name] for name in ("firm", "sector", "code", "big", "region")}
+        record["head"] = None if sector is None else sector[:1]
+        record["opened"] = None if day is None else day.isoformat()
+        for name, step in GRID.items():
+            record[name] = on_grid(row["mass" if name == "load" else name], step)
+        if record["pay"] is not None:
+            record["pay"] = max(-_MOST_PAY, min(record["pay"], _MOST_PAY))
+        found.append(record)
+    return tuple(found)
+
+
+_PASSES: Mapping[str | None, Any] = {
+    None: lambda _: True,
+    "sector = 'farm' OR code > 0": lambda record: (
+        record["sector"] == "farm" or (record["code"] is not None and record["code"] > 0)
+    ),
+    "region IS NOT NULL": lambda record: record["region"] is not None,
+    "emp IS NULL OR emp > 0": lambda record: record["emp"] is None or record["emp"] > 0,
+    "NOT big": lambda record: record["big"] is False,
+}
+
+
+def passing(query: Json, records: Sequence[Row]) -> list[Row]:
+    """Return the records that pass a query's filter."""
+    return [record for record in records if _PASSES[query.get("where")](record)]
+
+
+def groupings_of(query: Json) -> list[tuple[str, ...]]:
+    """Return what a query groups by, the finest first."""
+    if "rollup" in query:
+        columns = tuple(query["rollup"])
+        return [columns[:size] for size in range(len(columns), -1, -1)]
+    return [tuple(query.get("group_by", ()))]
+
+
+def table_of(query: Json, columns: Sequence[str]) -> str:
+    """Return the name of the table of one grouping."""
+    name = str(query["name"])
+    if "rollup" not in query:
+        return name
+    return f"{name}_by_{'_'.join(columns)}" if columns else f"{name}_total"
+
+
+def keys_of(spec: Json, columns: Sequence[str]) -> list[Row]:
+    """Return the declared keys of a grouping, whose sets are files or lists of values."""
+    values = []
+    for name in columns:
+        declared = spec["keys"].get(f"each_{name}") or spec["keys"]["cells"]
+        is_listed = "values" in declared
+        values.append([each for each in VALUES[name] if not (is_listed and each is None)])
+    return [dict(zip(columns, key, strict=True)) for key in product(*values)]
+
+
+def is_declared(query: Json) -> bool:
+    """Tell whether every declared key is published, whatever the data."""
+    return bool(query.get("keys", "cells") == "cells")
+
+
+def _key(record: Row, columns: Sequence[str]) -> tuple[tuple[type, Any], ...]:
+    return tuple((type(record[name]), record[name]) for name in columns)
+
+
+def asked(spec: Json, records: Sequence[Row]) -> Iterator[Asked]:
+    """Yield the answers of a spec, table by table; the occupied cells where noise finds keys."""
+    for query in spec["queries"]:
+        inside = passing(query, records)
+        for columns in groupings_of(query):
+            found: dict[Any, list[Row]] = {}
+            for record in inside:
+                found.setdefault(_key(record, columns), []).append(record)
+            keys = keys_of(spec, columns) if query.get("keys") != "found" else None
+            if keys is None:
+                keys = [{name: own[0][name] for name in columns} for own in found.values()]
+            every = [(key, tuple(found.get(_key(key, columns), ()))) for key in keys]
+            if not is_declared(query):
+                every = [(key, own) for key, own in every if own]
+            for name, answer in query["answers"].items():
+                currency = "epsilon" if "epsilon" in str(answer) else "rho"
+                yield Asked(
+                    table_of(query, columns),
+                    query["name"],
+                    columns,
+                    name,
+                    answer,
+                    currency,
+                    tuple(every),
+                )
+
+
+def outside(spec: Json, query: Json, columns: Sequence[str], records: Sequence[Row]) -> list[Row]:
+    """Return the records that pass the filter and have no declared key."""
+    declared = {_key(key, columns) for key in keys_of(spec, columns)}
+    return [each for each in passing(query, records) if _key(each, columns) not in declared]
+
+
+# -- noise and exact numbers ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A noisy number of a cell, in units: its true value, what clamping adds, its noise."""
+
+    true: Fraction
+    bias: Fraction
+    law: str
+    spread: Fraction
+    """sigma^2 of Gaussian noise, the scale of Laplace noise."""
+    step: Fraction
+
+
+def measure_of(answer: Json) -> str | None:
+    """Return the measure that an answer is about."""
+    for kind in ("sum", "average", "median", "quantile"):
+        if kind in answer:
+            return str(answer[kind])
+    return None if answer.get("count") in (None, "records") else str(answer["count"])
+
+
+def noisy(spec: Json, one: Asked, key: Row, records: Sequence[Row]) -> tuple[Number, ...]:
+    """Return the noisy numbers of a cell: of a count or total one, of an average two."""
+    answer, measure = one.answer, measure_of(one.answer)
+    if "count_distinct" in answer:
+        values = {record["firm"] for record in records} - {None}
+        return (_count(len(values), one.amounts[0], one.currency),)
+    if "count" in answer:
+        held = [each for each in records if measure is None or each[measure] is not None]
+        return (_count(len(held), one.amounts[0], one.currency),)
+    filled = [each for each in records if each[measure or ""] is not None]
+    total = _total(spec, one, key, filled)
+    if "average" not in answer:
+        return (total,)
+    return total, _count(len(filled), one.amounts[1], one.currency)
+
+
+def _count(exactly: int, amount: Fraction, currency: str) -> Number:
+    return Number(Fraction(exactly), Fraction(0), *_law(Fraction(1), amount, currency), Fraction(1))
+
+
+def _law(size: Fraction, amount: Fraction, currency: str) -> tuple[str, Fraction]:
+    """Return the noise for what one record changes by at most: T10, T12, T16."""
+    if currency == "rho":
+        return "gaussian", size**2 / (2 * amount)
+    return "laplace", size / amount
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How one record's value enters a total: cut to bounds or not, with noise of a size."""
+
+    size: Fraction
+    amount: Fraction
+    bounds: tuple[Fraction, Fraction] | None = None
+
+
+def ways(spec: Json, one: Asked) -> tuple[list[tuple[Any, Way]], Way]:
+    """Return the ways of a total by sector, and that of all other sectors."""
+    answer, measure = one.answer, measure_of(one.answer) or ""
+    parts = answer.get("parts")
+    if parts is None:
+        return _method(spec, answer, measure, one.amounts[0])
+    cases = [
+        (sector, _method(spec, part, measure, exact(part[one.currency]))[1])
+        for sector, part in parts["cases"].items()
+    ]
+    default = parts["default"]
+    return cases, _method(spec, default, measure, exact(default[one.currency]))[1]
+
+
+def _method(
+    spec: Json, part: Json, measure: str, amount: Fraction
+) -> tuple[list[tuple[Any, Way]], Way]:
+    if "clamp" in part:
+        low, high = map(exact, part["clamp"])
+        size = (high - low) / 2 if "average" in part else max(abs(low), abs(high))
+        return [], Way(size, amount, (low, high))
+    scheme = spec["splits"][part["split"]]
+    if "by" not in scheme:
+        return [], _split(scheme, measure, amount, part)
+    cases = [(name, _split(each, measure, amount, part)) for name, each in scheme["cases"].items()]
+    return cases, _split(scheme["default"], measure, amount, part)
+
+
+def _split(scheme: Json, measure: str, amount: Fraction, part: Json) -> Way:
+    threshold = exact(scheme[measure])
+    bounds = (-threshold, threshold) if part.get("top-coded") else None
+    return Way(threshold, amount, bounds)
+
+
+def way_of(spec: Json, one: Asked, sector: Any) -> Way:
+    """Return how a record of a sector enters a total."""
+    cases, default = ways(spec, one)
+    return next((way for name, way in cases if name == sector), default)
+
+
+def _total(spec: Json, one: Asked, key: Row, filled: Sequence[Row]) -> Number:
+    measure = measure_of(one.answer) or ""
+    cases, default = ways(spec, one)
+    every = [default, *(way for _, way in cases)]
+    if "sector" in key:
+        every = [way_of(spec, one, key["sector"])]
+    laws = [_law(way.size, way.amount, one.currency) for way in every]
+    law, spread = max(laws, key=lambda each: each[1])
+    true = sum((each[measure] for each in filled), Fraction(0))
+    entered = sum((_cut(way_of(spec, one, each["sector"]), each[measure]) for each in filled), 0)
+    is_centred = "average" in one.answer and not cases and default.bounds is not None
+    step = GRID[measure] / 2 if is_centred else GRID[measure]
+    return Number(true, Fraction(entered) - true, law, spread, step)
+
+
+def _cut(way: Way, value: Fraction) -> Fraction:
+    return value if way.bounds is None else sorted([way.bounds[0], value, way.bounds[1]])[1]

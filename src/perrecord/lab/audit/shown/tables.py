@@ -1,0 +1,198 @@
+"""Figures of the released tables: errors, intervals, flags, and the CSV beside the Parquet."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from perrecord.lab.audit.shown import laws, ratios
+from perrecord.lab.audit.shown.document import Json, leaves_of, variance_of
+from perrecord.lab.audit.shown.findings import Findings
+from perrecord.lab.audit.shown.source import Number, exact
+
+_CONFIDENCE = 0.95
+_FEW = 4
+
+
+def check_manifest(findings: Findings, folder: Path, entries: Sequence[Json], text: str) -> None:
+    """Compare the sizes and digests of the manifest with the files beside it, and its charge."""
+    manifest = json.loads(text)
+    files = {each for each in files_of(folder) if each != "manifest.json"}
+    findings.equal("manifest: files", set(manifest["files"]), files)
+    for name in files & set(manifest["files"]):
+        content = (folder / name).read_bytes()
+        stated = manifest["files"][name]
+        findings.equal("manifest: bytes", stated["bytes"], len(content))
+        findings.equal("manifest: digest", stated["sha256"], sha256(content).hexdigest())
+    before = next(each["previous"] for each in entries if each["kind"] == "seal")
+    findings.equal("manifest: charge", manifest["charge"], before)
+
+
+def files_of(folder: Path) -> list[str]:
+    """Return the files of a release."""
+    return [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
+
+
+def rows_of(path: Path) -> str:
+    """Return a table as JSON, so that it can be read and altered as other texts are."""
+    return json.dumps(pq.read_table(path).to_pylist(), default=str)
+
+
+def check_table(
+    findings: Findings, document: Json, spec: Json, table: str, rows: Sequence[Mapping[str, Any]]
+) -> None:
+    """Compare the errors, intervals and flags beside the answers of one table."""
+    dimensions = {each["name"] for each in document["fields"] if each["kind"] != "measure"}
+    is_floored = "floor_at_zero" in spec.get("post_processing", {})
+    for charge in document["charges"]:
+        own, _, answer = charge["name"].rpartition(".")
+        if own != table or answer == "keys":
+            continue
+        for row in rows:
+            key = {name: value for name, value in row.items() if name in dimensions}
+            cells = [list(leaves_of(noise["cells"], key)) for noise in charge["noise"]]
+            if not cells:
+                _check_quantile(findings, spec, table, answer, row)
+                continue
+            if not all(cells):
+                continue  # a filter keeps every record out of the cell, and its noise is not stated
+            if any(len({_noise(each) for each in leaves}) != 1 for leaves in cells):
+                findings.add("tables: one noise", agrees=False, shown=cells, expected="one")
+            elif len(cells) == 1:
+                _check_number(findings, row, answer, cells[0][0])
+            else:
+                is_centred = charge["noise"][0]["centred"]
+                total, counted = cells[0][0], cells[1][0]
+                _check_average(findings, row, answer, total, counted, is_centred=is_centred)
+            floored = f"{answer}_floored"
+            if is_floored and floored in row:
+                wanted = max(float(row[answer]), 0.0)
+                findings.equal("tables: floored", float(row[floored]), wanted)
+
+
+def _check_quantile(
+    findings: Findings, spec: Json, table: str, answer: str, row: Mapping[str, Any]
+) -> None:
+    query = next(
+        each
+        for each in spec["queries"]
+        if table == each["name"] or table.startswith(each["name"] + "_")
+    )
+    candidates = {exact(each) for each in query["answers"][answer]["candidates"]}
+    is_one = Fraction(row[answer]) in candidates
+    findings.add("tables: candidate", agrees=is_one, shown=row[answer], expected=candidates)
+
+
+def _check_number(findings: Findings, row: Mapping[str, Any], answer: str, cell: Json) -> None:
+    step = Fraction(cell["step"])
+    findings.close(
+        "tables: standard error", float(row[f"{answer}_se"]), math.sqrt(variance_of(cell))
+    )
+    middle = Fraction(row[answer])
+    slack = step / 10**7 + abs(middle) / 2**50  # columns of fractions are floats
+    steps = middle / step
+    is_whole = abs(steps - round(steps)) * step <= slack
+    findings.add("tables: on the grid", agrees=is_whole, shown=middle, expected=step)
+    noise = Number(Fraction(0), Fraction(0), cell["law"], Fraction(cell["spread"]), step)
+    reach = Fraction(laws.reach(noise, _CONFIDENCE))
+    if laws.is_wide(noise):
+        slack += step  # by the law without steps
+    low, high = (Fraction(row[f"{answer}{end}"]) for end in ("_low", "_high"))
+    for shown in (middle - low, high - middle):
+        agrees = abs(shown - reach) <= slack
+        findings.add("tables: interval", agrees=agrees, shown=shown, expected=reach)
+
+
+def _check_average(
+    findings: Findings,
+    row: Mapping[str, Any],
+    answer: str,
+    total: Json,
+    counted: Json,
+    *,
+    is_centred: bool,
+) -> None:
+    """Compare an average with the noisy total and count that it and its error come from."""
+    noise, few = _noise(total), _noise(counted)
+    bounds = None if total["bounds"] is None else tuple(map(Fraction, total["bounds"]))
+    centre = float(sum(bounds)) / 2 if bounds is not None and is_centred else 0.0
+    value, error = float(row[answer]), float(row[f"{answer}_se"])
+    spread = math.hypot(math.sqrt(noise.variance), (value - centre) * math.sqrt(few.variance))
+    count = spread / error
+    whole = round(count)
+    agrees = whole >= 1 and math.isclose(count, whole, rel_tol=1e-7)
+    findings.add("tables: error of an average", agrees=agrees, shown=error, expected=count)
+    if not agrees:
+        return
+    numerator = (value - centre) * whole / float(noise.step)
+    near = math.isclose(numerator, round(numerator), rel_tol=1e-9, abs_tol=1e-6)
+    findings.add("tables: average", agrees=near, shown=value, expected="a total over a count")
+    limit = max(_FEW * math.sqrt(few.variance), 1.0)
+    if whole > 1 or limit > 1:  # else a count of 1 may have been less
+        is_few = whole < limit
+        findings.equal("tables: few records", row[f"{answer}_few_records"], is_few)
+    ends = ratios.interval(round(numerator), whole, noise, few)
+    _check_ends(findings, row, answer, ends, noise, centre, bounds, is_raised=whole == 1)
+
+
+def _noise(cell: Json) -> ratios.Noise:
+    return ratios.Noise(cell["law"], Fraction(cell["spread"]), Fraction(cell["step"]))
+
+
+def _check_ends(
+    findings: Findings,
+    row: Mapping[str, Any],
+    answer: str,
+    ends: tuple[float, float] | None,
+    noise: ratios.Noise,
+    centre: float,
+    bounds: tuple[Fraction, ...] | None,
+    *,
+    is_raised: bool,
+) -> None:
+    """Compare an interval with its ends by hand; a count that was raised to 1 may have none."""
+    shown = row[f"{answer}_low"], row[f"{answer}_high"]
+    limits = (-math.inf, math.inf) if bounds is None else tuple(map(float, bounds))
+    open_ends = (None, None) if bounds is None else limits
+    if ends is None or (is_raised and shown == open_ends):
+        findings.equal("tables: interval of an average", shown, open_ends)
+        return
+    for one, end, limit, other in zip(shown, ends, limits, reversed(limits), strict=True):
+        wanted = centre + end * float(noise.step)
+        wanted = min(max(wanted, min(limit, other)), max(limit, other))
+        findings.close(
+            "tables: interval of an average",
+            one,
+            None if math.isinf(wanted) else wanted,
+            within=1e-7,
+        )
+
+
+def check_csv(findings: Findings, rows: Sequence[Mapping[str, Any]], text: str) -> None:
+    """Compare a CSV file with the Parquet file beside it, cell by cell."""
+    written = list(csv.DictReader(io.StringIO(text)))
+    findings.equal("tables: rows of the CSV", len(written), len(rows))
+    for shown, row in zip(written, rows, strict=False):
+        agrees = shown.keys() == row.keys() and all(
+            _same(shown[name], value) for name, value in row.items()
+        )
+        findings.add("tables: CSV", agrees=agrees, shown=shown, expected=row)
+
+
+def _same(text: str, value: Any) -> bool:
+    match value:
+        case None:
+            return text == ""
+        case bool():
+            return text == str(value).lower()
+        case int() | float():
+            return text != "" and float(text) == float(value)
+        case _:
+            return text == str(value)

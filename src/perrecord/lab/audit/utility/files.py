@@ -1,0 +1,171 @@
+"""Whole releases whose noise vanishes: the published Parquet and CSV files hold what SQL gives."""
+
+import csv
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from math import isclose
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from perrecord.accounting.ledger import Ledger
+from perrecord.lab.audit.replay.frozen import FrozenBits
+from perrecord.lab.audit.utility.exactly import Found, cells, fault
+from perrecord.lab.audit.utility.questions import AMOUNT, Meaning, Question
+from perrecord.lab.audit.utility.tables import VALUES, in_plain_sql, regions, rows
+from perrecord.queries.query import Query
+from perrecord.release.publish import release
+from perrecord.release.spec import build, load_spec, open_table
+
+FILES = "files"
+_RHO = {"rho": AMOUNT}
+_MEDIAN = [-3, 0, 1, 3, 5, 130]
+_ANSWERS: dict[str, tuple[dict[str, Any], Meaning]] = {
+    "n": ({"count": "records", **_RHO}, Meaning("count", "count(*)")),
+    "filled": ({"count": "emp", **_RHO}, Meaning("filled", "count(emp)")),
+    "firms": ({"count_distinct": "firm", **_RHO}, Meaning("distinct", "count(DISTINCT firm)")),
+    "emp": (
+        {"sum": "emp", "split": "plain", **_RHO},
+        Meaning("split", "coalesce(sum(emp), 0)"),
+    ),
+    "rent": (
+        {"sum": "rent", "split": "plain", **_RHO},
+        Meaning("split", "coalesce(sum(rent), 0)"),
+    ),
+    "load": (
+        {"sum": "load", "clamp": [0, 5000], **_RHO},
+        Meaning(
+            "clamp",
+            "coalesce(sum(CASE WHEN load < 0 THEN 0 WHEN load > 5000 THEN 5000 ELSE load END), 0)",
+        ),
+    ),
+    "mean": ({"average": "pay", "split": "plain", **_RHO}, Meaning("average", "avg(pay)")),
+    "middle": (
+        {"median": "emp", "candidates": _MEDIAN, **_RHO},
+        Meaning(
+            "median",
+            "list(emp)",
+            level=Fraction(1, 2),
+            candidates=tuple(map(Fraction, _MEDIAN)),
+        ),
+    ),
+}
+
+
+def file_checks(random: Random, seed: int) -> Iterator[Found]:
+    """Yield for every number of a release's files whether it is what its SQL says."""
+    source = rows(random)
+    connection = in_plain_sql(source)
+    names = random.sample(list(_ANSWERS), random.randrange(2, 6))
+    columns = random.sample(list(VALUES), random.choice([1, 1, 2]))
+    where = random.choice([None, "emp IS NULL OR emp > 0", "sector = 'farm' OR code > 0"])
+    with tempfile.TemporaryDirectory(prefix="perrecord-audit-") as name:
+        folder = Path(name)
+        spec = _spec(folder, source, columns, where, names)
+        loaded = load_spec(spec)
+        with open_table(loaded) as opened:
+            workload = build(loaded, opened.schema)
+        Ledger.create(folder / "audit.ledger", workload.budget)
+        release(spec, folder / "out", _bits=FrozenBits(seed))
+        (path,) = (folder / "out" / "tables").glob("*.parquet")
+        found = pq.read_table(path)
+        yield from _in_parquet(found, connection, columns, where, names)
+        yield from _in_csv(path.with_suffix(".csv"), found, columns)
+
+
+def _spec(
+    folder: Path, source: pa.Table, columns: Sequence[str], where: str | None, names: Sequence[str]
+) -> Path:
+    """Write a spec of one query, with its source, its lookup and its keys."""
+    pq.write_table(source, folder / "rows.parquet")
+    pq.write_table(regions(), folder / "regions.parquet")
+    for name in columns:
+        pq.write_table(pa.table({name: VALUES[name]}), folder / f"{name}.parquet")
+    each = {f"each_{name}": {"file": f"{name}.parquet", "columns": [name]} for name in columns}
+    keys = {**each, "cells": {"product": list(each)}} if len(each) > 1 else each
+    written = {
+        "title": "An audit",
+        "source": "rows.parquet",
+        "table": "records",
+        "unit": "firm",
+        "dimensions": {
+            "sector": "sector",
+            "code": "code",
+            "head": "substr(sector, 1, 1)",
+            "region": "region",
+            "size": "CASE WHEN emp > 5 THEN 'large' WHEN emp IS NOT NULL THEN 'small' END",
+        },
+        "measures": {
+            "emp": 1,
+            "pay": {"resolution": 0.5, "largest": 1000, "outside": "cut"},
+            "rent": {"resolution": 0.1, "largest": 1000000},
+            "load": {"column": "mass", "resolution": 1000},
+        },
+        "lookups": [{"source": "regions.parquet", "on": {"sector": "name"}}],
+        "splits": {"plain": {"emp": 5, "pay": 2, "rent": 0.5, "load": 5000}},
+        "keys": keys,
+        "budget": {"rho": 100 * AMOUNT, "splits": ["plain"]},
+        "ledger": "audit.ledger",
+        "queries": [
+            {
+                "name": "asked",
+                "title": "What is asked",
+                **({} if where is None else {"where": where}),
+                "group_by": list(columns),
+                "keys": "cells" if len(each) > 1 else next(iter(each)),
+                "answers": {name: _ANSWERS[name][0] for name in names},
+            }
+        ],
+        "outputs": {"csv": True},
+    }
+    path = folder / "release.yaml"
+    path.write_text(json.dumps(written, ensure_ascii=False, indent=1), encoding="utf-8")
+    return path
+
+
+def _in_parquet(
+    found: pa.Table,
+    connection: duckdb.DuckDBPyConnection,
+    columns: Sequence[str],
+    where: str | None,
+    names: Sequence[str],
+) -> Iterator[Found]:
+    meanings = tuple(_ANSWERS[name][1] for name in names)
+    meant = cells(connection, Question(Query(), where, meanings), columns)
+    keys = list(zip(*(found[name].to_pylist() for name in columns), strict=True))
+    for place, name in enumerate(names):
+        for key, value in zip(keys, found[name].to_pylist(), strict=True):
+            wrong = fault(meanings[place], meant.get(key, {}).get(place), value)
+            yield FILES, None if wrong is None else f"{name} of a release: {wrong}"
+
+
+def _in_csv(path: Path, found: pa.Table, columns: Sequence[str]) -> Iterator[Found]:
+    """Yield for every field of the CSV file whether it is what the Parquet file holds."""
+    with path.open(encoding="utf-8", newline="") as file:
+        header, *lines = csv.reader(file)
+    if header != found.column_names or len(lines) != found.num_rows:
+        yield FILES, "the CSV file has other columns or rows than the Parquet file"
+        return
+    for line, row in zip(lines, found.to_pylist(), strict=True):
+        for name, written in zip(header, line, strict=True):
+            is_same = _is_written(written, row[name], is_key=name in columns)
+            yield FILES, None if is_same else f"{name} is {written!r} in CSV and {row[name]!r}"
+
+
+def _is_written(written: str, value: Any, *, is_key: bool) -> bool:
+    if value is None:
+        return written == ""
+    if isinstance(value, str):
+        is_marked = is_key and value[:1] in ("=", "+", "-", "@", "'")
+        return written == (f"'{value}" if is_marked else value)
+    if isinstance(value, bool):
+        return written == str(value).lower()
+    if isinstance(value, float):
+        return isclose(float(written), value, rel_tol=1e-15)
+    return Fraction(written) == Fraction(value)
