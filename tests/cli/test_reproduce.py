@@ -2,7 +2,7 @@
 
 import pytest
 
-from perrecord.cli import reproduce
+from perrecord.cli import extras
 from tests.cli.conftest import run
 
 
@@ -51,8 +51,8 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path):
 
 def test_without_scipy_it_says_what_to_install(tmp_path, monkeypatch):
     """It is an extra: the library itself does not need it."""
-    monkeypatch.setattr(reproduce, "find_spec", lambda _: None)
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
     shown = run("reproduce", "keys", "--quick", "--out", tmp_path / "paper")
     assert shown.code == 1
-    assert "pip install 'perrecord[experiments]'" in shown.err
+    assert "pip install 'perrecord[lab]'" in shown.err
     assert not (tmp_path / "paper").exists()

@@ -3,13 +3,13 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from perrecord.cli.command import REFUSED, examples
 from perrecord.cli.confidential import Quiet
+from perrecord.cli.extras import LAB, REPORTS, check_extra
 from perrecord.cli.output import columns, complain, show
 from perrecord.cli.progress import progress
 from perrecord.errors import InputError, InternalError, listing
@@ -117,9 +117,9 @@ def utility(
     what an aggregate in plain SQL gives. With little rho, what is left of it must follow the law
     that its price calls for; standard errors and intervals must be that law's. A sound library
     fails once in a million seeds. The data is random; nothing of yours is read. Needs scipy:
-    pip install 'perrecord[experiments]'.
+    pip install 'perrecord[lab]'.
     """
-    _needs_scipy("the audit of utility")
+    check_extra("the audit of utility", LAB)
     from perrecord.lab.audit.utility.audit import utility_audit
 
     with progress(quiet=quiet) as step:
@@ -143,14 +143,6 @@ def _pairs_shown(pairs: int, *, quiet: bool) -> Iterator[Callable[[int], None]]:
         yield moved
 
 
-def _needs_scipy(what: str) -> None:
-    if find_spec("scipy") is None:
-        raise InputError(
-            f"{what} needs scipy, which is not installed; type "
-            "pip install 'perrecord[experiments]'."
-        )
-
-
 def sample(
     runs: Annotated[
         int, typer.Option(min=1000, help="How often each mechanism is run, with and without.")
@@ -166,9 +158,9 @@ def sample(
     Each is run many times with a record and without it. From the shares of outputs above fixed
     cuts follows, with 99.9 % confidence for all mechanisms together, how much the record loses at
     least: never more than P(r), and nearly as much where accounting is exact. The data is made up;
-    nothing of yours is read. Needs scipy: pip install 'perrecord[experiments]'.
+    nothing of yours is read. Needs scipy: pip install 'perrecord[lab]'.
     """
-    _needs_scipy("the audit by samples")
+    check_extra("the audit by samples", LAB)
     from perrecord.lab.audit.sample.cases import every_case
     from perrecord.lab.audit.sample.lone_keys import PIECES
     from perrecord.lab.audit.sample.report import sample_audit
@@ -206,6 +198,7 @@ def figures(
     audit. Some are then altered by one in their last digit, which must be noticed. The data is
     random; nothing of yours is read.
     """
+    check_extra("perrecord audit figures", REPORTS)
     from perrecord.lab.audit.shown.audit import figures as recomputed
 
     with progress(quiet=quiet, parts=releases) as step:

@@ -21,6 +21,7 @@ from perrecord.cli.confidential import (
     show_marked,
     warn,
 )
+from perrecord.cli.extras import REPORTS, check_extra
 from perrecord.cli.opening import Opened
 from perrecord.cli.output import show_json
 from perrecord.cli.progress import progress
@@ -70,6 +71,7 @@ def evaluate(
     charged. Do not publish them, nor choose the spec by them; --source and --public evaluate the
     spec on public, prior or synthetic data.
     """
+    check_extra("perrecord evaluate", REPORTS)
     from perrecord.evaluate.confidential import confidential_folder
     from perrecord.evaluate.evaluation import evaluate as evaluated
     from perrecord.report.evaluation import evaluation_page

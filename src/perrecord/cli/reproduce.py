@@ -1,7 +1,6 @@
 # ruff: noqa: PLC0415 -- what a command needs is loaded when it runs
 """`perrecord reproduce`: the experiments of the paper."""
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,6 +8,7 @@ import typer
 
 from perrecord.cli.command import examples
 from perrecord.cli.confidential import Quiet
+from perrecord.cli.extras import LAB, check_extra
 from perrecord.cli.output import show
 from perrecord.cli.progress import progress
 from perrecord.errors import InputError
@@ -77,11 +77,7 @@ def made_by(which: str, *, quick: bool, cis_file: Path | None, cbp_file: Path | 
 
 def _check(which: str, *, cis_file: Path | None, cbp_file: Path | None) -> None:
     """Refuse what cannot be run, before anything is loaded or written."""
-    if find_spec("scipy") is None:
-        raise InputError(
-            "the experiments need scipy, which is not installed; type "
-            "pip install 'perrecord[experiments]'."
-        )
+    check_extra("perrecord reproduce", LAB)
     for name, path in (("cis", cis_file), ("cbp", cbp_file)):
         if path is None:
             continue

@@ -23,6 +23,7 @@ from perrecord.cli.confidential import (
     show_marked,
     warn,
 )
+from perrecord.cli.extras import REPORTS, check_extra
 from perrecord.cli.opening import Opened
 from perrecord.cli.output import columns, say, show_json
 from perrecord.cli.progress import progress
@@ -92,6 +93,7 @@ def tune(
     something about it. So the results are CONFIDENTIAL, unless --source names public, prior or
     synthetic data of the same columns and --public says so. That is the way to go.
     """
+    check_extra("perrecord tune", REPORTS)
     from perrecord.evaluate.confidential import confidential_folder
     from perrecord.evaluate.tune import tune as tuned
     from perrecord.evaluate.tuned_spec import check_names, tuned_spec
