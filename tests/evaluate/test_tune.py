@@ -16,7 +16,7 @@ from perrecord.evaluate.capped import least_sum
 from perrecord.evaluate.losses import policy_quantiles
 from perrecord.evaluate.smallest import sizes, smallest
 from perrecord.evaluate.tune import tune
-from perrecord.evaluate.variants import amounts, scaled
+from perrecord.evaluate.variants import scaled
 from perrecord.lab.synth import business
 from perrecord.lab.synth.industries import SECTORS
 from perrecord.lab.synth.places import COUNTIES_IN_STATE
@@ -247,7 +247,7 @@ def test_an_average_shares_its_amount_where_it_errs_least(source):
     (average,) = [each for each in query.answers if each.name == "avg_payann"]
     found = tune({"states": query}, source, "avg_payann: 5% for 100% of cells")
     tuned = {each.table: each.after for each in found.answers}["states_total"]
-    total, count = amounts(tuned)
+    total, count = tuned.amounts
     mean = float(business(60_000, seed=1)["payann"].to_numpy().mean())
     threshold = float(average.method.split.threshold("payann"))
     assert float(total / (total + count)) == pytest.approx(threshold / (threshold + mean), abs=0.01)
@@ -356,7 +356,7 @@ def test_averages_reach_their_goal_whatever_they_were_given(rho):
         found = tune({"t": query}, source, "0.5% for 90% of cells")
     assert found.answers[0].met_after >= 0.9
     assert found.answers[0].is_met_after
-    assert float(amounts(found.answers[0].after)[0]) == pytest.approx(4.972, rel=1e-3)
+    assert float(found.answers[0].after.amounts[0]) == pytest.approx(4.972, rel=1e-3)
 
 
 def test_a_goal_that_bias_leaves_room_for_is_reached():

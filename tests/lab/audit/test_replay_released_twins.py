@@ -6,7 +6,7 @@ import numpy as np
 
 from perrecord.mechanisms import additive, quantiles, run, selection
 from perrecord.mechanisms.answers import Answers
-from perrecord.queries.aggregates import Filled
+from perrecord.queries.answers import Average
 from perrecord.queries.cells import Reading
 from perrecord.released.columns import Estimate
 from perrecord.released.numbers import added
@@ -112,14 +112,14 @@ def test_noise_once_for_all_cells_is_caught(monkeypatch):
 
 def test_a_count_under_an_average_at_a_hundred_times_its_amount_is_caught(monkeypatch):
     """An average is two numbers, and both are paid for."""
-    honest = run._Run._noise
+    honest = run._Run._result
 
-    def dear(self, step):
-        is_count_of_average = isinstance(step.aggregate, Filled) and step.measure is None
-        dearer = replace(step, methods=step.methods.with_amount(100 * step.methods.amount))
-        return honest(self, dearer if is_count_of_average else step)
+    def dear(self, asked, step, *given):
+        if isinstance(asked, Average) and step == asked.steps[1]:
+            step = replace(step, methods=step.methods.with_amount(100 * step.methods.amount))
+        return honest(self, asked, step, *given)
 
-    monkeypatch.setattr(run._Run, "_noise", dear)
+    monkeypatch.setattr(run._Run, "_result", dear)
     assert caught(NUMBER, BITS)
 
 
