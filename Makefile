@@ -17,7 +17,7 @@ help:
 	@echo "make bench   every benchmark beside its alternatives, into benchmarks/RESULTS.md (half an hour)"
 	@echo "make format  rewrite the files as make check wants them"
 	@echo "make lock    resolve the dependencies anew into the lock files"
-	@echo "make vulnerabilities   hold the lock files against known vulnerabilities (network)"
+	@echo "make vulnerabilities   compare the lock files with known vulnerabilities (network)"
 
 # What the library needs to run, and the library itself.
 $(VENV)/.runtime: requirements.lock pyproject.toml

@@ -51,9 +51,7 @@ def dangers(text):
                 found.append(name)
             case ast.Call(ast.Attribute(ast.Name("os"), name)) if name in ("system", "popen"):
                 found.append(f"os.{name}")
-            case ast.Call(ast.Attribute(ast.Name("yaml"), name)) if (
-                name.endswith(LOADS) and name != "safe_load"  # which makes plain values alone
-            ):
+            case ast.Call(ast.Attribute(ast.Name("yaml"), name)) if name.endswith(LOADS):
                 found.append(f"yaml.{name}")
             case ast.keyword("typ", ast.Constant("unsafe")):
                 found.append("unsafe YAML")

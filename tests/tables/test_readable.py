@@ -11,6 +11,7 @@ from perrecord.accounting.ledger import Ledger
 from perrecord.errors import BudgetExceededError, SourceError
 from perrecord.queries import cells
 from perrecord.release.publish import release
+from perrecord.tables import readable
 from perrecord.tables.engines.boundary import ReadError
 from perrecord.tables.readable import check_readable
 from tests.tables.test_statistics import guest
@@ -179,3 +180,23 @@ def test_a_release_is_refused_before_its_charge(tmp_path):
     with pytest.raises(SourceError, match="the column 'name' cannot be read to its end"):
         release(tmp_path / "spec.yaml", tmp_path / "out")
     assert not any(isinstance(each, Charge) for each in Ledger.open(ledger.path).entries())
+
+
+def test_a_release_from_a_frame_is_refused_by_its_text(tmp_path):
+    """DuckDB checks the text of files, and hands on whatever a frame says is text."""
+    (tmp_path / "spec.yaml").write_text(SPEC.replace("where: \"name = 'ok'\", ", ""))
+    ledger = Ledger.create(tmp_path / "l.ledger", Budget(1, SCHEME), name="T")
+    with pytest.raises(SourceError, match="the column 'name' cannot be read to its end"):
+        release(tmp_path / "spec.yaml", tmp_path / "out", source=rows(BAD), snapshot="now")
+    assert not any(isinstance(each, Charge) for each in Ledger.open(ledger.path).entries())
+
+
+def test_a_session_looks_at_its_text_once(tmp_path, monkeypatch):
+    """Not again with each question: a pass over all of it would cost as much as the answer."""
+    seen, honest = [], readable.check_text
+    monkeypatch.setattr(readable, "check_text", lambda table: seen.append(honest(table)))
+    with table(rows([b"a"]), dimensions=["name"], measures=["emp"]) as opened:
+        asking = session(opened, tmp_path)
+        for _ in range(3):
+            asking.ask(Query().sum("emp", split=SCHEME, rho="0.1"))
+    assert len(seen) == 1

@@ -1,7 +1,11 @@
 """The twins fit the code of today; some of them are tried, and the runner can tell."""
 
 import ast
+import json
+import subprocess
+import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -48,6 +52,32 @@ def test_there_are_many_twins_of_every_layer():
     assert {twin.layer for twin in EVERY} == LAYERS
     assert max(Counter(twin.name for twin in EVERY).values()) == 1
     assert len({(twin.file, twin.old, twin.new) for twin in EVERY}) == len(EVERY)
+
+
+def unknown_names(folder, files):
+    """Return the files, given by name and text, that use a name which nothing defines."""
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(text)
+    ruff = Path(sys.executable).with_name("ruff")
+    options = ("--isolated", "--no-cache", "--select", "F821,F823", "--output-format", "json")
+    shown = subprocess.run(
+        [ruff, "check", *options, folder], check=False, capture_output=True, text=True
+    )
+    return {Path(each["filename"]).stem: each["message"] for each in json.loads(shown.stdout)}
+
+
+def test_a_twin_breaks_what_it_says_and_not_a_name(tmp_path):
+    """A twin that names what is gone is caught by its NameError, which proves nothing."""
+    broken = {
+        f"twin{number}": twin.broken((SOURCE / twin.file).read_text())
+        for number, twin in enumerate(EVERY)
+    }
+    found = unknown_names(tmp_path, broken)
+    assert {EVERY[int(name.removeprefix("twin"))].name: why for name, why in found.items()} == {}
+    (tmp_path / "other").mkdir()
+    assert list(unknown_names(tmp_path / "other", {"gone": "def f():\n    return gone\n"})) == [
+        "gone"
+    ]
 
 
 @pytest.mark.parametrize("twin", EVERY, ids=lambda twin: twin.name)

@@ -262,7 +262,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
                 return self._write_charge(fields, policy, identity, compared_at)
             except _TakesLongError as found:
                 # While others may charge. A refusal stands, since charges are never taken back;
-                # a yes is for this state of the ledger, and the next attempt looks whether it is.
+                # a yes is for this state of the ledger, and the next attempt checks whether it is.
                 check_charge(found.seen.spent, policy, snapshot, self._budget)
                 compared_at = found.seen.last
         return self._write_charge(fields, policy, identity, None, is_last=True)

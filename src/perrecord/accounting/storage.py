@@ -88,7 +88,7 @@ def create(path: Path, first: Row, secret: bytes) -> None:
     except OSError as error:
         raise LedgerError(
             f"{path}: the ledger was made, but its folder could not be flushed to the disk "
-            f"({error.strerror}). Look whether it opens: Ledger.open(path)."
+            f"({error.strerror}). Check whether it opens: Ledger.open(path)."
         ) from None
 
 
@@ -113,7 +113,7 @@ def writing(path: Path) -> Iterator[sqlite3.Connection]:
 
     The folder is flushed first. An entry that is found and not written may be the last work of a
     process that died, or whose disk failed, before the end of its journal was on the disk: the
-    entry could still go with the power. And SQLite does not look whether its own flush of a new
+    entry could still go with the power. And SQLite does not check whether its own flush of a new
     journal's name has failed.
     """
     with _opened(path) as connection:

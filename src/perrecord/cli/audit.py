@@ -55,7 +55,7 @@ def replay(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Take records out of random tables, and hold what changes against their policy.
+    """Take records out of random tables, and compare what changes with their policy.
 
     The exact numbers of every pair of neighbours are compared: what a record changes, divided by
     the noise that is priced, must stay within P(r). Some of the tables are run, and released, for
@@ -153,7 +153,7 @@ def sample(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Attack each mechanism by its outputs alone, and hold what is shown against its policy.
+    """Attack each mechanism by its outputs alone, and compare what is shown with its policy.
 
     Each is run many times with a record and without it. From the shares of outputs above fixed
     cuts follows, with 99.9 % confidence for all mechanisms together, how much the record loses at

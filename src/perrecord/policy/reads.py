@@ -22,7 +22,7 @@ Read = tuple[str, frozenset[type] | None]
 
 
 def reads(form: Form) -> Iterator[Read]:
-    """Yield every field that some record's loss or delta hangs on, some more than once."""
+    """Yield every field that some record's loss or delta depends on, some more than once."""
     for slot in form.slots:
         if slot.split is not None:
             yield from _split_reads(slot.split)
@@ -46,7 +46,7 @@ def reads(form: Form) -> Iterator[Read]:
 
 
 def names_read(policy: Policy) -> frozenset[str]:
-    """Return every name that a record's loss, its delta or a group's delta hangs on.
+    """Return every name that a record's loss, its delta or a group's delta depends on.
 
     >>> from perrecord import Policy, Split
     >>> sorted(names_read(Policy.selection("0.1", ["county"], split=Split(emp=50), delta="1e-6")))

@@ -26,7 +26,7 @@ from perrecord.tables.engines.boundary import ReadError
 from perrecord.tables.expressions import Column, Substring
 from perrecord.tables.fields import Kind
 from perrecord.tables.keys import Keys
-from perrecord.tables.readable import check_readable, check_text
+from perrecord.tables.readable import check_readable
 from perrecord.tables.schema import Schema
 from perrecord.tables.table import Table
 from perrecord.watch import Progress, nobody, within
@@ -60,7 +60,6 @@ def scanned(plan: Plan, table: Table, share: Progress = nobody) -> "Iterator[lis
     prefix = f"_perrecord_{uuid4().hex[:12]}"
     names: list[str] = []
     engine = table.engine
-    check_text(table)
     try:
         found = []
         for index, scan in enumerate(plan.scans):

@@ -13,7 +13,6 @@ import pyarrow as pa
 from perrecord.exact import text
 from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.write import write_csv, write_parquet
-from perrecord.queries.answers import Answer
 from perrecord.queries.plan import PlannedGrouping
 from perrecord.release.datapackage import Described, data_package
 from perrecord.release.document import Charge, PublishedPolicy
@@ -30,12 +29,9 @@ MANIFEST = "manifest.json"
 
 @dataclass(frozen=True, slots=True)
 class ReleasedTable:
-    """One grouping of one query: its name, its title, its columns, its files."""
+    """One grouping of one query: what it is, and its files."""
 
-    name: str
-    title: str
-    answers: tuple[Answer, ...]
-    schema: pa.Schema
+    described: Described
     files: Mapping[str, bytes]
 
 
@@ -58,7 +54,7 @@ def released_table(
     if workload.outputs.csv:
         files[f"tables/{name}.csv"] = _bytes(write_csv, rows)
     named = workload.queries[grouping.query]
-    return ReleasedTable(name, named.title, named.query.answers, rows.schema, files)
+    return ReleasedTable(Described(name, named.title, named.query.answers, rows.schema), files)
 
 
 def release_files(
@@ -71,9 +67,7 @@ def release_files(
     files = dict(public)
     for table in tables:
         files.update(table.files)
-    described = [
-        Described(table.name, table.title, table.answers, table.schema) for table in tables
-    ]
+    described = [table.described for table in tables]
     files["datapackage.json"] = _json(data_package(workload, described))
     files[MANIFEST] = _json(_manifest(workload, files, charge_hash))
     return files

@@ -30,6 +30,7 @@ from perrecord.release.contents import MANIFEST, public_files, release_files, re
 from perrecord.release.identity import Identity, identity_of
 from perrecord.release.spec import LoadedSpec, Workload, build, load_spec, open_table
 from perrecord.tables.given import Source
+from perrecord.tables.readable import check_text
 from perrecord.tables.table import Table
 from perrecord.watch import Progress, Watch, nobody
 
@@ -111,7 +112,7 @@ class _Release:
         if state == "unknown":
             self.ledger.preview(workload.policy, snapshot=data, meanings=meanings)
             self.remark(self.ledger.remark(data))
-        table.engine.fetch()  # a database that cannot be read costs no budget
+        check_text(table)  # and a database that cannot be read costs no budget
         public = public_files(workload)
         if state == "unknown" and self._is_whole():
             # The ledger was restored from before this release. Its files may have been seen, so

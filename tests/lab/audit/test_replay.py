@@ -30,7 +30,7 @@ def test_no_record_loses_more_than_its_policy_says():
     assert count(found, "neighbouring pairs") >= 1600
     assert count(found, "pairs in which the record lost something") > 800
     assert count(found, "pairs in which exact accounting demanded") > 100
-    assert count(found, "thresholds held against") >= 20
+    assert count(found, "thresholds compared with") >= 20
     assert count(found, "real runs, recomputed") >= 10
     assert count(found, "released numbers recomputed") > 500
     assert count(found, "pairs run both ways") >= 4

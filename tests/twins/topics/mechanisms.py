@@ -210,8 +210,8 @@ TWINS = (
         "a quantile is best where both sides balance, between two heaps of ties",
         "mechanisms/quantiles.py",
         "yield np.maximum(np.maximum(whole * below - rank, rank - whole * not_above), 0)",
-        "yield np.abs((whole - answer.level.numerator) * below"
-        " - answer.level.numerator * (up_to[:, -1:] - not_above))",
+        "yield np.abs((whole - asked.level.numerator) * below"
+        " - asked.level.numerator * (up_to[:, -1:] - not_above))",
         (
             "mechanisms/test_quantiles.py::test_the_median_of_two_heaps_is_the_larger_heap",
             "mechanisms/test_quantiles.py::test_without_noise_an_answer_is_the_quantile_of_sql",

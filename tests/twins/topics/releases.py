@@ -41,15 +41,13 @@ TWINS = (
         ),
     ),
     Twin(
-        "a release is charged after its data was read",
+        "a release is charged after its noise was drawn",
         "release/publish.py",
-        '        self.watch.step("charging the ledger")\n',
-        '        self.watch.step("charging the ledger")\n'
-        "        if not is_forgotten:\n"
-        "            run_each(planned, table, partial(released_table, workload), _bits=bits)\n",
+        "make, charge=pay, watch=self.watch, _bits=bits)\n",
+        "make, watch=self.watch, _bits=bits)\n        pay()\n",
         (
             "release/test_release.py"
-            "::test_before_the_seal_a_retry_draws_fresh_noise_under_the_same_charge[run_each]",
+            "::test_before_the_seal_a_retry_draws_fresh_noise_under_the_same_charge[released_table]",
         ),
     ),
     Twin(
@@ -161,8 +159,8 @@ TWINS = (
     Twin(
         "a database is read after the charge",
         "release/publish.py",
-        "        table.engine.fetch()  # a database that cannot be read costs no budget\n",
-        "",
+        "        check_text(table)  # and a database that cannot be read costs no budget\n",
+        "        self._charge(workload)\n        check_text(table)\n",
         ("release/test_release.py::test_a_database_that_cannot_be_read_costs_no_budget",),
     ),
 )

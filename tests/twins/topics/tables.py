@@ -144,6 +144,13 @@ TWINS = (
         ("tables/test_readable.py::test_a_session_reads_its_source_once",),
     ),
     Twin(
+        "a release takes whatever a frame says is text",
+        "release/publish.py",
+        "        check_text(table)  # and a database that cannot be read costs no budget\n",
+        "",
+        ("tables/test_readable.py::test_a_release_from_a_frame_is_refused_by_its_text",),
+    ),
+    Twin(
         "the charge comes before the scan",
         "mechanisms/run.py",
         '    watch.step("reading the data")\n',

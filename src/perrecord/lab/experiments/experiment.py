@@ -1,4 +1,4 @@
-"""What an experiment gives: figures, and the paper's claims held against what was measured."""
+"""What an experiment gives: figures, and the paper's claims compared with what was measured."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

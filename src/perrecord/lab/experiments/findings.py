@@ -18,7 +18,7 @@ def findings_page(found: Sequence[Experiment], *, quick: bool, made: str = "") -
     """Return the page of several experiments: their claims first, then each with its figures."""
     lead = [
         "The experiments of the paper (Seeman, Sexton, Pujol and Machanavajjhala: Privately "
-        "Answering Queries on Skewed Data via Per Record Differential Privacy), made again with "
+        "Answering Queries on Skewed Data via Per Record Differential Privacy), reproduced with "
         "perrecord on synthetic and public data. Nothing on this page is confidential."
     ]
     if quick:

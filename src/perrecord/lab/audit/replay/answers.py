@@ -5,8 +5,9 @@ log ratio is at most |change| / scale. A quantile whose scores change by D at mo
 rate, has eps = 2 rate D, or eps^2 / 8 under zCDP. All is compared with P(r) as rationals.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -16,10 +17,10 @@ from perrecord.lab.audit.replay.worlds import Noisy, ReadAnswer, ReadGrouping
 from perrecord.laws import DiscreteGaussian, DiscreteLaplace, Law
 from perrecord.mechanisms import quantiles
 from perrecord.policy.terms import Currency
-from perrecord.queries.aggregates import Filled
+from perrecord.queries.aggregates import Filled, Rows, Total
 from perrecord.queries.answers import Answer
 from perrecord.queries.measurements import Choice, Measurement
-from perrecord.queries.methods import leaves
+from perrecord.queries.methods import Splitting, leaves
 from perrecord.released.numbers import Integers
 
 Places = list[int | None]
@@ -117,18 +118,32 @@ def _choose(
 def is_tight(asked: Answer, members: Members, record: int) -> bool:
     """Tell whether a record that is in a cell must lose all that the policy says.
 
-    Where its column is NULL it is paid for and adds nothing.
+    Where its column is NULL it is paid for and adds nothing. Decided here once more, so that no
+    mistake in what an answer says of itself makes the audit demand less.
     """
-    columns = {each.column for step in asked.measurements if (each := _filled(step)) is not None}
-    return asked.is_tight and all(members.records[record][each] is not None for each in columns)
+    return not asked.choices and all(
+        _is_true_loss(step, members.records[record]) for step in asked.measurements
+    )
 
 
-def _filled(step: Measurement) -> Filled | None:
-    return step.aggregate if isinstance(step.aggregate, Filled) else None
+def _is_true_loss(step: Measurement, record: Mapping[str, Any]) -> bool:
+    match step.aggregate:
+        case Rows():
+            return True
+        case Filled(column):
+            return record[column] is not None
+        case Total():
+            methods = [leaf.method for leaf in leaves(step.tree)]
+            return all(
+                isinstance(each, Splitting) and each.accounting == "exact" for each in methods
+            )
+        case _:
+            return False
 
 
 def kind_of(asked: Answer) -> str:
     """Return the kind of an answer and of its methods, for people."""
     kinds = {leaf.method.kind for step in asked.measurements for leaf in leaves(step.tree)} - {""}
-    way = kinds.pop() if len(kinds) == 1 else "each part its own way"
-    return f"{asked.kind}, {way}" if kinds or way != "each part its own way" else asked.kind
+    if not kinds:
+        return asked.kind
+    return f"{asked.kind}, {kinds.pop() if len(kinds) == 1 else 'each part its own way'}"

@@ -97,7 +97,7 @@ def _traced(
 def _question(
     random: Random, opened: Table, members: Members, number: int, tally: Tally, where: str
 ) -> None:
-    """Ask one thing of a table, and hold what every record loses against its policy."""
+    """Ask one thing of a table, and compare what every record loses with its policy."""
     if random.random() < _ON_ROWS:
         tally.add(rows_checks(random_rows(random), opened, members), where)
         return

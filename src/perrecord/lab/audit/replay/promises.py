@@ -1,4 +1,4 @@
-"""The delta that whoever selects keys promises an unsplit record, held against its threshold.
+"""The delta that whoever selects keys promises an unsplit record, compared with its threshold.
 
 The threshold is the least tau with Pr[Z >= tau - 1] <= delta (T9): smaller ones break the promise,
 larger ones hide keys for nothing.

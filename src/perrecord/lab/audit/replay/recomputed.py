@@ -1,4 +1,4 @@
-"""A run held against what it must release: keys, numbers, laws, and every bit that was drawn."""
+"""A run compared with what it must release: keys, numbers, laws, and every bit that was drawn."""
 
 from collections.abc import Sequence
 from itertools import zip_longest

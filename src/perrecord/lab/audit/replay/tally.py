@@ -88,12 +88,12 @@ class Tally:
             ),
         ]
         others = [
-            ("keys of one record held against delta(r)", LONE),
-            ("thresholds held against the delta that they were made for", PROMISE),
+            ("keys of one record compared with delta(r)", LONE),
+            ("thresholds compared with the delta that they were made for", PROMISE),
             ("cells of a domain with coupled noise", DOMAIN),
             ("real runs, recomputed from records, prices and bits", RECOMPUTED),
             ("pairs run both ways with the same bits, control flow compared", TRACE),
-            ("differences of released numbers held against their charge", DIFFERENCE),
+            ("differences of released numbers compared with their charge", DIFFERENCE),
             ("pairs released both ways from a spec, files compared", RELEASE),
         ]
         figures += [(name, number(self.made[what])) for name, what in others]

@@ -29,7 +29,7 @@ class Losses:
 
 
 def workload_losses(planned: Plan, opened: Table, members: Members, bits: BitSource) -> Losses:
-    """Return what removing each record changes in a workload, held against its policy."""
+    """Return what removing each record changes in a workload, compared with its policy."""
     groupings = read(planned, opened, len(members.records) + 1)
     checks: list[Check] = []
     lost: defaultdict[int, Fraction] = defaultdict(Fraction)

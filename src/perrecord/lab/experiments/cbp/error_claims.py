@@ -1,4 +1,4 @@
-"""What the paper says of the errors of County Business Patterns, held against the errors table."""
+"""What the paper says of the errors of County Business Patterns, compared with the errors table."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What the paper says of fitness for use, held against what was measured."""
+"""What the paper says of fitness for use, compared with what was measured."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What the paper says of the losses of establishments and firms, held against what was measured."""
+"""What the paper says of the losses of establishments and firms, beside what was measured."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise

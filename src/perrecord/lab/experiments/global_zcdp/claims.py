@@ -1,4 +1,4 @@
-"""What the paper claims of global zCDP on skewed data, held against what was measured."""
+"""What the paper claims of global zCDP on skewed data, compared with what was measured."""
 
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""What the paper says of finding keys, held against what is found."""
+"""What the paper says of finding keys, compared with what is found."""
 
 from collections.abc import Mapping, Sequence
 

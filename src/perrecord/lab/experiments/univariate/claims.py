@@ -1,4 +1,4 @@
-"""What the paper claims of splitting by one measure, held against what was measured."""
+"""What the paper claims of splitting by one measure, compared with what was measured."""
 
 from collections.abc import Sequence
 from itertools import pairwise

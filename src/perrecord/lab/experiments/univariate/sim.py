@@ -1,7 +1,7 @@
 """Univariate splitting on SIM: SUM(HT1) by CatIX, errors against the share of split records.
 
 The paper leaves open how many records SIM has. Errors hang on how many fall into a cell, so several
-numbers are tried, and the paper's claim is held against each.
+numbers are tried, and the paper's claim is compared with each.
 """
 
 from dataclasses import dataclass

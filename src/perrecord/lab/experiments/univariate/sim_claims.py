@@ -1,4 +1,4 @@
-"""What the paper claims of splitting on SIM alone, held against what was measured."""
+"""What the paper claims of splitting on SIM alone, compared with what was measured."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -16,7 +16,7 @@ from perrecord.report.numbers import amount, percent
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was measured, and the claim it is held against."""
+    """What was measured, and the claim it is compared with."""
 
     claimed: Claimed
     boxes: tuple[Row, ...]
