@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from ruamel.yaml import YAML
+import yaml
 
 from perrecord.errors import InternalError
 from perrecord.lab.audit import random_specs, random_tables
@@ -183,7 +183,7 @@ def _evaluated(
         return replace(release, shown=shown)
     shown[f"tune{form}"] = printed
     shown["tuning.html"] = (folder / "tuning" / "tuning.html").read_text("utf-8")
-    spec = YAML(typ="safe").load((folder / "tuning" / "tuned.yaml").read_text("utf-8"))
+    spec = yaml.safe_load((folder / "tuning" / "tuned.yaml").read_text("utf-8"))
     within, share = (Fraction(each) / 100 for each in _percents(goal))
     found = Tuned(release.evaluation, within, share, spec, charge(spec), release.examples)
     return replace(release, shown=shown, tuned=found)
