@@ -9,26 +9,35 @@ from pathlib import Path
 PEERS = Path(__file__).resolve().parent.parent / ".venv" / "peers"
 ROOT = PEERS.parent.parent
 INSTALLED_APART = {
-    "perrecord-alone": ("--require-hashes", "--requirement", str(ROOT / "requirements.lock")),
     "tumult": ("tmlt.core",),
     "pydp": ("python-dp",),
     "opendp-polars": ("opendp[polars]",),
     "tumult-analytics": ("tmlt.analytics",),
 }
-"""What is installed. perrecord alone is what its users have: without pandas, which Arrow loads."""
+"""What is installed, by the name of its environment."""
 
 
 def interpreter(name: str) -> Path | str:
     """Return the Python that has this library, installing it if need be, or why there is none."""
     if name not in INSTALLED_APART:
         return Path(sys.executable)
-    home = PEERS / name
+    return _with_packages(PEERS / name, INSTALLED_APART[name])
+
+
+def perrecord_alone(home: Path = PEERS / "perrecord-alone", code: Path = ROOT) -> Path | str:
+    """Return the Python that has perrecord from a folder of code, or why there is none.
+
+    It has what users have: no pandas, which Arrow would load.
+    """
+    locked = ("--require-hashes", "--requirement", str(code / "requirements.lock"))
+    itself = ("--no-deps", "--no-build-isolation", "--editable", str(code))
+    return _with_packages(home, locked, itself)
+
+
+def _with_packages(home: Path, *wanted: tuple[str, ...]) -> Path | str:
     python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
     if not python.exists():
         venv.create(home, with_pip=True)
-    wanted = [INSTALLED_APART[name]]
-    if name == "perrecord-alone":
-        wanted.append(("--no-deps", "--no-build-isolation", "--editable", str(ROOT)))
     for each in wanted:
         done = _run(python, "-m", "pip", "install", "--quiet", *each)
         if done.returncode:

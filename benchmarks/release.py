@@ -25,7 +25,7 @@ from full_size.contenders import COARSE, CONTENDERS, take_turns
 from full_size.workload import ANSWERS, PYTHON, all_cells, prepare
 from goals import Goal, end_with, goals_table
 from machine import load, machine, versions
-from peers import interpreter
+from peers import perrecord_alone
 
 RESULTS = Path(__file__).resolve().parent / "release.md"
 PARTS = ("opendp", "tumult", "curve", "spilling", "starting")
@@ -116,7 +116,7 @@ def main() -> None:
         parser.error("a quick run measures nothing worth keeping; leave out --quick or --write")
     rows = given.rows or (SMALL_ROWS if given.quick else 8_000_000)
     parts = set(PARTS if given.only is None else given.only)
-    alone = interpreter("perrecord-alone")
+    alone = perrecord_alone()
     if isinstance(alone, str):
         sys.exit(f"perrecord could not be installed apart: {alone}")
     os.environ[PYTHON] = str(alone)

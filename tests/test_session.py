@@ -172,14 +172,19 @@ def test_any_mechanism_goes_through_the_same_door(opened, tmp_path):
 
 
 def test_what_cannot_be_run_is_refused_before_it_is_charged(tmp_path):
-    """A threshold that noise alone would flood with cells costs nothing to ask for."""
+    """A threshold that noise alone would flood with cells costs nothing to ask for.
+
+    A preview refuses it, too, in the same words.
+    """
     domain = Domain.from_dict({"town": range(10**5), "code": range(10**5)})
     cells = SelectCells(domain, answer="count", at_least=0)
     source = pa.table({"town": [1], "code": [2]})
     with table(source, name="est", dimensions=["town", "code"]) as opened:
         session = Session(opened, ledger=tmp_path / "est.ledger", budget=Budget(1), new=True)
-        with pytest.raises(QueryError, match="by noise alone"):
-            session.ask(Query("est").group_by("town", "code", keys=cells).count(rho=1))
+        query = Query("est").group_by("town", "code", keys=cells).count(rho=1)
+        for asked in (session.preview, session.ask):
+            with pytest.raises(QueryError, match="by noise alone"):
+                asked(query)
     assert len(session.ledger.entries()) == 1
 
 

@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Callable
 from pathlib import Path
 
-from full_size.measuring import measured
+from full_size.measuring import Cost, measured
 from full_size.workload import command, create_ledger, python
 
 TURNS = 5
@@ -17,30 +17,32 @@ def measure(small: Path, scratch: Path) -> dict[str, float]:
     """Return the median seconds of each, taking turns; the release is the example's."""
     taken: dict[str, list[float]] = {}
     for turn in range(TURNS):
-        for name, run in _starts(small, scratch / f"start{turn}").items():
-            taken.setdefault(name, []).append(run())
+        for name, run in starts(small, scratch / f"start{turn}", EXAMPLE).items():
+            taken.setdefault(name, []).append(run().wall)
     return {name: statistics.median(each) for name, each in taken.items()}
 
 
-def _starts(small: Path, out: Path) -> dict[str, Callable[[], float]]:
-    def saying(text: str) -> Callable[[], float]:
-        return lambda: measured([python(), "-c", text]).wall
+def starts(small: Path, out: Path, example: Path) -> dict[str, Callable[[], Cost]]:
+    """Return what is run, by name; the release is of the example's spec on a small table."""
+
+    def saying(text: str) -> Callable[[], Cost]:
+        return lambda: measured([python(), "-c", text])
 
     return {
         "python -c pass": saying("pass"),
         "import numpy, pyarrow, duckdb": saying("import numpy, pyarrow, duckdb"),
         "import perrecord": saying("import perrecord"),
-        "perrecord --help": lambda: measured([command(), "--help"]).wall,
-        "a small release": lambda: _small_release(small, out),
+        "perrecord --help": lambda: measured([command(), "--help"]),
+        "a small release": lambda: _small_release(small, out, example),
     }
 
 
-def _small_release(small: Path, out: Path) -> float:
+def _small_release(small: Path, out: Path, example: Path) -> Cost:
     out.mkdir()
     for name in ("est.parquet", "counties.csv", "industries2.csv"):
         (out / name).symlink_to(small / name)
-    spec = shutil.copy(EXAMPLE, out / "release.yaml")
+    spec = shutil.copy(example, out / "release.yaml")
     create_ledger(Path(spec))
     cost = measured([command(), "release", spec, "--out", out / "published", "--quiet"])
     shutil.rmtree(out)
-    return cost.wall
+    return cost

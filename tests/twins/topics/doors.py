@@ -69,7 +69,7 @@ TWINS = (
         ("test_session.py::test_a_table_that_is_read_anew_by_each_query_needs_a_name",),
     ),
     Twin(
-        "a query that cannot be run is charged nevertheless",
+        "a query that cannot be run is previewed as if it could",
         "session.py",
         "        check_plan(planned)\n        return planned",
         "        return planned",
