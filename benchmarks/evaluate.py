@@ -20,10 +20,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from perrecord import Query, Split
-from perrecord.evaluate.accuracy import accuracy
-from perrecord.evaluate.losses import policy_losses
-from perrecord.evaluate.simulation import simulated_error
-from perrecord.evaluate.tune import tune
+from perrecord.evaluate.accuracy.errors import accuracy, simulated_error
+from perrecord.evaluate.losses.policies import policy_losses
+from perrecord.evaluate.tuning.tune import tune
 from perrecord.lab.synth import business
 from perrecord.lab.synth.industries import industry_codes
 from perrecord.lab.synth.places import county_codes

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 
 from perrecord import Keys, Query, Split, table
-from perrecord.evaluate.accuracy import accuracy
+from perrecord.evaluate.accuracy.errors import accuracy
 from perrecord.lab.synth import business
 from perrecord.lab.synth.industries import SECTORS
 from perrecord.queries.plan import plan

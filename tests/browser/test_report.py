@@ -9,7 +9,7 @@ import pytest
 from perrecord import Keys, Query, Split
 from perrecord.evaluate.confidential import HEADER, confidential_folder
 from perrecord.evaluate.evaluation import evaluate
-from perrecord.evaluate.tune import tune
+from perrecord.evaluate.tuning.tune import tune
 from perrecord.lab.synth import business
 from perrecord.report.drawing import size
 from perrecord.report.evaluation import evaluation_page

@@ -10,7 +10,7 @@ import pytest
 from perrecord import Query
 from perrecord.errors import InputError
 from perrecord.evaluate.confidential import HEADER, MARKER, confidential_folder
-from perrecord.evaluate.losses import losses
+from perrecord.evaluate.losses.realised import losses
 from perrecord.queries.plan import plan
 from perrecord.tables.table import table
 

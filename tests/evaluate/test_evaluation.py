@@ -7,12 +7,13 @@ import pyarrow as pa
 import pytest
 
 from perrecord import Keys, Query, Split
-from perrecord.evaluate.accuracy import accuracy
-from perrecord.evaluate.boxes import FIVE
+from perrecord.evaluate.accuracy.errors import accuracy
+from perrecord.evaluate.accuracy.summaries import FIVE
 from perrecord.evaluate.evaluation import AS_CHARGED, EVERY_CELL, SHARE_OF_CELLS, evaluate
-from perrecord.evaluate.fitness import fitness
-from perrecord.evaluate.losses import losses, policy_losses
-from perrecord.evaluate.record_sizes import losses_by_size
+from perrecord.evaluate.losses.policies import policy_losses
+from perrecord.evaluate.losses.realised import losses
+from perrecord.evaluate.losses.record_sizes import losses_by_size
+from perrecord.evaluate.tuning.fitness import fitness
 from perrecord.evaluate.variants import top_coded
 from perrecord.lab.synth import business
 from perrecord.lab.synth.industries import SECTORS

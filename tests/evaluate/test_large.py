@@ -3,10 +3,10 @@
 import pyarrow as pa
 
 from perrecord import Keys, Query, Split
-from perrecord.evaluate.accuracy import accuracy
-from perrecord.evaluate.fitness import fitness
-from perrecord.evaluate.losses import losses
-from perrecord.evaluate.summaries import summary
+from perrecord.evaluate.accuracy.errors import accuracy
+from perrecord.evaluate.accuracy.summaries import summary
+from perrecord.evaluate.losses.realised import losses
+from perrecord.evaluate.tuning.fitness import fitness
 from perrecord.lab.synth import business
 from perrecord.queries.plan import plan
 from perrecord.tables.table import table

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from perrecord import Query, Split
-from perrecord.evaluate.accuracy import accuracy
-from perrecord.evaluate.fitness import fitness
-from perrecord.evaluate.losses import losses
-from perrecord.evaluate.tune import tune
+from perrecord.evaluate.accuracy.errors import accuracy
+from perrecord.evaluate.losses.realised import losses
+from perrecord.evaluate.tuning.fitness import fitness
+from perrecord.evaluate.tuning.tune import tune
 from perrecord.lab.audit import random_queries, random_tables
 from perrecord.queries.plan import plan
 from perrecord.tables.table import table
 from tests.engines.conftest import spark  # noqa: F401 - a fixture
+from tests.evaluate.losses.test_realised import check, select_cells, select_keys, workload
 from tests.evaluate.reference import agree, expanded
-from tests.evaluate.test_losses import check, select_cells, select_keys, workload
 
 pytestmark = pytest.mark.spark
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from perrecord import BudgetExceededError, DocumentError, Policy, Split, table
 from perrecord.accounting.budget import Budget
 from perrecord.accounting.ledger import Ledger
-from perrecord.evaluate.loss_sql import LossWriter
+from perrecord.evaluate.losses.loss_sql import LossWriter
 from perrecord.policy.growth import GROWTHS
 from perrecord.policy.loss import GOOD_BITS
 from perrecord.policy.reads import names_read

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from perrecord import Keys, Query, Split
-from perrecord.evaluate.accuracy import accuracy
+from perrecord.evaluate.accuracy.errors import accuracy
 from perrecord.evaluate.evaluation import EVERY_CELL, evaluate
 from perrecord.lab.synth import business
 from perrecord.lab.synth.industries import SECTORS

@@ -114,7 +114,7 @@ WITH_EXTRA = (
     "perrecord.lab.audit.sample",
     "perrecord.lab.audit.utility",
     "perrecord.report",
-    "perrecord.evaluate.tuned_spec",
+    "perrecord.evaluate.tuning.tuned_spec",
 )
 """What needs an extra as soon as it is imported; the commands that do so ask for it first."""
 

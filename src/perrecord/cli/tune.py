@@ -32,7 +32,7 @@ from perrecord.errors import InputError
 
 if TYPE_CHECKING:
     from perrecord.evaluate.coverage import Coverage
-    from perrecord.evaluate.tune import Tuning
+    from perrecord.evaluate.tuning.tune import Tuning
 
 EXAMPLES = examples(
     'perrecord tune release.yaml --goal "5% for 95% of cells"',
@@ -95,8 +95,8 @@ def tune(
     """
     check_extra("perrecord tune", REPORTS)
     from perrecord.evaluate.confidential import confidential_folder
-    from perrecord.evaluate.tune import tune as tuned
-    from perrecord.evaluate.tuned_spec import check_names, tuned_spec
+    from perrecord.evaluate.tuning.tune import tune as tuned
+    from perrecord.evaluate.tuning.tuned_spec import check_names, tuned_spec
     from perrecord.report.tuning import tuning_page
     from perrecord.report.write import write_report
 
@@ -171,7 +171,7 @@ def _caps(written: list[str], found: Opened, known: dict[str, Any]) -> dict[str,
 
 
 def _lines(result: "Tuning") -> Iterator[str]:
-    from perrecord.evaluate.tune import shown_amounts, shown_goal
+    from perrecord.evaluate.tuning.tune import shown_amounts, shown_goal
     from perrecord.report.numbers import amount, percent
 
     yield "Amounts"

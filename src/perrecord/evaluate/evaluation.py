@@ -13,19 +13,26 @@ from typing import Any
 import pyarrow as pa
 
 from perrecord.errors import InputError
-from perrecord.evaluate.accuracy import CellErrors, each_accuracy
-from perrecord.evaluate.asked import one_set_each
-from perrecord.evaluate.boxes import AnswerErrors, Row, box, by_size, drawn, noise_and_bias
-from perrecord.evaluate.candidates import WRITTEN
-from perrecord.evaluate.distributions import Distribution
-from perrecord.evaluate.fitness import fitness
-from perrecord.evaluate.goals import Goal, Target, percent
-from perrecord.evaluate.losses import Losses, losses, policy_losses
-from perrecord.evaluate.quantile_errors import QuantileErrors, quantile_accuracy, summed_up
-from perrecord.evaluate.record_sizes import losses_by_size
-from perrecord.evaluate.summaries import LIMITS
-from perrecord.evaluate.tuner import Tuner
-from perrecord.evaluate.variants import Variant, accounted, variants
+from perrecord.evaluate.accuracy.errors import CellErrors, each_accuracy
+from perrecord.evaluate.accuracy.quantiles import QuantileErrors, quantile_accuracy, summed_up
+from perrecord.evaluate.accuracy.summaries import (
+    LIMITS,
+    AnswerErrors,
+    Row,
+    box,
+    by_size,
+    drawn,
+    noise_and_bias,
+)
+from perrecord.evaluate.losses.distributions import Distribution
+from perrecord.evaluate.losses.policies import policy_losses
+from perrecord.evaluate.losses.realised import Losses, losses
+from perrecord.evaluate.losses.record_sizes import losses_by_size
+from perrecord.evaluate.tuning.candidates import WRITTEN
+from perrecord.evaluate.tuning.fitness import fitness
+from perrecord.evaluate.tuning.goals import Goal, Target, percent
+from perrecord.evaluate.tuning.tuner import Tuner
+from perrecord.evaluate.variants import Variant, accounted, one_set_each, variants
 from perrecord.exact import Exact, rational
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme

@@ -1,4 +1,4 @@
-"""The same questions asked otherwise: other schemes, top-codes in their place, other amounts."""
+"""A workload table by table, and asked otherwise: other schemes, top-codes, other amounts."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -20,6 +20,7 @@ from perrecord.queries.methods import (
     tree_of,
 )
 from perrecord.queries.query import Query
+from perrecord.release.names import table_names
 
 _TOP_CODE = "top-code "
 _DIGITS = Context(prec=4, rounding=ROUND_CEILING)
@@ -176,3 +177,30 @@ def rounded_up(amount: Fraction) -> Fraction:
     (Fraction(1667, 5000), Fraction(1, 10))
     """
     return Fraction(_DIGITS.divide(Decimal(amount.numerator), Decimal(amount.denominator)))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One table of a workload: a query over one set of columns."""
+
+    name: str
+    origin: str
+    query: Query
+
+    def names(self, answer: str) -> list[str]:
+        """Return what an answer may be called, from the least precise name to the most."""
+        return list(dict.fromkeys([answer, f"{self.origin}.{answer}", f"{self.name}.{answer}"]))
+
+
+def one_set_each(queries: Mapping[str, Query] | Iterable[tuple[str, Query]]) -> tuple[Asked, ...]:
+    """Return the tables of a workload, as a release would name them."""
+    named = queries.items() if isinstance(queries, Mapping) else queries
+    return tuple(
+        Asked(table, name, replace(query, groupings=(grouping,)))
+        for name, query in named
+        for table, grouping in zip(
+            table_names(name, [each.columns for each in query.groupings]),
+            query.groupings,
+            strict=True,
+        )
+    )

@@ -5,8 +5,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from perrecord.evaluate.distributions import Distribution
 from perrecord.evaluate.evaluation import AS_CHARGED, Evaluation, fitness_table
+from perrecord.evaluate.losses.distributions import Distribution
 from perrecord.report.charts import Axis, Panels, curves, shares
 from perrecord.report.figure import Figure, ShownTable
 from perrecord.report.numbers import amount, percent

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from perrecord.evaluate.coverage import Coverage
-from perrecord.evaluate.tune import Tuning, shown_amounts, shown_goal
+from perrecord.evaluate.tuning.tune import Tuning, shown_amounts, shown_goal
 from perrecord.report.charts import Axis, Panels, curves
 from perrecord.report.coverage import outside_keys
 from perrecord.report.figure import Figure, ShownTable

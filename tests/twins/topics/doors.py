@@ -112,11 +112,11 @@ TWINS = (
     ),
     Twin(
         "realised losses are twice what they are",
-        "evaluate/changes.py",
+        "evaluate/losses/changes.py",
         "Constant(scales.value.cost(step))",
         "Constant(2 * scales.value.cost(step))",
         (
-            "evaluate/test_losses.py"
+            "evaluate/losses/test_realised.py"
             "::test_the_realised_loss_is_the_divergence_of_the_released_numbers",
         ),
     ),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from perrecord.evaluate.boxes import FIVE
+from perrecord.evaluate.accuracy.summaries import FIVE
 
 Floats = npt.NDArray[np.float64]
 

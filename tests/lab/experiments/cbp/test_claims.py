@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from perrecord.evaluate.distributions import Distribution
+from perrecord.evaluate.losses.distributions import Distribution
 from perrecord.evaluate.variants import SPLITTING, TOP_CODING
 from perrecord.lab.experiments.cbp.data import COUNTS, LEVELS, MEASURES
 from perrecord.lab.experiments.cbp.error_claims import (

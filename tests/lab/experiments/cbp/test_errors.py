@@ -6,8 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from perrecord.evaluate.boxes import FIVE, AnswerErrors, box
-from perrecord.evaluate.simulation import simulated_error
+from perrecord.evaluate.accuracy.errors import simulated_error
+from perrecord.evaluate.accuracy.summaries import FIVE, AnswerErrors, box
 from perrecord.evaluate.variants import SPLITTING
 from perrecord.lab.experiments.cbp.data import ATTRIBUTES, LEVELS, MEASURES, establishments
 from perrecord.lab.experiments.cbp.error_figures import errors_by_budget, errors_by_level

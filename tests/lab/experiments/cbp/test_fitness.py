@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from perrecord.evaluate.fitness import fitness
+from perrecord.evaluate.tuning.fitness import fitness
 from perrecord.lab.experiments.cbp.data import ATTRIBUTES, MEASURES, establishments, even, workload
 from perrecord.lab.experiments.cbp.experiment import QUICK
 from perrecord.lab.experiments.cbp.fitness import EVERY_CELL, ONE_RHO, QUANTILES, measured_fitness

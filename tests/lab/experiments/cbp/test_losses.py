@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from perrecord import Policy
-from perrecord.evaluate.distributions import Distribution
+from perrecord.evaluate.losses.distributions import Distribution
 from perrecord.lab.experiments.cbp.data import establishments
 from perrecord.lab.experiments.cbp.experiment import QUICK
 from perrecord.lab.experiments.cbp.loss_figures import losses_figure

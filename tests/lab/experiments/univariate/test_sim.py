@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perrecord import Split
-from perrecord.evaluate.distributions import Distribution
+from perrecord.evaluate.losses.distributions import Distribution
 from perrecord.lab.experiments.univariate import sim
 from perrecord.lab.experiments.univariate.claims import better_at_little_loss, moving_distributions
 from perrecord.lab.experiments.univariate.settings import Lost, Setting, distribution_rows

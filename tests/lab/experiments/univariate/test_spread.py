@@ -8,8 +8,7 @@ import pytest
 
 import perrecord
 from perrecord import Keys, Query, Split
-from perrecord.evaluate.accuracy import accuracy
-from perrecord.evaluate.simulation import simulated_error
+from perrecord.evaluate.accuracy.errors import accuracy, simulated_error
 from perrecord.lab.experiments.univariate.spread import error_quantiles, share_within
 from perrecord.queries.plan import plan
 

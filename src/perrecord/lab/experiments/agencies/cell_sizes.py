@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from perrecord.evaluate.summaries import SIZES
+from perrecord.evaluate.accuracy.summaries import SIZES
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]

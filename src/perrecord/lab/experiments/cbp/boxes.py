@@ -7,7 +7,7 @@ import altair as alt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from perrecord.evaluate.boxes import FIVE
+from perrecord.evaluate.accuracy.summaries import FIVE
 from perrecord.report.charts import nothing
 from perrecord.report.panels import Panels, in_panels
 from perrecord.report.scales import log_scale

@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 
 from perrecord import Keys, Query, SelectKeys, Split, table
 from perrecord.errors import InputError, listing
-from perrecord.evaluate.accuracy import floats
-from perrecord.evaluate.noise_size import Floats
-from perrecord.evaluate.truths import truths
+from perrecord.evaluate.accuracy.errors import floats
+from perrecord.evaluate.accuracy.noise_size import Floats
+from perrecord.evaluate.accuracy.truths import truths
 from perrecord.lab.synth import business, published
 from perrecord.lab.synth.keys import business_keys, fitted_keys
 from perrecord.queries.groupings import Cells

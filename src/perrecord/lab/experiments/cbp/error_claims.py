@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from perrecord.evaluate.boxes import FIVE
+from perrecord.evaluate.accuracy.summaries import FIVE
 from perrecord.evaluate.variants import SPLITTING, TOP_CODING
 from perrecord.lab.experiments.cbp.data import COUNTS, LEVELS, MEASURES
 from perrecord.lab.experiments.cbp.errors import EVERY_LEVEL, Row

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from perrecord.evaluate.boxes import FIVE
+from perrecord.evaluate.accuracy.summaries import FIVE
 from perrecord.evaluate.variants import SPLITTING, TOP_CODING
 from perrecord.lab.experiments.cbp.agencies import AGENCIES, NOISE, SUPPRESSION
 from perrecord.lab.experiments.cbp.boxes import grouped_boxes

@@ -14,10 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from perrecord import Split
-from perrecord.evaluate.accuracy import CellErrors, accuracy
-from perrecord.evaluate.boxes import FIVE
-from perrecord.evaluate.noise_size import Floats
-from perrecord.evaluate.simulation import simulated_error
+from perrecord.evaluate.accuracy.errors import CellErrors, accuracy, simulated_error
+from perrecord.evaluate.accuracy.noise_size import Floats
+from perrecord.evaluate.accuracy.summaries import FIVE
 from perrecord.evaluate.variants import SPLITTING, TOP_CODING, Variant, top_coded
 from perrecord.exact import text
 from perrecord.lab.experiments.cbp.data import (

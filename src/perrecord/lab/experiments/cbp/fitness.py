@@ -8,10 +8,9 @@ from itertools import pairwise
 import numpy as np
 
 from perrecord import Policy, Split
-from perrecord.evaluate.cell_losses import CellPolicies, cell_losses
-from perrecord.evaluate.distributions import Distribution
-from perrecord.evaluate.fitness import Fitness, Requirement, fitness
-from perrecord.evaluate.losses import policy_losses
+from perrecord.evaluate.losses.distributions import Distribution
+from perrecord.evaluate.losses.policies import CellPolicies, cell_losses, policy_losses
+from perrecord.evaluate.tuning.fitness import Fitness, Requirement, fitness
 from perrecord.evaluate.variants import TOP_CODING, accounted
 from perrecord.lab.experiments.cbp.data import MEASURES, Establishments, workload
 from perrecord.lab.experiments.cbp.errors import variants_of

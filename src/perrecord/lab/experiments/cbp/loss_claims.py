@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from perrecord.evaluate.distributions import Distribution
+from perrecord.evaluate.losses.distributions import Distribution
 from perrecord.lab.experiments.cbp.data import ATTRIBUTES, COUNTS
 from perrecord.lab.experiments.cbp.losses import Gap
 from perrecord.lab.experiments.experiment import Claim, Verdict

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from perrecord.evaluate.distributions import Distribution
+from perrecord.evaluate.losses.distributions import Distribution
 from perrecord.lab.experiments.cbp.data import MEASURES
 from perrecord.lab.experiments.cbp.losses import PERCENTILES, SchemeLosses, curve, labelled
 from perrecord.report.charts import Panels, shares

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from perrecord import Policy, Split
-from perrecord.evaluate.distributions import Distribution
-from perrecord.evaluate.losses import Losses, UnitLosses, losses
-from perrecord.evaluate.noise_size import Floats
+from perrecord.evaluate.accuracy.noise_size import Floats
+from perrecord.evaluate.losses.distributions import Distribution
+from perrecord.evaluate.losses.realised import Losses, UnitLosses, losses
 from perrecord.evaluate.variants import accounted
 from perrecord.lab.experiments.cbp.data import MEASURES, Establishments, even, workload
 from perrecord.queries.plan import plan

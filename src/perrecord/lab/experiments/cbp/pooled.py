@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from perrecord.evaluate.accuracy import CellErrors
+from perrecord.evaluate.accuracy.errors import CellErrors
 from perrecord.lab.experiments.univariate.spread import Shares, error_quantiles
 
 _SMALLEST = 1e-12

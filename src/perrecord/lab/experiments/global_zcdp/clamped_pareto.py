@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perrecord.evaluate.noise_size import Floats
+from perrecord.evaluate.accuracy.noise_size import Floats
 
 
 @dataclass(frozen=True, slots=True)

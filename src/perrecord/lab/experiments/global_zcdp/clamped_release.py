@@ -10,8 +10,8 @@ import pyarrow as pa
 
 import perrecord
 from perrecord import Keys, Query
-from perrecord.evaluate.accuracy import CellErrors, accuracy
-from perrecord.evaluate.noise_size import Floats
+from perrecord.evaluate.accuracy.errors import CellErrors, accuracy
+from perrecord.evaluate.accuracy.noise_size import Floats
 from perrecord.lab.experiments.global_zcdp.clamped_pareto import ClampedSum
 from perrecord.lab.synth.simulation import pareto
 from perrecord.queries.plan import plan

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 import perrecord
 from perrecord import Keys, Query, Split
-from perrecord.evaluate.losses import Losses, losses
+from perrecord.evaluate.losses.realised import Losses, losses
 from perrecord.exact import text
 from perrecord.lab.experiments.experiment import Experiment, Step
 from perrecord.lab.experiments.univariate import cis_figures

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from perrecord.evaluate.losses import Losses
+from perrecord.evaluate.losses.realised import Losses
 from perrecord.exact import text
 from perrecord.lab.experiments.experiment import Claim
 from perrecord.lab.experiments.univariate.claims import better_at_little_loss, moving_distributions

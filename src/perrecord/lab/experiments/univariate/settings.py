@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from perrecord.evaluate.accuracy import CellErrors, accuracy
-from perrecord.evaluate.boxes import FIVE
-from perrecord.evaluate.distributions import Distribution
-from perrecord.evaluate.losses import policy_losses
-from perrecord.evaluate.simulation import simulated_error
+from perrecord.evaluate.accuracy.errors import CellErrors, accuracy, simulated_error
+from perrecord.evaluate.accuracy.summaries import FIVE
+from perrecord.evaluate.losses.distributions import Distribution
+from perrecord.evaluate.losses.policies import policy_losses
 from perrecord.evaluate.variants import top_coded
 from perrecord.lab.experiments.univariate.spread import error_quantiles
 from perrecord.policy.policy import Policy

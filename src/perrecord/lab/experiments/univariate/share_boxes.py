@@ -5,7 +5,7 @@ from typing import Any
 import altair as alt
 import pyarrow as pa
 
-from perrecord.evaluate.boxes import FIVE
+from perrecord.evaluate.accuracy.summaries import FIVE
 from perrecord.lab.experiments.panels import in_grid
 from perrecord.report.charts import nothing
 from perrecord.report.scales import Scale, log_scale

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from perrecord.evaluate.accuracy import CellErrors, cells_of, floats
-from perrecord.evaluate.noise_size import Floats, below, normal_below
+from perrecord.evaluate.accuracy.errors import CellErrors, cells_of, floats
+from perrecord.evaluate.accuracy.noise_size import Floats, below, normal_below
 from perrecord.laws import Law
 
 _SMALLEST, _LARGEST = 1e-12, 1e9
@@ -27,7 +27,7 @@ def error_quantiles(errors: CellErrors, shares: Sequence[float]) -> list[float |
     of totals and counts are from the exact law, those of averages by the delta method.
 
     >>> import perrecord, pyarrow as pa
-    >>> from perrecord.evaluate.accuracy import accuracy
+    >>> from perrecord.evaluate.accuracy.errors import accuracy
     >>> from perrecord.queries.plan import plan
     >>> with perrecord.table(pa.table({"emp": [400, 600]}), measures=["emp"]) as source:
     ...     asked = perrecord.Query().sum("emp", split=perrecord.Split(emp=100), rho="0.5")

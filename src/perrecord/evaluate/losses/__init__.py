@@ -1,0 +1,1 @@
+"""What the records and units of a table lose, under policies and by what is really released."""

@@ -1,0 +1,147 @@
+"""What a record changes in every number that a plan releases, as SQL (T17).
+
+A change of size x in a number with Gaussian noise costs x^2 / (2 sigma^2), with Laplace noise
+|x| / scale. It depends on the record alone: on its values, its filter, its cell.
+"""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import pyarrow as pa
+
+from perrecord.evaluate.losses.loss_sql import LossWriter
+from perrecord.policy.terms import Constant, Currency, Form, Piecewise
+from perrecord.queries.aggregates import Aggregate, Different, Filled, Pieces, Rows, Total
+from perrecord.queries.groupings import SelectCells, SelectKeys
+from perrecord.queries.measurements import Choice, Step
+from perrecord.queries.methods import Scales
+from perrecord.queries.noise_plan import NoisePlan
+from perrecord.queries.plan import Plan, PlannedGrouping
+from perrecord.queries.values import pieces_value, total_value
+from perrecord.tables.expressions import to_sql
+from perrecord.tables.keys import Keys
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One released number: what a record adds to it, and what a change of 1 costs.
+
+    Where different values are counted, `value` is the record's own value.
+    """
+
+    value: str
+    weight: str
+    is_distinct: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One grouping: whether a record enters a cell of it, and what it changes there."""
+
+    condition: str
+    columns: tuple[str, ...]
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeWriter:
+    """Writes the changes of a plan's groupings for one statement over `records`."""
+
+    planned: Plan
+    losses: LossWriter
+    _listed: dict[Keys, str] = field(default_factory=dict)
+
+    def entry(self, grouping: PlannedGrouping) -> Entry:
+        """Return what a record changes in one grouping."""
+        dialect = self.losses.dialect
+        columns = tuple(f"records.{dialect.identifier(name)}" for name in grouping.grouping.columns)
+        changes = [
+            self._step(step, grouping)
+            for charged in grouping.answers
+            for step in charged.answer.steps
+        ]
+        cells = grouping.grouping.cells
+        if isinstance(cells, SelectKeys):  # at its policy value, rho * pieces^2 (T9)
+            rows = Rows() if cells.split is None else Pieces(cells.split)
+            changes.append(Change(self._value(rows), self._amount(cells.rho)))
+        return Entry(self._condition(grouping), columns, tuple(changes))
+
+    def _step(self, step: Step, grouping: PlannedGrouping) -> Change:
+        if isinstance(step, Choice):  # at its policy value, whatever the measure is (T14)
+            return Change(self.losses.dialect.literal(1), self._amount(step.amount))
+        noise = step.noise(self.planned.schema, grouping.grouping.columns, self._currency)
+        is_distinct = isinstance(step.aggregate, Different)
+        return Change(self._value(step.aggregate), self._weight(noise), is_distinct)
+
+    def _value(self, aggregate: Aggregate) -> str:
+        """Return what a record adds, or its own value where different ones are counted."""
+        dialect, schema = self.losses.dialect, self.planned.schema
+        match aggregate:
+            case Rows():
+                return dialect.literal(1)
+            case Filled(column):
+                name = dialect.identifier(column)
+                return f"CASE WHEN records.{name} IS NOT NULL THEN {dialect.literal(1)} END"
+            case Different(column):
+                return f"records.{dialect.identifier(column)}"
+            case Total(measure):
+                resolution = schema.measure(measure).resolution
+                return total_value(aggregate, resolution, self.losses.parts)
+            case Pieces(split):
+                resolutions = {name: each.resolution for name, each in schema.measures}
+                return pieces_value(split, resolutions, self.losses.parts)
+
+    @property
+    def _currency(self) -> Currency:
+        return Currency.RHO if self.losses.power == 2 else Currency.EPSILON
+
+    def _weight(self, noise: NoisePlan) -> str:
+        """Return the cost of one step, looked up by the record's own dimensions.
+
+        The key of its cell fixes them, so they find the cell's own noise.
+        """
+        return self.losses.form(_weights(noise.scales, noise.step))
+
+    def _amount(self, amount: Fraction) -> str:
+        return self.losses.form(Form((Constant(amount),)))
+
+    def _condition(self, grouping: PlannedGrouping) -> str:
+        """Return whether a record passes the filter and has a cell that may be published."""
+        dialect, schema = self.losses.dialect, self.planned.schema
+        conditions = []
+        query = self.planned.queries[grouping.query]
+        if query.filter is not None:
+            fragments = {name: f"records.{dialect.identifier(name)}" for name in schema.fields}
+            conditions.append(f"({to_sql(query.filter, schema.fields, fragments, dialect)})")
+        cells = grouping.grouping.cells
+        if isinstance(cells, Keys):
+            conditions.append(self._is_listed(cells))
+        elif isinstance(cells, SelectCells):
+            conditions += [self._is_listed(factor) for factor in cells.domain.factors]
+        return " AND ".join(conditions) or "TRUE"
+
+    def _is_listed(self, keys: Keys) -> str:
+        """Return whether a record's key is in a public list, which is joined."""
+        if keys in self._listed:
+            return self._listed[keys]
+        parts, schema = self.losses.parts, self.planned.schema
+        alias = f"{parts.prefix}_keys{len(self._listed)}"
+        typed = pa.schema([(name, schema.grouping_kind(name).types.arrow) for name in keys.columns])
+        listed = pa.array([True] * len(keys), pa.bool_())
+        parts.tables[alias] = keys.table.cast(typed).append_column(_LISTED, listed)
+        conditions = " AND ".join(
+            parts.dialect.is_same(f"records.{name}", f"{alias}.{name}")
+            for name in map(parts.dialect.identifier, keys.columns)
+        )
+        parts.joins.append(f" LEFT JOIN {alias} ON {conditions}")
+        self._listed[keys] = f"{alias}.{_LISTED} IS NOT NULL"
+        return self._listed[keys]
+
+
+_LISTED = "_perrecord_listed"
+
+
+def _weights(scales: Scales, step: Fraction) -> Form:
+    if scales.cases is not None:
+        return Form((Piecewise(scales.cases.map(lambda each: _weights(each, step))),))
+    return Form() if scales.value is None else Form((Constant(scales.value.cost(step)),))

@@ -1,0 +1,243 @@
+"""What the records and units of a confidential table lose under a plan: policy and realised.
+
+Everything here is confidential. It is computed in the engine, in DOUBLE, and agrees with the exact
+losses to one part in 10^9; no guarantee rests on it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import pyarrow as pa
+
+from perrecord.evaluate.losses.changes import Change, ChangeWriter, Entry
+from perrecord.evaluate.losses.distributions import Distribution, distribution
+from perrecord.evaluate.losses.loss_sql import (
+    NOTHING,
+    LossWriter,
+    advanced_sql,
+    double,
+    powered,
+    records_with,
+)
+from perrecord.evaluate.workspace import Workspace, workspace
+from perrecord.policy.policy import Policy
+from perrecord.policy.terms import Currency
+from perrecord.queries.plan import Plan, PlannedGrouping
+from perrecord.queries.values import Parts
+from perrecord.tables.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class UnitLosses:
+    """What units lose, all of their records changed together.
+
+    `realised` is T17's loss; `simple`, `advanced` and `tight` are the bounds of T7 on the records'
+    policy losses. Under pure epsilon losses add, and the three are one. A record without a unit
+    is a unit of its own.
+    """
+
+    realised: Distribution
+    simple: Distribution
+    advanced: Distribution
+    tight: Distribution
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """What the records of a table lose under a plan, and its units if it has any.
+
+    `minimum` is PolicyMin: the least loss of any possible record.
+    """
+
+    currency: Currency
+    minimum: Fraction
+    policy: Distribution
+    realised: Distribution
+    units: UnitLosses | None
+
+    @property
+    def share_above_minimum(self) -> float:
+        """The share of the records that lose more than the policy's minimum."""
+        return self.policy.share_above(self.minimum)
+
+    def to_arrow(self) -> pa.Table:
+        """Return every distribution in one table: of whom, which loss, value, share."""
+        tables = []
+        for whom, loss, found in self._each():
+            table = found.to_arrow()
+            for name, text in (("loss", loss), ("of", whom)):
+                table = table.add_column(0, name, pa.array([text] * table.num_rows, pa.string()))
+            tables.append(table)
+        return pa.concat_tables(tables)
+
+    def _each(self) -> Iterator[tuple[str, str, Distribution]]:
+        yield "records", "policy", self.policy
+        yield "records", "realised", self.realised
+        if self.units is not None:
+            yield "units", "realised", self.units.realised
+            yield "units", "simple", self.units.simple
+            yield "units", "advanced", self.units.advanced
+            yield "units", "tight", self.units.tight
+
+
+def losses(planned: Plan, table: Table, *, points: Sequence[float | Fraction] = ()) -> Losses:
+    """Return the policy and the realised losses of every record and unit, as distributions.
+
+    A realised loss adds up, over the cells that a record or unit enters, change^2/(2 sigma^2)
+    (T17); quantiles and key selections enter at their policy value, different values as if nobody
+    else had them, and cells whose publication noise decides as published. The shares above
+    `points` are exact, and so is the one above the policy's minimum.
+
+    >>> import perrecord
+    >>> from perrecord.queries.plan import plan
+    >>> rows = pa.table({"firm": [1, 1, 2], "emp": [10, 150, 75]})
+    >>> with perrecord.table(rows, unit="firm", measures=["emp"]) as source:
+    ...     asked = perrecord.Query().sum("emp", split=perrecord.Split(emp=50), rho="0.5")
+    ...     found = losses(plan(asked, source.schema), source)
+    >>> found.policy.values, found.units.simple.values, found.policy.share_above(2)
+    ((0.5, 2.0, 4.5), (2.0, 10.0), 0.333...)
+    >>> found.units.realised.largest                                # 0.5 * (160 / 50)^2
+    5.12
+    """
+    policy = planned.policy
+    minimum = policy.minimum()
+    every = [minimum, *points]
+    with workspace(table) as space:
+        run = _Run(planned, table, space, policy)
+        records = run.records()
+        units = None
+        if table.schema.unit is not None:
+            units = run.units(every)
+        return Losses(
+            policy.currency,
+            minimum,
+            distribution(space, records, "policy", "number", every),
+            distribution(space, records, "realised", "number", every),
+            units,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """The statements of one evaluation."""
+
+    planned: Plan
+    table: Table
+    space: Workspace
+    policy: Policy
+
+    @property
+    def power(self) -> int:
+        return self.policy.currency.power
+
+    def records(self) -> str:
+        """Keep how many records have which policy and realised loss."""
+        valued, parts = self._valued()
+        return self.space.keep(
+            f"SELECT policy, realised, count(*) AS number FROM ({valued}) AS valued "
+            "GROUP BY policy, realised",
+            parts.tables,
+        )
+
+    def units(self, points: Sequence[float | Fraction]) -> UnitLosses:
+        """Keep the losses of units; of those with several records, the records' losses as well."""
+        kept = self._kept_units()
+        if self.policy.currency is Currency.EPSILON:  # losses of a group add up (T16)
+            added = distribution(self.space, kept, "total", "1", points)
+            realised = distribution(self.space, kept, "realised", "1", points)
+            return UnitLosses(realised, added, added, added)
+        members = self._kept_members()
+        bounds = (
+            f"(SELECT bound FROM ({advanced_sql(members, 'unit', 'policy')}) AS several "
+            f"UNION ALL SELECT total AS bound FROM {kept} WHERE records < 2) AS bounds"
+        )
+        tight = "least(roots * roots, records * total)"  # rounding must not lift it above simple
+        columns = (
+            (kept, "realised"),
+            (kept, "CASE WHEN records > 1 THEN records * total ELSE total END"),
+            (bounds, "bound"),
+            (kept, f"CASE WHEN records > 1 THEN {tight} ELSE total END"),
+        )
+        return UnitLosses(
+            *(distribution(self.space, name, value, "1", points) for name, value in columns)
+        )
+
+    def _kept_units(self) -> str:
+        """Keep a row for each unit; `records` counts those of its records that lose anything."""
+        unit = self._unit()
+        valued, parts = self._valued()
+        tables = dict(parts.tables)
+        realised = []
+        for grouping in self.planned.groupings:
+            sql, own = self._by_cell(grouping, unit)
+            realised.append(sql)
+            tables |= own.tables
+        positive = "CASE WHEN policy > 0 THEN 1 ELSE 0 END"
+        return self.space.keep(
+            f"SELECT coalesce(changed.realised, {NOTHING}) AS realised, whole.records AS records, "
+            "whole.total AS total, whole.roots AS roots FROM "
+            f"(SELECT unit, CAST(sum({positive}) AS BIGINT) AS records, sum(policy) AS total, "
+            f"sum(sqrt(policy)) AS roots FROM ({valued}) AS valued WHERE unit IS NOT NULL "
+            "GROUP BY unit) AS whole LEFT JOIN "
+            f"(SELECT unit, sum(realised) AS realised FROM ({' UNION ALL '.join(realised)}) "
+            "AS cells GROUP BY unit) AS changed ON changed.unit = whole.unit "
+            f"UNION ALL SELECT realised, CAST(1 AS BIGINT) AS records, policy AS total, "
+            f"sqrt(policy) AS roots FROM ({valued}) AS valued WHERE unit IS NULL",
+            tables,
+        )
+
+    def _kept_members(self) -> str:
+        valued, parts = self._valued()
+        return self.space.keep(
+            "SELECT unit, policy FROM (SELECT unit, policy, count(*) OVER (PARTITION BY unit) "
+            f"AS several FROM ({valued}) AS valued WHERE unit IS NOT NULL AND policy > 0) "
+            "AS counted WHERE several > 1",
+            parts.tables,
+        )
+
+    def _valued(self) -> tuple[str, Parts]:
+        """Return the SELECT of every record's unit, policy loss and realised loss."""
+        writer = LossWriter(self.table.schema, self.power, self.space.parts())
+        policy = writer.form(self.policy.form)
+        changes = ChangeWriter(self.planned, writer)
+        entries = [self._entered(changes.entry(each)) for each in self.planned.groupings]
+        unit = "" if self.table.schema.unit is None else f"{self._unit()} AS unit, "
+        sql = (
+            f"SELECT {unit}{policy} AS policy, {' + '.join(entries) or NOTHING} AS realised "
+            f"FROM {records_with(self.table, writer.parts)}"
+        )
+        return sql, writer.parts
+
+    def _entered(self, entry: Entry) -> str:
+        costs = [f"{change.weight} * {self._size(change)}" for change in entry.changes]
+        return f"CASE WHEN {entry.condition} THEN {' + '.join(costs)} ELSE {NOTHING} END"
+
+    def _size(self, change: Change) -> str:
+        value = f"CASE WHEN {change.value} IS NOT NULL THEN 1 END"
+        return powered(double(value if change.is_distinct else change.value), self.power)
+
+    def _by_cell(self, grouping: PlannedGrouping, unit: str) -> tuple[str, Parts]:
+        """Return the SELECT of each unit's realised loss in each cell of a grouping."""
+        writer = LossWriter(self.table.schema, self.power, self.space.parts())
+        entry = ChangeWriter(self.planned, writer).entry(grouping)
+        keys = [f"{column} AS k{place}" for place, column in enumerate(entry.columns)]
+        shown = [f"{unit} AS unit", *keys]
+        inner, costs = [], []
+        for place, change in enumerate(entry.changes):
+            shown += [f"{change.value} AS v{place}", f"{change.weight} AS w{place}"]
+            total = writer.dialect.total(f"v{place}")
+            added = f"count(DISTINCT v{place})" if change.is_distinct else total
+            inner += [f"{double(added)} AS v{place}", f"max(w{place}) AS w{place}"]
+            costs.append(f"w{place} * {powered(f'v{place}', self.power)}")
+        grouped = ", ".join(["unit", *(f"k{place}" for place in range(len(keys)))])
+        sql = (
+            f"SELECT unit, {' + '.join(costs)} AS realised FROM "
+            f"(SELECT {', '.join([grouped, *inner])} FROM (SELECT {', '.join(shown)} "
+            f"FROM {records_with(self.table, writer.parts)} WHERE {unit} IS NOT NULL "
+            f"AND {entry.condition}) AS entered GROUP BY {grouped}) AS changed"
+        )
+        return sql, writer.parts
+
+    def _unit(self) -> str:
+        return f"records.{self.table.engine.dialect.identifier(self.table.schema.unit or '')}"

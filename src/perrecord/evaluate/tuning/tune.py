@@ -1,0 +1,280 @@
+"""Tuning: the least loss that reaches a goal of accuracy, or the least error under caps on losses.
+
+Each answer's amounts follow from its goal in closed form (`tuner`). What is left to choose are the
+thresholds of splitting schemes, where totals are accounted for by pieces: each candidate gets the
+amounts that reach the goals, and the one whose policy is smallest in the chosen sense is taken.
+Nothing is simulated.
+
+It reads the true numbers: what comes of it is confidential, and a spec that was tuned on the
+confidential data is not private. Tune on public, prior or synthetic data instead.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import pyarrow as pa
+
+from perrecord.errors import AmountError, InputError, listing, suggestion
+from perrecord.evaluate.accuracy.within import is_share, known_within, share_of
+from perrecord.evaluate.tuning.candidates import WRITTEN, Candidate
+from perrecord.evaluate.tuning.capped import Caps, Record, kept, least_errors
+from perrecord.evaluate.tuning.goals import (
+    LossAt,
+    LossOf,
+    Smallest,
+    Target,
+    percent,
+    sizes,
+    smallest,
+    target,
+)
+from perrecord.evaluate.tuning.tuner import OutOfReach, Times, Tuner
+from perrecord.evaluate.variants import Asked, accounted
+from perrecord.exact import Exact, parameter
+from perrecord.policy.policy import Policy
+from perrecord.policy.split import Scheme
+from perrecord.queries.answers import Answer
+from perrecord.queries.plan import plan
+from perrecord.queries.query import Query
+from perrecord.tables.table import Table
+
+_MULTIPLES = tuple(Fraction(2) ** power for power in range(-3, 4))
+_SHARES = (Fraction(1, 2), Fraction(99, 100), Fraction(1))
+_TIE = 1e-9
+
+UNDER_CAPS = "the errors, as multiples of the goals on average"
+"""What schemes are judged by where losses have caps."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tuned:
+    """One answer of one table: its target, its amounts before and after, how many cells meet it."""
+
+    table: str
+    columns: tuple[str, ...]
+    before: Answer
+    after: Answer
+    target: Target
+    within: Fraction
+    """The error that was aimed at: the target's own, or the least that caps allow."""
+    cells: int
+    zeros: int
+    met_before: float | None
+    met_after: float | None
+    """The shares of the cells, zeros apart, that come within the error."""
+    is_met_before: bool
+    is_met_after: bool
+    """Whether these are as many as the target asks for."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tuning:
+    """A tuned workload, what it costs, and the frontier that it lies on. Confidential."""
+
+    answers: tuple[Tuned, ...]
+    untouched: tuple[str, ...]
+    """Answers that no goal is about, as table.answer; their amounts stay."""
+    queries: tuple[Asked, ...]
+    """The tuned workload, each table by itself."""
+    candidate: Candidate
+    choices: tuple[tuple[Candidate, float], ...]
+    """Every scheme that was tried, the smallest first, with what it was judged by."""
+    judged_by: str
+    """In which sense a policy is small; under caps, the errors that are needed to keep them."""
+    before: Policy
+    policy: Policy
+    losses: tuple[tuple[str, float, float], ...]
+    """Losses of records, by name: as written, and tuned."""
+    frontier: pa.Table
+
+    def to_arrow(self) -> pa.Table:
+        """Return a row for each answer of each table."""
+        rows = [
+            {
+                "table": each.table,
+                "answer": each.before.name,
+                "goal": str(replace(each.target, about=None)),
+                "within": float(each.within),
+                "amount_before": shown_amounts(each.before),
+                "amount_after": shown_amounts(each.after),
+                "cells": each.cells,
+                "zeros": each.zeros,
+                "met_before": each.met_before,
+                "met_after": each.met_after,
+            }
+            for each in self.answers
+        ]
+        return pa.Table.from_pylist(rows)
+
+
+def tune(
+    queries: Mapping[str, Query],
+    table: Table,
+    goals: "str | Target | Sequence[str | Target]",
+    *,
+    schemes: Mapping[str, Scheme] | None = None,
+    smallest_in: "str | Smallest" = "99%",
+    examples: Mapping[str, Record] | None = None,
+    caps: Mapping[str, Exact] | None = None,
+    on_step: Callable[[str], None] = lambda _: None,
+) -> Tuning:
+    """Return the amounts and the splitting schemes with which every goal is just reached (T22).
+
+    A goal such as `"5% for 95% of cells"` holds for every count, total and average of every table
+    by itself, `"emp: 5% for 95% of cells"` for one answer. Answers without a goal, quantiles, key
+    selections and answers whose cells are all 0 keep their amounts, and so does the answer that
+    decides which cells of a domain are kept, unless a goal is about it. Amounts are rounded up to
+    four digits.
+
+    Schemes of totals that are accounted for by pieces are chosen among `schemes`, finer and coarser
+    ones (`candidates`), so that the policy is smallest: in `"largest"`, in a percentile of the
+    records' losses such as `"99%"`, or in the loss of one of the `examples`. Without schemes the
+    thresholds stay.
+
+    With `caps` on the losses of examples, the errors of the goals are multiplied by the numbers of
+    the least sum with which no example loses more than its cap: an answer that costs it little may
+    err little, whatever the others must.
+
+    >>> import perrecord
+    >>> with perrecord.table(pa.table({"emp": [10, 20, 970]}), measures=["emp"]) as source:
+    ...     asked = {"all": perrecord.Query().sum("emp", split=perrecord.Split(emp=50), rho=1)}
+    ...     found = tune(asked, source, "10% for 100% of cells")
+    >>> found.to_arrow()["amount_after"].to_pylist(), found.policy.loss({"emp": 150})
+    (['0.4851'], Fraction(43659, 10000))
+    """
+    wanted = [target(each) for each in ([goals] if isinstance(goals, str | Target) else goals)]
+    known = dict(examples or {})
+    sense, limits = smallest(smallest_in, known), _caps(caps or {}, known)
+    on_step("reading the true numbers")
+    tuner = Tuner.of(queries, table, wanted)
+    on_step("comparing schemes")
+    tried = tuner.candidates(schemes or {})
+    if limits and tuner.targets:
+        least = [least_errors(tuner, each, limits) for each in tried]
+        ranks = [sum(each.values()) / len(each) for each in least]
+    else:
+        ranks = [row[0] for row in sizes(list(map(tuner.policy, tried)), [sense], table)]
+    place = _least(ranks)
+    best, times = tried[place], tuner.even()
+    if limits and tuner.targets:
+        on_step("looking for the least errors")
+        times = kept(tuner, best, limits, least[place])
+    on_step("following the frontier")
+    tuned = tuner.tuned(best, times)
+    policy = plan(tuned, table.schema).policy
+    shares = sorted({*_SHARES, *([sense.share] if isinstance(sense, LossAt) else [])})
+    senses: list[Smallest] = [*map(LossAt, shares), *(LossOf(*each) for each in known.items())]
+    before, after = sizes([tuner.planned.policy, policy], senses, table)
+    order = sorted(range(len(tried)), key=lambda each: (each != place, ranks[each]))
+    return Tuning(
+        _answers(tuner, tuned, times),
+        tuner.untouched,
+        tuple(replace(a, query=query) for a, query in zip(tuner.asked, tuned, strict=True)),
+        best,
+        tuple((tried[each], ranks[each]) for each in order),
+        UNDER_CAPS if limits else str(sense),
+        tuner.planned.policy,
+        policy,
+        tuple(zip(map(str, senses), before, after, strict=True)),
+        _frontier(tuner, best, times, senses),
+    )
+
+
+def _caps(given: Mapping[str, Exact], examples: Mapping[str, Record]) -> Caps:
+    found = {}
+    for name, written in given.items():
+        if name not in examples:
+            raise InputError(
+                f"the cap is on {name!r}, which is no example record. Examples are "
+                f"{listing(examples) or 'none'}.{suggestion(name, examples)}"
+            )
+        cap = parameter(written, f"the cap of {name}")
+        if cap <= 0:
+            raise AmountError(f"the cap of {name} is {written}; expected a loss above 0.")
+        found[name] = examples[name], cap
+    return found
+
+
+def _least(ranks: Sequence[float]) -> int:
+    """Return the place of the least rank, the first of those that are as good as equal."""
+    least = min(ranks)
+    return next(place for place, rank in enumerate(ranks) if rank <= least * (1 + _TIE))
+
+
+def _answers(tuner: Tuner, tuned: Sequence[Query], times: Times) -> tuple[Tuned, ...]:
+    found = []
+    for place, aim in tuner.targets.items():
+        asked, truth = tuner.asked[place[0]], tuner.truths[place]
+        (after,) = [each for each in tuned[place[0]].answers if each.name == place[1]]
+        within = aim.goal.times(times[place]).within
+        before, now = (
+            known_within(tuner.errors(place, each), within) for each in (truth.answer, after)
+        )
+        found.append(
+            Tuned(
+                asked.name,
+                truth.columns,
+                truth.answer,
+                after,
+                aim,
+                within,
+                len(truth.records),
+                len(truth.records) - len(before),
+                share_of(before),
+                share_of(now),
+                is_share(before, aim.share),
+                is_share(now, aim.share),
+            )
+        )
+    return tuple(found)
+
+
+def _frontier(tuner: Tuner, best: Candidate, times: Times, senses: Sequence[Smallest]) -> pa.Table:
+    """Return losses against errors: as tuned, with the thresholds as written, and exactly.
+
+    `times` is what all errors are multiplied by once more, from an eighth to eight, where that can
+    be reached.
+    """
+    schema = tuner.table.schema
+    lines: list[tuple[str, float, Policy]] = []
+    for multiple in _MULTIPLES:
+        scaled = {place: each * multiple for place, each in times.items()}
+        try:
+            tuned = tuner.tuned(best, scaled)
+        except OutOfReach:  # what is clamped cannot come so close
+            continue
+        policy = plan(tuned, schema).policy
+        exactly = plan(accounted(tuned, "exact"), schema).policy
+        lines.append(("tuned", float(multiple), policy))
+        if best != WRITTEN:
+            written = tuner.policy(WRITTEN, scaled)
+            lines.append(("thresholds as written", float(multiple), written))
+        if exactly != policy:
+            lines.append(("exact accounting", float(multiple), exactly))
+    found = sizes([policy for *_, policy in lines], senses, tuner.table)
+    return pa.Table.from_pylist(
+        [
+            {"policy": name, "times": error, "of": str(sense), "loss": loss}
+            for (name, error, _), losses in zip(lines, found, strict=True)
+            for sense, loss in zip(senses, losses, strict=True)
+        ]
+    )
+
+
+def shown_amounts(answer: Answer) -> str:
+    """Return an answer's amounts for people: an average's are for its total and its count.
+
+    >>> from perrecord.queries.query import Query
+    >>> shown_amounts(Query().count(rho="0.1").answers[0])
+    '0.1'
+    """
+    return " + ".join(f"{float(each):.4g}" for each in answer.amounts)
+
+
+def shown_goal(each: Tuned) -> str:
+    """Return what was aimed at, for people."""
+    share, confidence = percent(each.target.share), percent(each.target.goal.confidence)
+    within = 100 * float(each.within)
+    shown = f"{within:,.0f}" if within >= 1000 else f"{within:.4g}"
+    return f"{shown}% for {share} of cells, at {confidence}"

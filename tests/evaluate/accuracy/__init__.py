@@ -1,0 +1,1 @@
+"""Tests of how accurate answers will be."""

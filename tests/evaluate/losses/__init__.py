@@ -1,0 +1,1 @@
+"""Tests of what records and units lose."""

@@ -1,0 +1,1 @@
+"""Tests of goals, fitness for use and tuning."""
