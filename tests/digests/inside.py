@@ -15,8 +15,8 @@ from perrecord import Query
 from perrecord import session as sessions
 from perrecord.cli import app
 from perrecord.lab.audit import random_queries, random_specs, random_tables
+from perrecord.lab.audit.frozen import FrozenBits
 from perrecord.lab.audit.random_sql import sql_query
-from perrecord.lab.audit.replay.frozen import FrozenBits
 from perrecord.lab.audit.replay.rows import RowsAsked, random_rows
 from perrecord.release.publish import release
 from perrecord.tables.table import Table, table

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from perrecord.cli.audit import command_output
-from perrecord.lab.audit.replay.frozen import FrozenBits
+from perrecord.lab.audit.frozen import FrozenBits
 from perrecord.lab.audit.shown import by_hand
 from perrecord.lab.audit.shown.audit import Blind, figures, published
 from perrecord.lab.audit.shown.checks import check

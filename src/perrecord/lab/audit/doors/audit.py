@@ -26,12 +26,11 @@ from perrecord.lab.audit.doors.parquet import parquet_doors
 from perrecord.lab.audit.doors.spark import spark_doors
 from perrecord.lab.audit.doors.text_files import text_doors
 from perrecord.lab.audit.figures import Figures, FiguresTable, number
-from perrecord.lab.audit.replay.checks import NOBODY, Check
-from perrecord.lab.audit.replay.frozen import FrozenBits
-from perrecord.lab.audit.replay.members import Members
-from perrecord.lab.audit.replay.recomputed import recomputed
-from perrecord.lab.audit.replay.tally import MOST_FAILURES, Tally
-from perrecord.lab.audit.replay.workloads import workload_losses
+from perrecord.lab.audit.frozen import FrozenBits
+from perrecord.lab.audit.replay.checks import MOST_FAILURES, NOBODY, Check, Tally
+from perrecord.lab.audit.replay.recount import Members
+from perrecord.lab.audit.replay.redrawn import recomputed
+from perrecord.lab.audit.replay.workloads import workload_checks
 from perrecord.mechanisms.run import run
 from perrecord.queries.plan import plan
 from perrecord.queries.query import Query
@@ -115,7 +114,7 @@ def _table(door: Door, place: int, seed: int, tally: DoorsTally) -> None:
         with entered(door, held.worlds(), random) as opened:
             members = members_of(opened, held)
             tally.checks.add(_readings(opened, held, members), where)
-            found = workload_losses(plan(asked, opened.schema), opened, members, FrozenBits(place))
+            found = workload_checks(plan(asked, opened.schema), opened, members, FrozenBits(place))
             tally.checks.add(found.checks, where)
             tally.checks.add(found.whole, where)
         if not tally.checks.has_failed:

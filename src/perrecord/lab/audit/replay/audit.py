@@ -10,16 +10,16 @@ from random import Random
 from perrecord.errors import InputError
 from perrecord.lab.audit import random_queries, random_tables
 from perrecord.lab.audit.figures import Figures
+from perrecord.lab.audit.frozen import FrozenBits
 from perrecord.lab.audit.random_sql import sql_query
 from perrecord.lab.audit.random_tables import Row
-from perrecord.lab.audit.replay.frozen import FrozenBits
-from perrecord.lab.audit.replay.members import Members
-from perrecord.lab.audit.replay.promises import promise_checks
+from perrecord.lab.audit.replay.checks import MOST_FAILURES, Tally
+from perrecord.lab.audit.replay.recount import Members
 from perrecord.lab.audit.replay.releases import release_checks
 from perrecord.lab.audit.replay.rows import random_rows, rows_checks
-from perrecord.lab.audit.replay.tally import MOST_FAILURES, Tally
+from perrecord.lab.audit.replay.selection import promise_checks
 from perrecord.lab.audit.replay.traces import trace_checks
-from perrecord.lab.audit.replay.workloads import workload_losses
+from perrecord.lab.audit.replay.workloads import workload_checks
 from perrecord.lab.audit.replay.worlds import open_worlds
 from perrecord.queries.plan import plan
 from perrecord.tables.table import Table
@@ -102,6 +102,6 @@ def _question(
         tally.add(rows_checks(random_rows(random), opened, members), where)
         return
     planned = plan(random_queries.workload(random), opened.schema)
-    found = workload_losses(planned, opened, members, FrozenBits(number))
+    found = workload_checks(planned, opened, members, FrozenBits(number))
     tally.add(found.checks, where)
     tally.add(found.whole, where)

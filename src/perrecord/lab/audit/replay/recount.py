@@ -1,18 +1,84 @@
-"""The exact integers of a grouping, counted once more in Python: no engine, no SQL."""
+"""The records of a table as policies see them, and exact integers counted from them in Python.
+
+No engine, no SQL: what each record adds to an aggregate, and what the records of a cell add up to.
+"""
 
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
-from perrecord.lab.audit.replay.members import Members
-from perrecord.queries.aggregates import Aggregate, Different
+from perrecord.lab.audit.random_tables import Row
+from perrecord.lab.audit.replay.worlds import WORLD
+from perrecord.queries.aggregates import Aggregate, Different, Filled, Pieces, Rows, Total
 from perrecord.queries.measurements import Choice
-from perrecord.tables.expressions import Expression
+from perrecord.queries.methods import at
+from perrecord.tables.expressions import Expression, evaluate
+from perrecord.tables.schema import Schema
 
 Key = tuple[Any, ...]
 Cell = Sequence[int]
 """The numbers of the records in one cell."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Members:
+    """The records of one table; what is asked of all of them is computed once."""
+
+    schema: Schema
+    records: list[dict[str, Any]]
+    _known: dict[object, list[Any]]
+
+    @classmethod
+    def of(cls, schema: Schema, rows: Sequence[Row]) -> "Members":
+        """Return the records of a table's rows, with id and unit beside."""
+        roles = [name for name in (schema.id, schema.unit) if name is not None]
+        records = [
+            {**{name: row[name] for name in roles}, **schema.record({**row, WORLD: 0})}
+            for row in rows
+        ]
+        return cls(schema, records, {})
+
+    def pass_filter(self, condition: Expression | None) -> list[bool]:
+        """Tell for each record whether it meets a condition."""
+        if condition is None:
+            return [True] * len(self.records)
+        if condition not in self._known:
+            self._known[condition] = [evaluate(condition, each) is True for each in self.records]
+        return self._known[condition]
+
+    def keys(self, columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
+        """Return the key that each record has over these columns."""
+        return [tuple(record[name] for name in columns) for record in self.records]
+
+    def adds(self, aggregate: Aggregate) -> list[int | None]:
+        """Return what each record adds to its cell; None if other records decide whether 0 or 1."""
+        if aggregate not in self._known:
+            self._known[aggregate] = [self._adds(aggregate, record) for record in self.records]
+        return self._known[aggregate]
+
+    def _adds(self, aggregate: Aggregate, record: dict[str, Any]) -> int | None:
+        match aggregate:
+            case Rows():
+                return 1
+            case Filled(column):
+                return int(record[column] is not None)
+            case Different(column):
+                return 0 if record[column] is None else None
+            case Pieces(split):
+                return split.pieces(record)
+            case Total(measure, _, is_centred) if record[measure] is None:
+                return 0
+            case Total(measure, clamps, is_centred):
+                step = self.schema.measure(measure).resolution
+                value: Fraction = record[measure] / step
+                method = None if clamps is None else at(clamps, record)
+                if method is not None and method.bounds is not None:
+                    low, high = (end / step for end in method.bounds)
+                    value = min(max(value, low), high)
+                    value = 2 * value - (low + high) if is_centred else value
+                return int(value)
 
 
 @dataclass(frozen=True, slots=True)

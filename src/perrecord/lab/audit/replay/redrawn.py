@@ -9,15 +9,18 @@ P(r) by itself; scores and rates of quantiles are computed here once more, from 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import zip_longest
 from math import ceil, isqrt
 
 import numpy as np
 import pyarrow as pa
 
 from perrecord.errors import InternalError
-from perrecord.lab.audit.replay.members import Members
-from perrecord.lab.audit.replay.recount import Cell, Key, Recount, rank
+from perrecord.lab.audit.frozen import FrozenBits
+from perrecord.lab.audit.replay.checks import NOBODY, RECOMPUTED, Check
+from perrecord.lab.audit.replay.recount import Cell, Key, Members, Recount, rank
 from perrecord.laws import DiscreteGaussian, DiscreteLaplace, Law
+from perrecord.mechanisms.answers import Answers
 from perrecord.noise import choose, discrete_gaussian, discrete_laplace, gaussian_tail, passing
 from perrecord.noise.bits import BitSource
 from perrecord.policy.terms import Currency
@@ -28,7 +31,10 @@ from perrecord.queries.measurements import Choice, Measurement, Step
 from perrecord.queries.noise_plan import NoisePlan
 from perrecord.queries.plan import Plan, PlannedGrouping
 from perrecord.queries.query import Query
+from perrecord.released.columns import Chosen, Estimate, Ratio, Released
 from perrecord.tables.keys import Keys
+
+_OTHER = "is not the exact number with the noise of its law"
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,3 +243,58 @@ def _drawn(law: Law, count: int, bits: BitSource) -> list[int]:
         return [int(each) for each in discrete_gaussian(law.sigma_squared, count, _bits=bits)]
     assert isinstance(law, DiscreteLaplace)  # noqa: S101 - the two laws that there are
     return [int(each) for each in discrete_laplace(law.scale, count, _bits=bits)]
+
+
+def recomputed(
+    planned: Plan,
+    members: Members,
+    present: Sequence[int],
+    seed: int,
+    answers: Sequence[Answers],
+    drawn: Sequence[int],
+    left_out: int = NOBODY,
+) -> Check:
+    """Return whether a run with bits from a seed released what follows from records and prices."""
+    bits = FrozenBits(seed)
+    expected = list(redrawn(planned, members, present, bits))
+    faults = (_fault(*each) for each in zip_longest(answers, expected))
+    fault = next((each for each in faults if each is not None), None)
+    if fault is None and list(drawn) != bits.drawn:
+        fault = "other random bits were drawn than the noise takes"
+    numbers = sum(len(each) * len(each.columns) for each in answers)
+    return Check(RECOMPUTED, left_out, fault=fault, numbers=numbers)
+
+
+def _fault(found: Answers | None, expected: Redrawn | None) -> str | None:
+    """Return how one table of a run differs from what it must be."""
+    if found is None or expected is None:
+        return "there are more or fewer tables than groupings"
+    columns = [column.to_pylist() for column in found.keys.columns]
+    if (list(zip(*columns, strict=True)) if columns else [()]) != expected.keys:
+        return "other keys were published than those that are declared, or that noise selects"
+    if [each.name for each in found.columns] != [each.name for each in expected.columns]:
+        return "other columns were published"
+    for column, wanted in zip(found.columns, expected.columns, strict=True):
+        if not _is_same(column, wanted):
+            return f"a number of {column.name} {_OTHER}"
+    return None
+
+
+def _is_same(column: Released, wanted: Numbers | Averages | Choices) -> bool:
+    match column, wanted:
+        case Chosen(), Choices():
+            return bool(wanted.index == column.index.tolist())
+        case Ratio(), Averages():
+            return (
+                column.centre == wanted.centre
+                and _is_same(column.total, wanted.total)
+                and _is_same(column.count, wanted.count)
+            )
+        case Estimate(), Numbers():
+            laws = [column.laws[each] for each in column.which.tolist()]
+            return (
+                wanted.numbers == column.numbers.tolist()
+                and column.step == wanted.step
+                and laws == wanted.laws
+            )
+    return False

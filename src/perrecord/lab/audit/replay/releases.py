@@ -1,27 +1,42 @@
-"""Whole releases with and without a record: nothing in them but public text and what was run."""
+"""Whole releases with and without a record: nothing in them but public text and what was run.
 
+Tables are the run, written; all other files are the same without a record.
+"""
+
+import json
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from perrecord.accounting.entries import Charge, Creation, Entry, Publication, Seal
 from perrecord.accounting.ledger import Ledger
 from perrecord.lab.audit import random_specs, random_tables
+from perrecord.lab.audit.frozen import FrozenBits
 from perrecord.lab.audit.random_tables import Row
-from perrecord.lab.audit.replay.checks import Check
-from perrecord.lab.audit.replay.files import Files, fault_alone, files_differ, files_of
-from perrecord.lab.audit.replay.frozen import FrozenBits
-from perrecord.lab.audit.replay.members import Members
-from perrecord.lab.audit.replay.recomputed import recomputed
+from perrecord.lab.audit.replay.checks import RELEASE, Check
+from perrecord.lab.audit.replay.recount import Members
+from perrecord.lab.audit.replay.redrawn import recomputed
+from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.run import run
+from perrecord.mechanisms.write import write_csv, write_parquet
+from perrecord.queries.plan import Plan
+from perrecord.release.contents import MANIFEST, table_name
+from perrecord.release.processing import processed
 from perrecord.release.publish import release
-from perrecord.release.spec import build, load_spec, open_table
+from perrecord.release.spec import Workload, build, load_spec, open_table
 
-RELEASE = "whole releases"
+_PACKAGE = "datapackage.json"
+
+
 _RECORDS = 9
 """So few that most cells empty with one of them."""
 _KEYED = re.compile("(?<=^hmac:)[0-9a-f]{64}$")
@@ -29,10 +44,124 @@ _KEYED = re.compile("(?<=^hmac:)[0-9a-f]{64}$")
 
 
 @dataclass(frozen=True, slots=True)
+class PublishedFolder:
+    """What was published, what its tables must be, and the charge that its manifest names."""
+
+    found: Mapping[str, bytes]
+    tables: Mapping[str, bytes]
+    """Every Parquet and CSV file, written from a run of the same plan with the same bits."""
+    keys: Mapping[str, tuple[str, ...]]
+    """The grouping columns of every table."""
+    charge: str
+
+
+def files_of(
+    folder: Path, workload: Workload, planned: Plan, answers: Sequence[Answers], charge: str
+) -> PublishedFolder:
+    """Read a published folder, and write beside it, in memory, what its tables must be."""
+    tables: dict[str, bytes] = {}
+    keys: dict[str, tuple[str, ...]] = {}
+    for grouping, each in zip(planned.groupings, answers, strict=True):
+        name, rows = f"tables/{table_name(workload, grouping)}", processed(each, workload)
+        tables[f"{name}.parquet"] = _written(write_parquet, rows)
+        keys[f"{name}.parquet"] = grouping.grouping.columns
+        if workload.outputs.csv:
+            tables[f"{name}.csv"] = _written(write_csv, rows)
+    found = {
+        each.relative_to(folder).as_posix(): each.read_bytes()
+        for each in sorted(folder.rglob("*"))
+        if each.is_file()
+    }
+    return PublishedFolder(found, tables, keys, charge)
+
+
+def fault_alone(files: PublishedFolder) -> str | None:
+    """Return what is wrong with a release by itself: its tables, and what its manifest says."""
+    for name, content in files.tables.items():
+        if files.found.get(name) != content:
+            return f"{name}: it is not what the run gave, written"
+    if any(name.startswith("tables/") and name not in files.tables for name in files.found):
+        return "there are tables that nobody asked for"
+    manifest = files.found[MANIFEST]
+    stated = json.loads(manifest)
+    if json.dumps(stated, ensure_ascii=False, indent=2).encode() + b"\n" != manifest:
+        return f"{MANIFEST}: it holds more than its JSON says"
+    listed = {
+        name: {"bytes": len(content), "sha256": sha256(content).hexdigest()}
+        for name, content in files.found.items()
+        if name != MANIFEST
+    }
+    if stated["files"] != listed or stated["charge"] != files.charge:
+        return f"{MANIFEST}: it states other files, or another charge"
+    return None
+
+
+def files_differ(
+    mine: PublishedFolder, theirs: PublishedFolder, record: Mapping[str, Any], *, selects: bool
+) -> str | None:
+    """Return what differs between two releases, one without a record, and should not."""
+    if list(mine.found) != list(theirs.found):
+        return "there are other files"
+    has_same_types = True
+    for name in mine.keys:
+        one, two = mine.found[name], theirs.found[name]
+        if pq.read_metadata(pa.BufferReader(one)).metadata != (
+            pq.read_metadata(pa.BufferReader(two)).metadata
+        ):
+            return f"{name}: it has other metadata"
+        first, second = _table(one), _table(two)
+        if first.column_names != second.column_names:
+            return f"{name}: it has other columns"
+        # Wide types follow from the noisy numbers alone; that they do is checked with the run.
+        has_same_types &= first.schema == second.schema
+        fault = None if selects else _rows_differ(first, second, mine.keys[name], record)
+        if fault is not None:
+            return f"{name}: {fault}"
+    for name, content in mine.found.items():
+        if name in mine.tables or (name == _PACKAGE and not has_same_types):
+            continue
+        other = theirs.found[name]
+        is_same = _public(content) == _public(other) if name == MANIFEST else content == other
+        if not is_same:
+            return f"{name}: it is not the same"
+    return None
+
+
+def _rows_differ(
+    mine: pa.Table, theirs: pa.Table, keys: Sequence[str], record: Mapping[str, Any]
+) -> str | None:
+    """Return how two tables differ elsewhere than in the record's own row."""
+    if mine.num_rows != theirs.num_rows:
+        return "it has another number of rows"
+    for row, other in zip(mine.to_pylist(), theirs.to_pylist(), strict=True):
+        if any(row[name] != other[name] for name in keys):
+            return "it has other keys, or in another order"
+        if row != other and any(row[name] != record[name] for name in keys):
+            return "a row changed that the record is not in"
+    return None
+
+
+def _public(manifest: bytes) -> Any:
+    """Return what a manifest says beside digests, sizes and the charge, which are checked alone."""
+    stated = json.loads(manifest)
+    return {**stated, "charge": "", "files": list(stated["files"])}
+
+
+def _table(content: bytes) -> pa.Table:
+    return pq.read_table(pa.BufferReader(content))
+
+
+def _written(write: Callable[[pa.Table, BytesIO], None], rows: pa.Table) -> bytes:
+    buffer = BytesIO()
+    write(rows, buffer)
+    return buffer.getvalue()
+
+
+@dataclass(frozen=True, slots=True)
 class Side:
     """What one release left behind, and what it said on the way."""
 
-    files: Files
+    files: PublishedFolder
     steps: tuple[str, ...]
     entries: tuple[Entry, ...]
     drawn: tuple[int, ...]

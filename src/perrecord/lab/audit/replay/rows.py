@@ -9,15 +9,14 @@ from typing import Any
 
 from perrecord.lab.audit.random_queries import AMOUNTS, FILTERS, scheme
 from perrecord.lab.audit.random_tables import MEASURES
-from perrecord.lab.audit.replay.checks import Check
-from perrecord.lab.audit.replay.members import Members
+from perrecord.lab.audit.replay.checks import ROWS, Check
+from perrecord.lab.audit.replay.recount import Members
 from perrecord.lab.audit.replay.worlds import WORLD
 from perrecord.mechanisms.rows import plan_rows, run_rows
 from perrecord.policy.split import Scheme
 from perrecord.tables.parse import parse_expression
 from perrecord.tables.table import Table
 
-ROWS = "any mechanism on split rows"
 _COLUMNS = ["id", "firm", "sector", "code", "big", "head", "zone", *MEASURES]
 
 Row = tuple[Any, ...]

@@ -3,18 +3,30 @@
 The number of split rows of that key changes by pieces(r), which costs rho pieces(r)^2. A key that
 only r has appears with probability Pr[Z >= tau - pieces(r)], which is what delta(r) must say. Cells
 of a domain get one noise each, so that the same cells are kept but for the record's own.
+
+A threshold is the least tau with Pr[Z >= tau - 1] <= the delta that an unsplit record is promised:
+smaller ones break the promise, larger ones hide keys for nothing.
 """
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from random import Random
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from perrecord.lab.audit.replay.answers import Places, cost
-from perrecord.lab.audit.replay.checks import Check
-from perrecord.lab.audit.replay.members import Members
+from perrecord.lab.audit.replay.checks import (
+    DOMAIN,
+    KEYS,
+    LONE,
+    NOBODY,
+    PROMISE,
+    Check,
+    Places,
+    cost,
+)
+from perrecord.lab.audit.replay.recount import Members
 from perrecord.lab.audit.replay.worlds import WORLD, ReadGrouping
 from perrecord.laws import DiscreteGaussian
 from perrecord.mechanisms import selection
@@ -25,7 +37,6 @@ from perrecord.policy.terms import Currency
 from perrecord.queries.groupings import SelectCells, SelectKeys
 from perrecord.released.numbers import Integers, added
 
-KEYS, LONE, DOMAIN = "key selection", "key selection, a key of one record", "cells of a domain"
 _SLACK = 1 + Fraction(1, 2**40)
 """delta(r) is rounded up; by no more than this."""
 
@@ -132,3 +143,21 @@ def _cells(
         fault = None if is_same else "another cell appeared, vanished or changed"
         if mine or fault:
             yield Check(DOMAIN, index, fault=fault)
+
+
+def promise_checks(random: Random, count: int) -> Iterator[Check]:
+    """Yield whether so many random selections keep the delta that they were given."""
+    for _ in range(count):
+        rho = Fraction(random.randrange(1, 400), random.choice([10, 100, 1000]))
+        delta = Fraction(random.randrange(1, 1000), 10 ** random.randrange(4, 16))
+        yield Check(PROMISE, NOBODY, fault=_fault(rho, delta))
+
+
+def _fault(rho: Fraction, delta: Fraction) -> str | None:
+    threshold = SelectKeys(rho=rho, delta=delta).threshold
+    law = DiscreteGaussian(1 / (2 * rho))
+    if law.tail(threshold - 1).upper > delta:
+        return f"with rho {rho} a lone record appears more often than delta {delta} says"
+    if law.tail(threshold - 2).lower <= delta:
+        return f"with rho {rho} a smaller threshold would keep delta {delta}"
+    return None

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from perrecord.lab.audit.frozen import FrozenBits
 from perrecord.lab.audit.random_tables import DECLARED, Row, arrow
-from perrecord.lab.audit.replay.answers import cost, is_tight
-from perrecord.lab.audit.replay.checks import NOBODY, Check
-from perrecord.lab.audit.replay.frozen import FrozenBits
-from perrecord.lab.audit.replay.members import Members
-from perrecord.lab.audit.replay.recomputed import recomputed
+from perrecord.lab.audit.replay.checks import DIFFERENCE, NOBODY, TRACE, Check, cost
+from perrecord.lab.audit.replay.recount import Members
+from perrecord.lab.audit.replay.redrawn import recomputed
+from perrecord.lab.audit.replay.workloads import is_tight
 from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.run import run
 from perrecord.queries.groupings import SelectCells, SelectKeys
@@ -29,7 +29,6 @@ from perrecord.queries.query import Query
 from perrecord.released.columns import Chosen, Estimate, Ratio, Released
 from perrecord.tables.table import Table, table
 
-TRACE, DIFFERENCE = "control flow", "a released number"
 _NAMES = re.compile(r"_perrecord_(lookup)?[0-9a-f]{12}")
 _NARROW = 2**50
 """Noisy numbers well beyond it take a wider type, which follows from the numbers alone."""

@@ -1,25 +1,152 @@
-"""One workload on one table: every answer, every grouping, and all together, against P(r)."""
+"""One workload on one table: every answer, every grouping, and all together, against P(r).
+
+With and without a record only its own cell may change, and by no more than P.
+Under Gaussian noise the divergence of a change is change^2 / (2 sigma^2), under Laplace noise the
+log ratio is at most |change| / scale. A quantile whose scores change by D at most, chosen at a
+rate, has eps = 2 rate D, or eps^2 / 8 under zCDP. All is compared with P(r) as rationals.
+"""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
-from perrecord.lab.audit.replay.answers import answer_checks, places_of
-from perrecord.lab.audit.replay.checks import Check
-from perrecord.lab.audit.replay.members import Members
+import numpy as np
+
+from perrecord.lab.audit.replay.checks import GROUPING, WORKLOAD, Check, Places, cost
+from perrecord.lab.audit.replay.recount import Members
 from perrecord.lab.audit.replay.selection import selection_checks
-from perrecord.lab.audit.replay.worlds import read
+from perrecord.lab.audit.replay.worlds import ReadAnswer, ReadGrouping, WorldNumbers, read
+from perrecord.mechanisms import quantiles
 from perrecord.noise.bits import BitSource
 from perrecord.policy.slots import any_of
+from perrecord.policy.terms import Currency
+from perrecord.queries.aggregates import Filled, Rows, Total
+from perrecord.queries.answers import Answer
+from perrecord.queries.measurements import Choice, Measurement
+from perrecord.queries.methods import Splitting, leaves
 from perrecord.queries.plan import Plan
+from perrecord.released.numbers import Integers
 from perrecord.tables.table import Table
 
-GROUPING, WORKLOAD = "a grouping", "a workload"
+
+def places_of(grouping: ReadGrouping, members: Members) -> Places:
+    """Return the cell of each record that passes the filter and whose key is among the cells."""
+    cells = {key: place for place, key in enumerate(grouping.cells())}
+    passes = members.pass_filter(grouping.query.filter)
+    keys = members.keys(grouping.planned.grouping.columns)
+    return [cells.get(key) if inside else None for key, inside in zip(keys, passes, strict=True)]
+
+
+def answer_checks(
+    grouping: ReadGrouping, answer: ReadAnswer, members: Members, places: Places
+) -> Iterator[Check]:
+    """Yield what each record changes in one answer."""
+    asked = answer.charged.answer
+    currency = grouping.query.currency or Currency.RHO
+    what = kind_of(asked)
+    losses: list[Fraction] = [Fraction(0)] * len(places)
+    faults: list[str | None] = [None] * len(places)
+    for each in answer.noisy:
+        _add(each, members, places, losses, faults)
+    for choice, scores in answer.chosen:
+        _choose(choice, scores, currency, places, losses, faults)
+    for record, lost in enumerate(losses):
+        if lost or places[record] is not None or faults[record]:
+            allowed = answer.charged.policy.loss(members.records[record])
+            demanded = places[record] is not None and is_tight(asked, members, record)
+            yield Check(what, record, lost, allowed, demanded, faults[record])
+
+
+def _add(
+    noisy: WorldNumbers,
+    members: Members,
+    places: Places,
+    losses: list[Fraction],
+    faults: list[str | None],
+) -> None:
+    """Add what the changes of one number cost, and say which of them should not be."""
+    changes = changes_of(noisy.numbers)
+    adds = members.adds(noisy.aggregate)
+    strays = changes != 0
+    for record, place in enumerate(places):
+        if place is None:
+            continue
+        strays[place, record] = False
+        change, added = int(changes[place, record]), adds[record]
+        if change != added and not (added is None and change in (0, 1)):
+            faults[record] = "its cell changed by something else than it adds"
+        if change:
+            losses[record] += cost(noisy.laws[noisy.which[place]], change)
+    for record in np.flatnonzero(strays.any(axis=0)).tolist():
+        faults[record] = "a cell changed that the record is not in"
+
+
+def changes_of(numbers: Integers) -> Integers:
+    """Return world 0 less every other world, exactly."""
+    if numbers.dtype == np.int64 and (np.abs(numbers.astype(np.float64)) < 2.0**62).all():
+        return np.asarray(numbers[:, :1] - numbers[:, 1:])
+    wide = numbers.astype(np.object_)
+    return np.asarray(wide[:, :1] - wide[:, 1:])
+
+
+def _choose(
+    choice: Choice,
+    scores: Integers,
+    currency: Currency,
+    places: Places,
+    losses: list[Fraction],
+    faults: list[str | None],
+) -> None:
+    """Add what changed scores cost, and say which of them should not have changed."""
+    changes = np.abs(scores[:, :1] - scores[:, 1:]).max(axis=2)
+    rate = quantiles.selection_rate(choice, currency)
+    for record, place in enumerate(places):
+        column = changes[:, record]
+        most = 0 if place is None else int(column[place])
+        if int(column.sum()) != most:
+            faults[record] = "scores changed in a cell that the record is not in"
+        ratio = 2 * rate * most
+        losses[record] += ratio**2 / 8 if currency is Currency.RHO else ratio
+
+
+def is_tight(asked: Answer, members: Members, record: int) -> bool:
+    """Tell whether a record that is in a cell must lose all that the policy says.
+
+    Where its column is NULL it is paid for and adds nothing. Decided here once more, so that no
+    mistake in what an answer says of itself makes the audit demand less.
+    """
+    return not asked.choices and all(
+        _is_true_loss(step, members.records[record]) for step in asked.measurements
+    )
+
+
+def _is_true_loss(step: Measurement, record: Mapping[str, Any]) -> bool:
+    match step.aggregate:
+        case Rows():
+            return True
+        case Filled(column):
+            return record[column] is not None
+        case Total():
+            methods = [leaf.method for leaf in leaves(step.tree)]
+            return all(
+                isinstance(each, Splitting) and each.accounting == "exact" for each in methods
+            )
+        case _:
+            return False
+
+
+def kind_of(asked: Answer) -> str:
+    """Return the kind of an answer and of its methods, for people."""
+    kinds = {leaf.method.kind for step in asked.measurements for leaf in leaves(step.tree)} - {""}
+    if not kinds:
+        return asked.kind
+    return f"{asked.kind}, {kinds.pop() if len(kinds) == 1 else 'each part its own way'}"
 
 
 @dataclass(frozen=True, slots=True)
-class Losses:
+class WorkloadChecks:
     """What each record loses by a workload, and what its policy says."""
 
     checks: tuple[Check, ...]
@@ -28,7 +155,9 @@ class Losses:
     """Of the workload, one for each record."""
 
 
-def workload_losses(planned: Plan, opened: Table, members: Members, bits: BitSource) -> Losses:
+def workload_checks(
+    planned: Plan, opened: Table, members: Members, bits: BitSource
+) -> WorkloadChecks:
     """Return what removing each record changes in a workload, compared with its policy."""
     groupings = read(planned, opened, len(members.records) + 1)
     checks: list[Check] = []
@@ -56,7 +185,7 @@ def workload_losses(planned: Plan, opened: Table, members: Members, bits: BitSou
         takes_part = {check.record for check in found}
         for record in range(len(members.records)):
             is_tight[record] &= record in takes_part
-    return Losses(tuple(checks), tuple(_whole(planned, members, lost, is_tight)))
+    return WorkloadChecks(tuple(checks), tuple(_whole(planned, members, lost, is_tight)))
 
 
 def _whole(

@@ -34,7 +34,7 @@ _NO_KEY = pa.table({"": pa.array([True])}).select([])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Noisy:
+class WorldNumbers:
     """One exact integer for each cell (first axis) and world, and the noise that a cell gets."""
 
     aggregate: Aggregate
@@ -48,7 +48,7 @@ class ReadAnswer:
     """What one answer is made of: numbers that get noise, choices with their scores."""
 
     charged: Charged
-    noisy: tuple[Noisy, ...]
+    noisy: tuple[WorldNumbers, ...]
     chosen: tuple[tuple[Choice, Integers], ...]
 
 
@@ -162,7 +162,7 @@ class _Reading:
             is_kept_by = self._is_kept_by(answer)
             exact = self._placed(step.aggregate) if is_kept_by else numbers[step.aggregate]
             noise = step.noise(schema, columns, currency)
-            noisy.append(Noisy(step.aggregate, exact, *noise.laws(keys)))
+            noisy.append(WorldNumbers(step.aggregate, exact, *noise.laws(keys)))
         for choice in answer.choices:
             counts = self.cells.buckets(self.columns, choice.bucket, every)
             scores = np.concatenate([*scores_of(choice, counts, len(every))])

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from perrecord.lab.audit.replay.frozen import FrozenBits
+from perrecord.lab.audit.frozen import FrozenBits
 from perrecord.lab.audit.utility.questions import Meaning, Question, question
 from perrecord.lab.audit.utility.tables import VALUES, declared, in_plain_sql, rows
 from perrecord.mechanisms.run import run

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from perrecord.accounting.ledger import Ledger
-from perrecord.lab.audit.replay.frozen import FrozenBits
+from perrecord.lab.audit.frozen import FrozenBits
 from perrecord.lab.audit.utility.exactly import Found, cells, fault
 from perrecord.lab.audit.utility.questions import AMOUNT, Meaning, Question
 from perrecord.lab.audit.utility.tables import VALUES, in_plain_sql, regions, rows

@@ -8,7 +8,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from perrecord.lab.audit.replay.frozen import FrozenBits
+from perrecord.lab.audit.frozen import FrozenBits
 from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.run import run
 from perrecord.queries.groupings import Cells
