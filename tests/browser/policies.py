@@ -8,7 +8,7 @@ import pyarrow as pa
 from perrecord import Keys, Parts, Policy, Query, Split, clamping, splitting, table
 from perrecord.lab.synth.industries import industry_codes
 from perrecord.queries.plan import plan
-from perrecord.release.document import Charge, Field, PublishedPolicy
+from perrecord.release.document import Field, PublishedCharge, PublishedPolicy
 from perrecord.release.noise import CellNoise, Noise
 from perrecord.release.stated import stated_noise
 
@@ -32,7 +32,9 @@ def payroll(resolution=1000, **more):
 
 def published(title, fields, charges, **more):
     """Return a release whose total is the sum of its charges."""
-    every = tuple(Charge(name, name.capitalize(), policy) for name, policy in charges.items())
+    every = tuple(
+        PublishedCharge(name, name.capitalize(), policy) for name, policy in charges.items()
+    )
     total = Policy.total(charges.values())
     return PublishedPolicy(title, "establishments", fields, every, total, **more)
 
@@ -187,7 +189,7 @@ def noisy(*, is_wide=False):
     ) as found:
         planned = plan(queries, found.schema)
     charges = tuple(
-        Charge(
+        PublishedCharge(
             f"{number}.{each.answer.name}",
             f"Table {number}: {each.answer.name}",
             each.policy,
@@ -207,7 +209,10 @@ def published_rows():
     rows = (Noise("pieces", None, CellNoise("gaussian", Fraction(25), Fraction(1))),)
     total = Policy.exact("0.2", measure="employees", threshold=50)
     noise = (Noise("values", "employees", CellNoise("gaussian", Fraction(6250), Fraction(1))),)
-    charges = (Charge("t.keys", "Keys", selection, rows), Charge("t.emp", "Jobs", total, noise))
+    charges = (
+        PublishedCharge("t.keys", "Keys", selection, rows),
+        PublishedCharge("t.emp", "Jobs", total, noise),
+    )
     fields = (Field("region", "text", "Region"), employees(), payroll(1))
     return PublishedPolicy("Regions that occur", "t", fields, charges, selection + total)
 
@@ -253,7 +258,10 @@ def hostile():
         cases = {value: Policy.constant(Fraction(i, place)) for i, value in enumerate(HOSTILE, 1)}
         policy += Policy.by(field.name, cases, Policy.zero())
     selection = Policy.selection("0.2", [names[0], measure], split=scheme, threshold=6)
-    charges = (Charge(measure, names[0], policy), Charge(names[0], names[7], selection))
+    charges = (
+        PublishedCharge(measure, names[0], policy),
+        PublishedCharge(names[0], names[7], selection),
+    )
     total = policy + selection
     record = {measure: "5", "__proto__": "8"} | {field.name: HOSTILE[0] for field in fields[2:]}
     examples = tuple((name, record) for name in HOSTILE)

@@ -7,7 +7,7 @@ import pytest
 from perrecord.cli.audit import command_output
 from perrecord.lab.audit.shown.altered import altered_page
 from perrecord.lab.audit.shown.audit import published, text_of
-from perrecord.lab.audit.shown.findings import Findings
+from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.page import TEXTS, check_page
 from perrecord.release.document import PublishedPolicy
 from tests.browser.typing import result, retouched, type_record
@@ -42,13 +42,13 @@ def releases(tmp_path_factory):
 
 def test_every_figure_of_the_page_is_recomputed_and_noticed_when_altered(show, releases):
     """Data and words, for random records; then each figure differs by one in its last digit."""
-    findings, noticed, tried, missed = Findings(), set(), 0, []
+    findings, noticed, tried, missed = Comparisons(), set(), 0, []
     for release in releases:
         tab = show((release.folder / "policy.html").read_text("utf-8"))
         for record, shown in list(shown_on(tab, release)):
             check_page(findings, release.document, record, shown)
             for where, changed in altered_page(shown):
-                found = Findings()
+                found = Comparisons()
                 check_page(found, release.document, record, changed)
                 noticed |= set(found.wrong)
                 missed += [] if found.wrong else [where]
@@ -77,7 +77,7 @@ TWINS = [
 @pytest.mark.parametrize(("what", "old", "new"), TWINS, ids=[what for what, *_ in TWINS])
 def test_a_page_that_shows_another_figure_is_caught(what, old, new, show, releases):
     """Broken twins of the script itself, to see that the page's own figures are what is read."""
-    findings = Findings()
+    findings = Comparisons()
     for release in releases[:2] + releases[3:]:
         page = (release.folder / "policy.html").read_text("utf-8")
         for record, shown in shown_on(show(retouched(page, old, new)), release):

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from perrecord import Policy, Split
-from perrecord.release.document import Charge, Field, PublishedPolicy
+from perrecord.release.document import Field, PublishedCharge, PublishedPolicy
 from perrecord.release.page import policy_page
 from tests.browser import policies
 from tests.browser.policies import HOSTILE
@@ -198,7 +198,7 @@ def test_a_record_that_no_rule_covers_is_explained(show):
     """Without a default the page says so at the field, as the library refuses the record."""
     policy = Policy.by("kind", {"a": Policy.constant(1), "b": Policy.constant(2)})
     fields = (Field("kind", "text", values=("a", "b")),)
-    published = PublishedPolicy("t", "t", fields, (Charge("c", "c", policy),), policy)
+    published = PublishedPolicy("t", "t", fields, (PublishedCharge("c", "c", policy),), policy)
     tab = show(published)
     type_record(tab, published, {"kind": "z"})
     assert "No rule covers" in tab.evaluate(f"{element('kind', '-problem')}.textContent")

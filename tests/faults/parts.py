@@ -10,7 +10,7 @@ from unittest import mock
 
 from perrecord import LedgerError
 from perrecord.accounting import rows, storage
-from perrecord.accounting.entries import Entry, Row, entry_of
+from perrecord.accounting.entries import EntryRow, LedgerEntry, entry_of
 from tests.faults import broken, damage, errors, kills, load, power
 from tests.faults.kills import Round
 from tests.faults.runner import Findings, Runner, Task, is_among
@@ -260,7 +260,7 @@ def _damage(
         return damage.damaged(folder, life, other, name, cases, 1)
 
 
-def _believing(_: Any, row: Row, __: str | None = None) -> Entry:
+def _believing(_: Any, row: EntryRow, __: str | None = None) -> LedgerEntry:
     """Take an entry as it stands, whatever its hash says."""
     return entry_of(json.loads(row.written), row.hash)
 

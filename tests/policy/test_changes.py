@@ -13,7 +13,7 @@ from perrecord import CurrencyError, InputError, Policy, Split
 from perrecord.mechanisms.quantiles import selection_rate
 from perrecord.policy.cases import Cases
 from perrecord.policy.changes import (
-    Choice,
+    ChosenCandidate,
     NoisyNumber,
     OnRows,
     Scope,
@@ -209,7 +209,7 @@ def a_choice(rho="1/10", level="1/2", candidates=(1, 3), *, certain=True, curren
     """Return a quantile over all records."""
     every = tuple(map(Fraction, candidates))
     scope = Scope((), is_certain=certain)
-    return Choice(Fraction(rho), "x", Fraction(level), every, scope, currency)
+    return ChosenCandidate(Fraction(rho), "x", Fraction(level), every, scope, currency)
 
 
 def units(values):
@@ -451,8 +451,11 @@ def workload(rho):
         (NoisyNumber(Noise("values", "x", total), by_place), exact),
         (NoisyNumber(hidden, by_place), exact),
         (NoisyNumber(Noise("values", "x", cut), whole), constant),
-        (Choice(rho, "x", Fraction(1, 3), candidates, by_place), constant),
-        (Choice(rho, "x", Fraction(1, 2), candidates, Scope((), is_certain=False)), constant),
+        (ChosenCandidate(rho, "x", Fraction(1, 3), candidates, by_place), constant),
+        (
+            ChosenCandidate(rho, "x", Fraction(1, 2), candidates, Scope((), is_certain=False)),
+            constant,
+        ),
         (Selection(slot, is_certain=True), split),
         (OnRows(split, by_place), split),
     ]

@@ -18,7 +18,7 @@ from perrecord.evaluate.losses.loss_sql import LossWriter
 from perrecord.policy.growth import GROWTHS
 from perrecord.policy.loss import GOOD_BITS
 from perrecord.policy.reads import names_read
-from perrecord.queries.values import Parts
+from perrecord.queries.values import JoinedTables
 from tests.policy.growths import GROWTHS_OF_TESTS, Root, Saturating, Secretive, Slow, growing
 from tests.policy.strategies import policies, records
 
@@ -199,7 +199,7 @@ def test_losses_in_sql_are_those_of_the_policy():
     rows = pa.table({"x": pa.array([0, 4, 250, None], pa.int64())})
     policy = growing(2, "x", SLOW) + growing(1, "x", ROOT)
     with table(rows, name="t", dimensions=[], measures={"x": "1/2"}) as source:
-        writer = LossWriter(source.schema, 2, Parts(source.engine.dialect, "p"))
+        writer = LossWriter(source.schema, 2, JoinedTables(source.engine.dialect, "p"))
         written = writer.form(policy.form)
     steps = pa.table({"x": pa.array([0, 8, 500, None], pa.int64())})
     connection = duckdb.connect()

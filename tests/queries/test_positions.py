@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from perrecord import Query
 from perrecord.queries import positions
 from perrecord.queries.aggregates import Rows
-from perrecord.queries.cells import Tally, integers, reach, scanned
+from perrecord.queries.cells import ExactSums, integers, reach, scanned
 from perrecord.queries.plan import plan
 from perrecord.queries.positions import Coded, Places
 from perrecord.tables.keys import Keys
@@ -78,7 +78,7 @@ numbers = st.one_of(st.integers(-(2**70), 2**70), st.sampled_from([2**62, -(2**6
 @given(st.lists(st.tuples(st.integers(0, 4), numbers), max_size=30))
 def test_sums_are_exact_however_large(pairs):
     """Chunk by chunk, in 64 bits for as long as no sum can leave them."""
-    tally, expected = Tally(5), [0] * 5
+    tally, expected = ExactSums(5), [0] * 5
     for start in range(0, len(pairs), 3):
         part = pairs[start : start + 3]
         values = integers(pa.array([value for _, value in part], pa.decimal128(38, 0)))

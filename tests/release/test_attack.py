@@ -26,7 +26,7 @@ from perrecord.policy.cases import Cases
 from perrecord.queries.methods.parts import Parts
 from perrecord.queries.plan import plan
 from perrecord.release.attack import estimates, recognised, shifted_loss
-from perrecord.release.document import Charge, Field, PublishedPolicy
+from perrecord.release.document import Field, PublishedCharge, PublishedPolicy
 from perrecord.release.noise import CellNoise, Noise
 from perrecord.release.stated import stated_noise, stated_rows
 
@@ -60,9 +60,9 @@ def published(*queries, fields=FIELDS):
     for number, grouping in enumerate(planned.groupings):
         if grouping.selection is not None:
             rows = stated_rows(planned, grouping)
-            charges.append(Charge(f"{number}.keys", "Keys", grouping.selection, rows))
+            charges.append(PublishedCharge(f"{number}.keys", "Keys", grouping.selection, rows))
         charges += [
-            Charge(
+            PublishedCharge(
                 f"{number}.{each.answer.name}",
                 each.answer.name,
                 each.policy,
@@ -240,8 +240,8 @@ def test_noise_that_is_not_stated_says_nothing():
     policy = Policy.split("0.1", Split(emp=50))
     noise = (Noise("values", "emp", CellNoise("gaussian", Fraction(12500), Fraction(1))),)
     for charges, total in (
-        ((Charge("a", "A", policy),), policy),
-        ((Charge("a", "A", policy, noise),), 2 * policy),
+        ((PublishedCharge("a", "A", policy),), policy),
+        ((PublishedCharge("a", "A", policy, noise),), 2 * policy),
     ):
         found = PublishedPolicy("T", "t", FIELDS, charges, total)
         assert estimates(found, RECORD) == ()
@@ -301,6 +301,6 @@ def test_noise_of_no_field_is_refused():
     """A page could not look it up."""
     cell = CellNoise("gaussian", Fraction(1), Fraction(1))
     noise = Noise("records", None, Cases.of("industry", {"farm": cell}, None))
-    charge = Charge("a", "A", Policy.constant(1), (noise,))
+    charge = PublishedCharge("a", "A", Policy.constant(1), (noise,))
     with pytest.raises(SchemaError, match="'industry', which is no field that is a dimension"):
         PublishedPolicy("T", "t", FIELDS, (charge,), Policy.constant(1))

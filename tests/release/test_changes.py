@@ -9,7 +9,7 @@ import pytest
 from perrecord import Keys, Query, SelectKeys, Split, table
 from perrecord.policy.cases import Cases
 from perrecord.policy.changes import (
-    Choice,
+    ChosenCandidate,
     NoisyNumber,
     OnRows,
     Scope,
@@ -58,7 +58,7 @@ def outputs_of(planned):
             answer = each.answer
             if isinstance(answer, Quantile):
                 facts = (answer.amount, answer.measure, answer.level, answer.candidates)
-                found.append(Choice(*facts, scope, currency))
+                found.append(ChosenCandidate(*facts, scope, currency))
             distinct = answer.column if isinstance(answer, CountDistinct) else None
             for noise in stated_noise(planned, grouping, answer):
                 found.append(NoisyNumber(noise, scope, currency, distinct))

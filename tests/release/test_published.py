@@ -23,7 +23,7 @@ from perrecord import (
 )
 from perrecord.policy.slots import Slot
 from perrecord.release.curves import MOST_POINTS, curve_of, together
-from perrecord.release.document import Charge, Field, PublishedPolicy
+from perrecord.release.document import Field, PublishedCharge, PublishedPolicy
 from perrecord.release.spec import build, load_spec, open_table
 from tests.browser import policies
 from tests.policy import strategies as some
@@ -51,7 +51,7 @@ FIELDS = (
 @given(some.policies, some.slots, some.records)
 def test_documents_round_trip_and_fit_the_schema(policy, selection, record):
     """Nothing is lost, and the same record loses the same."""
-    charges = (Charge("a", "A sum", policy), Charge("k", "Keys", selection))
+    charges = (PublishedCharge("a", "A sum", policy), PublishedCharge("k", "Keys", selection))
     total = policy + selection
     example = {"region": "west", "kind": None} | dict.fromkeys(some.MEASURES, "1.5")
     examples = (("an example", example),)
@@ -203,7 +203,7 @@ def test_a_spec_says_what_is_derived(tmp_path):
 
 X = Field("x", "measure", resolution=Fraction(1))
 LOSS = Policy.split(1, Split(x=5))
-CHARGE = Charge("a", "A", LOSS)
+CHARGE = PublishedCharge("a", "A", LOSS)
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ from perrecord.release.spec import (
     spec_schema,
     warnings_of,
 )
-from perrecord.release.spec.read import Number, parse_document
+from perrecord.release.spec.read import WrittenNumber, parse_document
 
 SPECS = Path(__file__).parent / "specs"
 GOOD = sorted((SPECS / "good").glob("*.yaml"))
@@ -106,7 +106,7 @@ def test_numbers_keep_their_text_and_quotes_make_text():
     value = parse_document("[1.10, 1e3, 7, '7', -0.5]", "x").value
     assert value == ["1.10", "1e3", 7, "7", "-0.5"]
     kinds = [type(each) for each in value]
-    assert kinds == [Number, Number, int, str, Number]
+    assert kinds == [WrittenNumber, WrittenNumber, int, str, WrittenNumber]
 
 
 def test_country_codes_stay_text():
@@ -389,7 +389,7 @@ def plain(value):
             return {key: plain(each) for key, each in value.items()}
         case list():
             return [plain(each) for each in value]
-        case Number():
+        case WrittenNumber():
             return float(value)
     return value
 

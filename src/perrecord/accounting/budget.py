@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from perrecord.accounting.entries import Charge, Entry
+from perrecord.accounting.entries import Charge, LedgerEntry
 from perrecord.errors import BudgetExceededError, InputError, listing
 from perrecord.exact import Exact, float_up, text
 from perrecord.policy.cases import Record
@@ -86,7 +86,7 @@ def Budget(  # noqa: N802 - it reads as the value that it makes
 # -- what is spent --------------------------------------------------------------------------
 
 
-def total_of(before: Policy, entries: Iterable[Entry]) -> Policy:
+def total_of(before: Policy, entries: Iterable[LedgerEntry]) -> Policy:
     """Return the sum of the charges; equal policies are multiplied, which is much faster."""
     counted: dict[int, tuple[Policy, int]] = {}
     for entry in entries:
@@ -107,9 +107,9 @@ class Spent:
     zero: Policy
     sums: Mapping[Snapshot, Policy]
 
-    def after(self, entries: Iterable[Entry]) -> "Spent":
+    def after(self, entries: Iterable[LedgerEntry]) -> "Spent":
         """Return what is spent when these entries have followed."""
-        charges: dict[Snapshot, list[Entry]] = {}
+        charges: dict[Snapshot, list[LedgerEntry]] = {}
         for entry in entries:
             if isinstance(entry, Charge):
                 own = entry.number if entry.snapshot is None else entry.snapshot

@@ -91,7 +91,7 @@ class Publication:
     place: str
 
 
-Entry = Creation | Charge | Seal | Publication
+LedgerEntry = Creation | Charge | Seal | Publication
 
 
 def today() -> str:
@@ -188,7 +188,7 @@ def _policy(written: str) -> Policy:
     return Policy.from_json(written)
 
 
-def entry_of(fields: dict[str, Any], own_hash: str) -> Entry:
+def entry_of(fields: dict[str, Any], own_hash: str) -> LedgerEntry:
     """Return the entry that a line holds; a line of another form raises KeyError or ValueError."""
     common = (fields["number"], own_hash, fields["day"])
     match fields["kind"]:
@@ -254,7 +254,7 @@ def _plain(value: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class EntryRow:
     """One row of the table of entries."""
 
     number: int
@@ -265,7 +265,7 @@ class Row:
     identity: str | None
 
 
-def next_row(fields: Mapping[str, Any], number: int, previous: str) -> Row:
+def next_row(fields: Mapping[str, Any], number: int, previous: str) -> EntryRow:
     """Return the next row of the chain.
 
     Random bits make its hash its own: in a ledger that was rolled back, the same charge made once
@@ -273,7 +273,7 @@ def next_row(fields: Mapping[str, Any], number: int, previous: str) -> Row:
     """
     place = {"number": number, "previous": previous, "day": today()}
     written = line({**fields, **place, "nonce": secrets.token_hex(16)})
-    return Row(
+    return EntryRow(
         number,
         written,
         digest(written),
@@ -286,7 +286,7 @@ def next_row(fields: Mapping[str, Any], number: int, previous: str) -> Row:
 # -- what names mean ------------------------------------------------------------------------
 
 
-def meanings_of(entries: Iterable[Entry]) -> dict[str, tuple[str | None, int]]:
+def meanings_of(entries: Iterable[LedgerEntry]) -> dict[str, tuple[str | None, int]]:
     """Return what each name was first said to mean, None if nothing, and in which entry."""
     found: dict[str, tuple[str | None, int]] = {}
     names: dict[int, frozenset[str]] = {}

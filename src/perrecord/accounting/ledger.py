@@ -21,7 +21,7 @@ from perrecord.accounting.entries import (
     START,
     Charge,
     Creation,
-    Entry,
+    LedgerEntry,
     Publication,
     Seal,
     charge_fields,
@@ -91,7 +91,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
     belongs into a label, an identity, the name of a snapshot or details: they are not confidential.
     """
 
-    def __init__(self, path: Path, entries: list[Entry], secret: bytes) -> None:
+    def __init__(self, path: Path, entries: list[LedgerEntry], secret: bytes) -> None:
         first = entries[0]
         if not isinstance(first, Creation):
             raise InternalError("A ledger was opened without its first entry.")
@@ -144,7 +144,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         """32 random bytes for keyed hashes of confidential files; never exported."""
         return self._secret
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[LedgerEntry, ...]:
         """Return every entry, the creation first."""
         with reading(self._path) as connection:
             return tuple(self._every(connection))
@@ -371,11 +371,13 @@ less rho, for fewer answers, or with a scheme that the budget declares.
             self._seen = seen
         return seen
 
-    def _every(self, connection: sqlite3.Connection) -> list[Entry]:
+    def _every(self, connection: sqlite3.Connection) -> list[LedgerEntry]:
         self._refreshed(connection)
         return list(rows.following(self._path, connection, 0, START))
 
-    def _append(self, connection: sqlite3.Connection, seen: _Seen, fields: dict[str, Any]) -> Entry:
+    def _append(
+        self, connection: sqlite3.Connection, seen: _Seen, fields: dict[str, Any]
+    ) -> LedgerEntry:
         row = next_row(fields, seen.count, seen.last)
         rows.append(connection, row)
         return rows.checked(self._path, row, seen.last)

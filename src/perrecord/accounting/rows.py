@@ -13,9 +13,9 @@ from perrecord.accounting.entries import (
     START,
     Charge,
     Creation,
-    Entry,
+    EntryRow,
+    LedgerEntry,
     Publication,
-    Row,
     Seal,
     digest,
     entry_of,
@@ -95,20 +95,20 @@ _WITH_IDENTITY = f"{_SELECT} WHERE identity = ?"
 _ABOUT = f"{_SELECT} WHERE charge = ? AND kind = ? ORDER BY number"
 
 
-def rows_from(connection: sqlite3.Connection, start: int = 0) -> Iterator[Row]:
+def rows_from(connection: sqlite3.Connection, start: int = 0) -> Iterator[EntryRow]:
     """Yield the entries from a number on, in their order."""
-    return (Row(*row) for row in connection.execute(_FROM_ON, (start,)))
+    return (EntryRow(*row) for row in connection.execute(_FROM_ON, (start,)))
 
 
-def with_identity(connection: sqlite3.Connection, identity: str) -> Row | None:
+def with_identity(connection: sqlite3.Connection, identity: str) -> EntryRow | None:
     """Return the charge that was made under this identity."""
     row = connection.execute(_WITH_IDENTITY, (identity,)).fetchone()
-    return None if row is None else Row(*row)
+    return None if row is None else EntryRow(*row)
 
 
-def about(connection: sqlite3.Connection, charge: int, kind: str) -> list[Row]:
+def about(connection: sqlite3.Connection, charge: int, kind: str) -> list[EntryRow]:
     """Return the seals or publications of a charge, in their order."""
-    return [Row(*row) for row in connection.execute(_ABOUT, (charge, kind))]
+    return [EntryRow(*row) for row in connection.execute(_ABOUT, (charge, kind))]
 
 
 def head(path: Path, connection: sqlite3.Connection) -> tuple[int, str]:
@@ -128,7 +128,7 @@ def secret_of(path: Path, connection: sqlite3.Connection) -> bytes:
     return bytes(found[0][0])
 
 
-def append(connection: sqlite3.Connection, row: Row) -> None:
+def append(connection: sqlite3.Connection, row: EntryRow) -> None:
     """Add one entry inside the current transaction."""
     connection.execute(
         "INSERT INTO entry (number, written, hash, kind, charge, identity)"
@@ -143,7 +143,7 @@ _BESIDE = ("charge", "identity")
 """What a row holds beside its text."""
 
 
-def whole(path: Path, connection: sqlite3.Connection) -> tuple[list[Entry], bytes]:
+def whole(path: Path, connection: sqlite3.Connection) -> tuple[list[LedgerEntry], bytes]:
     """Return every entry and the secret, having checked all that is in the file."""
     check_size(path, connection)
     check_schema(path, connection)
@@ -157,7 +157,9 @@ def whole(path: Path, connection: sqlite3.Connection) -> tuple[list[Entry], byte
     return entries, secret
 
 
-def following(path: Path, connection: sqlite3.Connection, count: int, last: str) -> Iterator[Entry]:
+def following(
+    path: Path, connection: sqlite3.Connection, count: int, last: str
+) -> Iterator[LedgerEntry]:
     """Yield the entries after the first `count`, whose last hash is known, up to the head.
 
     Refuses at the first entry that is not what was written, and if entries are gone.
@@ -185,7 +187,7 @@ def still_there(path: Path, connection: sqlite3.Connection, count: int, last: st
     checked(path, row)
 
 
-def checked(path: Path, row: Row, previous: str | None = None) -> Entry:
+def checked(path: Path, row: EntryRow, previous: str | None = None) -> LedgerEntry:
     """Return the entry of a row, or refuse it if it is not what was written."""
     if digest(row.written) != row.hash:
         raise LedgerError(f"{path}: entry {row.number} was changed: {RESTORE}")
@@ -206,7 +208,7 @@ def checked(path: Path, row: Row, previous: str | None = None) -> Entry:
         ) from None
 
 
-def known(path: Path, entries: Iterable[Entry], noted: Iterable[str]) -> None:
+def known(path: Path, entries: Iterable[LedgerEntry], noted: Iterable[str]) -> None:
     """Refuse if a hash that somebody noted down is not that of an entry."""
     missing = {*noted} - {entry.hash for entry in entries}
     if missing:
@@ -259,7 +261,7 @@ def check_is_charge(charge: object) -> None:
         )
 
 
-def only(kind: type[E], entry: Entry) -> E:
+def only(kind: type[E], entry: LedgerEntry) -> E:
     """Return an entry of the kind that the ledger's own indices promise."""
     if not isinstance(entry, kind):
         raise InternalError(f"Entry {entry.number} of a ledger is no {kind.__name__}.")

@@ -16,7 +16,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from perrecord.accounting.entries import Row
+from perrecord.accounting.entries import EntryRow
 from perrecord.accounting.rows import APPLICATION, RESTORE, SCHEMA, VERSION, append
 from perrecord.errors import LedgerError
 
@@ -41,7 +41,7 @@ _UNDONE = ("SQLITE_FULL", "SQLITE_IOERR_WRITE")
 """Failures of a commit before its last step, which is to delete the journal."""
 
 
-def create(path: Path, first: Row, secret: bytes) -> None:
+def create(path: Path, first: EntryRow, secret: bytes) -> None:
     """Make a ledger with its first entry: all of it appears under its name, or nothing.
 
     It is written under another name, flushed, and then linked: a link never replaces a file.

@@ -14,7 +14,7 @@ from perrecord.cli.output import amount, columns, indented, say, show, show_json
 from perrecord.errors import LedgerError, SpecError
 
 if TYPE_CHECKING:
-    from perrecord.accounting.entries import Charge, Entry
+    from perrecord.accounting.entries import Charge, LedgerEntry
     from perrecord.accounting.ledger import Ledger
 
 CREATE_EXAMPLES = examples("perrecord ledger create release.yaml")
@@ -137,7 +137,7 @@ def _entries(count: int) -> str:
     return "1 entry" if count == 1 else f"{count} entries"
 
 
-def _state(charge: "Charge", entries: Sequence["Entry"]) -> str:
+def _state(charge: "Charge", entries: Sequence["LedgerEntry"]) -> str:
     from perrecord.accounting.entries import Publication, Seal
 
     about = [

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from perrecord.policy.split import Split
     from perrecord.policy.terms import Form
     from perrecord.release.attack import Estimated
-    from perrecord.release.document import Share
+    from perrecord.release.document import ChargeShare
 
 USEFUL_ODDS = 10
 """Beyond it the odds limit nothing that anybody could imagine, and are left out."""
@@ -26,7 +26,7 @@ _MARGIN = 1 + 1e-9  # what `meaning` adds for the errors of floats
 
 
 @dataclass(frozen=True, slots=True)
-class Losses:
+class RecordLosses:
     """What a record loses under a policy, and what that means."""
 
     name: str
@@ -34,7 +34,7 @@ class Losses:
     currency: str
     loss: Fraction
     delta: Fraction
-    shares: tuple["Share", ...]
+    shares: tuple["ChargeShare", ...]
     pieces: tuple[tuple["Split", int], ...]
     """Each scheme that applies to the record, and how many pieces it makes."""
     meaning: "Meaning[float] | None"
@@ -48,7 +48,7 @@ class Losses:
     """Fields that the record lacks, and the noise of its answers depends on."""
 
 
-def losses_of_record(subject: "Subject", name: str, record: "Row") -> Losses:
+def losses_of_record(subject: "Subject", name: str, record: "Row") -> RecordLosses:
     """Return what a record loses under a policy, exactly."""
     from perrecord.policy.meaning import meaning
     from perrecord.policy.reads import names_read
@@ -67,7 +67,7 @@ def losses_of_record(subject: "Subject", name: str, record: "Row") -> Losses:
     schemes = dict.fromkeys(schemes_at(policy.form, record))
     is_rho = policy.currency is Currency.RHO
     needs = tuple(sorted(fields_of_noise(published) - record.keys()))
-    return Losses(
+    return RecordLosses(
         name,
         record,
         policy.currency.value,
@@ -104,7 +104,7 @@ def schemes_at(form: "Form", record: "Row") -> Iterator["Split"]:
 # -- for people -------------------------------------------------------------------------------
 
 
-def one_record(found: Losses) -> Iterator[str]:
+def one_record(found: RecordLosses) -> Iterator[str]:
     """Yield what one record loses, in lines."""
     shown = ", ".join(f"{name} = {_shown(value)}" for name, value in found.record.items())
     yield f"A record with {shown or 'nothing given'}"
@@ -129,7 +129,7 @@ def one_record(found: Losses) -> Iterator[str]:
     yield from ("", "What it means", *_meaning(found))
 
 
-def several_records(every: list[Losses]) -> Iterator[str]:
+def several_records(every: list[RecordLosses]) -> Iterator[str]:
     """Yield what several records lose, a line for each."""
     rows = [
         [
@@ -148,7 +148,7 @@ def several_records(every: list[Losses]) -> Iterator[str]:
     yield "alarms. The parts of each loss, and how closely values could be estimated: --json."
 
 
-def _meaning(found: Losses) -> Iterator[str]:
+def _meaning(found: RecordLosses) -> Iterator[str]:
     meant = found.meaning
     if meant is None:
         yield "  The loss is pure epsilon: with the record or without it, no answer becomes more"
@@ -170,7 +170,7 @@ def _meaning(found: Losses) -> Iterator[str]:
     yield from _estimates(found)
 
 
-def _estimates(found: Losses) -> Iterator[str]:
+def _estimates(found: RecordLosses) -> Iterator[str]:
     yield ""
     yield "How closely its values could be estimated, by whoever knows every other record"
     if not found.is_stated:
@@ -222,14 +222,14 @@ def _figure(value: Any) -> float:
     return float(value)
 
 
-def _epsilon(found: Losses) -> float:
+def _epsilon(found: RecordLosses) -> float:
     return float(found.loss) if found.meaning is None else _figure(found.meaning.epsilon)
 
 
 # -- for programs -----------------------------------------------------------------------------
 
 
-def as_json(found: Losses) -> dict[str, Any]:
+def as_json(found: RecordLosses) -> dict[str, Any]:
     """Return what a record loses; exact numbers are text, as in policy.json."""
     from perrecord.exact import text
 

@@ -12,7 +12,7 @@ from perrecord.cli.progress import progress
 from perrecord.errors import InputError
 
 if TYPE_CHECKING:
-    from perrecord.lab.synth import Published
+    from perrecord.lab.synth import PublishedCounts
 
 BUSINESS_EXAMPLES = examples(
     "perrecord synth business --rows 300000 --out est.parquet",
@@ -223,7 +223,7 @@ def keys(
         _write({"business": business_keys, "sim": simulation_keys, "cis": cattle_keys}[of](), out)
 
 
-def _published(fit: Path | None, *options: Any) -> "Published | None":
+def _published(fit: Path | None, *options: Any) -> "PublishedCounts | None":
     """Return the published table that the options name, if they name one."""
     from perrecord.lab.synth import published
 

@@ -15,7 +15,7 @@ from perrecord.evaluate.coverage import coverage
 from perrecord.policy.split import Scheme
 from perrecord.queries.methods import dimensions_of
 from perrecord.queries.query import Query
-from perrecord.queries.values import Parts, pieces_value, scheme_tree
+from perrecord.queries.values import JoinedTables, pieces_value, scheme_tree
 from perrecord.tables.dialects import Dialect
 from perrecord.tables.engines import RESERVED
 from perrecord.tables.measures import Measure, Outside, grid_sql, is_number_in
@@ -173,7 +173,7 @@ def _pieces(table: Table, splits: Mapping[str, Scheme]) -> Iterator[PieceFinding
     resolutions = {name: measure.resolution for name, measure in table.schema.measures}
     for name, split in splits.items():
         prefix = _fresh_name()
-        parts = Parts(table.engine.dialect, prefix)
+        parts = JoinedTables(table.engine.dialect, prefix)
         value = pieces_value(split, resolutions, parts)
         needed = {*split.measures, *dimensions_of(scheme_tree(split))}
         inner = (

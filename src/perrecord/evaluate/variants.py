@@ -180,7 +180,7 @@ def rounded_up(amount: Fraction) -> Fraction:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class WorkloadTable:
     """One table of a workload: a query over one set of columns."""
 
     name: str
@@ -192,11 +192,13 @@ class Asked:
         return list(dict.fromkeys([answer, f"{self.origin}.{answer}", f"{self.name}.{answer}"]))
 
 
-def one_set_each(queries: Mapping[str, Query] | Iterable[tuple[str, Query]]) -> tuple[Asked, ...]:
+def one_set_each(
+    queries: Mapping[str, Query] | Iterable[tuple[str, Query]],
+) -> tuple[WorkloadTable, ...]:
     """Return the tables of a workload, as a release would name them."""
     named = queries.items() if isinstance(queries, Mapping) else queries
     return tuple(
-        Asked(table, name, replace(query, groupings=(grouping,)))
+        WorkloadTable(table, name, replace(query, groupings=(grouping,)))
         for name, query in named
         for table, grouping in zip(
             table_names(name, [each.columns for each in query.groupings]),

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from perrecord.queries.values import Parts
+from perrecord.queries.values import JoinedTables
 from perrecord.tables.engines import Engine
 from perrecord.tables.table import Table
 
@@ -22,9 +22,9 @@ class Workspace:
     _kept: list[str] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=count)
 
-    def parts(self) -> Parts:
+    def parts(self) -> JoinedTables:
         """Return an empty set of public tables to be joined by one statement."""
-        return Parts(self.engine.dialect, self._name("parts"))
+        return JoinedTables(self.engine.dialect, self._name("parts"))
 
     def keep(self, sql: str, tables: Mapping[str, pa.Table]) -> str:
         """Run SQL that joins public tables; return the name of its result in the local DuckDB."""

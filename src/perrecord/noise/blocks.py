@@ -19,7 +19,7 @@ from perrecord.laws.enclosure import ball
 from perrecord.noise.bernoulli import FARTHEST, accept
 from perrecord.noise.bits import BitSource
 from perrecord.noise.potential import Potential
-from perrecord.noise.tables import Table
+from perrecord.noise.tables import LabelTable
 from perrecord.noise.uniform import CERTAIN, Certainty, Real, Uniform
 
 Integers = NDArray[np.int64] | NDArray[np.object_]
@@ -203,13 +203,13 @@ def _fitting(value: int) -> Integers:
 
 
 @lru_cache(maxsize=8)
-def _block_table(certainty: Certainty) -> Table:
+def _block_table(certainty: Certainty) -> LabelTable:
     """Return the law of the block, Pr[k >= j] = exp(-j); label 45 means 45 or more."""
 
     def boundaries() -> list[arb]:
         return [1 - arb(-k).exp() for k in range(1, FARTHEST + 1)]
 
-    return Table.build(range(FARTHEST + 1), boundaries, certainty)
+    return LabelTable.build(range(FARTHEST + 1), boundaries, certainty)
 
 
 def _attempt_one(

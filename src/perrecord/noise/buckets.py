@@ -23,7 +23,7 @@ from perrecord.noise.bernoulli import FARTHEST, Floats, begun, below_exp, leadin
 from perrecord.noise.bits import BitSource
 from perrecord.noise.blocks import Blocks, Integers, draw_one
 from perrecord.noise.potential import Potential
-from perrecord.noise.tables import Table
+from perrecord.noise.tables import LabelTable
 from perrecord.noise.uniform import CERTAIN, Certainty, Real, Uniform
 
 _MOST_BITS = 49
@@ -53,7 +53,7 @@ class Buckets:
     """The greatest m in the table; exp(-phi(last w)) < 2^-64."""
     heights: Floats
     """g(last), ..., g(1), g(0) = 1, each rounded to the nearest float."""
-    table: Table
+    table: LabelTable
     certainty: Certainty
 
     @property
@@ -192,7 +192,7 @@ def _width_bits(potential: Potential) -> int:
     return bits
 
 
-def _direct(potential: Potential, last: int, certainty: Certainty) -> Table:
+def _direct(potential: Potential, last: int, certainty: Certainty) -> LabelTable:
     """Return the table of 0, 1, -1, 2, -2, ... and, for all values beyond, the tail."""
 
     def boundaries() -> list[arb]:
@@ -200,10 +200,10 @@ def _direct(potential: Potential, last: int, certainty: Certainty) -> Table:
         return list(accumulate(weight / total for weight in [arb(1), *_pairs(potential, last)]))
 
     labels = [0, *(sign * m for m in range(1, last + 1) for sign in (1, -1)), _TAIL]
-    return Table.build(labels, boundaries, certainty)
+    return LabelTable.build(labels, boundaries, certainty)
 
 
-def _flat(potential: Potential, bits: int, last: int, certainty: Certainty) -> Table:
+def _flat(potential: Potential, bits: int, last: int, certainty: Certainty) -> LabelTable:
     """Return the table of the buckets' flat parts, then those beyond it, then the residue."""
     steps = potential.coarse(bits)
 
@@ -213,7 +213,7 @@ def _flat(potential: Potential, bits: int, last: int, certainty: Certainty) -> T
         return [*listed, (steps.total() - 1) * share]
 
     labels = [label for m in range(1, last + 1) for label in (m - 1, -m)]
-    return Table.build([*labels, _TAIL, _RESIDUE], boundaries, certainty)
+    return LabelTable.build([*labels, _TAIL, _RESIDUE], boundaries, certainty)
 
 
 def _pairs(potential: Potential, last: int) -> Iterator[arb]:

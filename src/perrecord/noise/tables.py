@@ -27,7 +27,7 @@ _SEARCH = -(1 << 15)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class LabelTable:
     """Labels and where the probability of each ends.
 
     Label j is drawn when boundary j-1 <= U < boundary j; the last one reaches up to 1, so there
@@ -47,7 +47,7 @@ class Table:
         labels: Sequence[int],
         boundaries: Callable[[], Sequence[arb]],
         certainty: Certainty = CERTAIN,
-    ) -> "Table":
+    ) -> "LabelTable":
         """Return the table for these labels, of which none may be -2^15."""
         names = np.array(labels, dtype=np.int16)
         floors = _floors(boundaries, certainty.word)

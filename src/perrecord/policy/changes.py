@@ -24,7 +24,7 @@ from perrecord.policy.cases import Record, as_record
 from perrecord.policy.inputs import several
 from perrecord.policy.loss import Loss, total
 from perrecord.policy.outputs import (
-    Choice,
+    ChosenCandidate,
     NoisyNumber,
     OnRows,
     Output,
@@ -35,7 +35,7 @@ from perrecord.policy.outputs import (
 from perrecord.policy.slots import any_of
 
 __all__ = [
-    "Choice",
+    "ChosenCandidate",
     "NoisyNumber",
     "OnRows",
     "Output",

@@ -182,7 +182,7 @@ class NoisyNumber:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChosenCandidate:
     """A quantile: one of public candidates, by the exponential mechanism on records (T14, T38).
 
     Log ratios vary within a range of eta = eps/(2 max(q, 1-q)) times the widest difference between
@@ -313,4 +313,4 @@ class OnRows:
         return Loss(amount, is_exact=is_one and all(loss.is_exact for loss in losses))
 
 
-Output = NoisyNumber | Choice | Selection | OnRows
+Output = NoisyNumber | ChosenCandidate | Selection | OnRows

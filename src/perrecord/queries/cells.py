@@ -288,7 +288,7 @@ class Reading:
 
     def numbers(self, aggregate: Aggregate) -> Integers:
         """Return an aggregate, cells that are finer than the keys added up."""
-        tally = Tally(self.size)
+        tally = ExactSums(self.size)
         is_exact = isinstance(aggregate, Different)
         source = source_set(self.cells.scan, self.columns, is_exact=is_exact)
         for chunk in self.cells.chunks(source):
@@ -314,7 +314,7 @@ _WIDE = pa.decimal128(38, 0)  # two halves of 64 bits, the lower one first
 
 
 @dataclass(slots=True, init=False)
-class Tally:
+class ExactSums:
     """Sums by position, exactly: int64 for as long as no sum can leave it, then Python ints."""
 
     numbers: Integers

@@ -13,7 +13,7 @@ from perrecord.errors import QueryError, listing
 from perrecord.policy.split import Scheme, Split, SplitBy
 from perrecord.queries.methods import dimensions_of, has_default
 from perrecord.queries.methods.fitting import check_scheme
-from perrecord.queries.values import Parts, pieces_value, scheme_tree, threshold_values
+from perrecord.queries.values import JoinedTables, pieces_value, scheme_tree, threshold_values
 from perrecord.tables.dialects import Dialect
 from perrecord.tables.expressions import Expression, columns_of, kind_of, to_sql
 from perrecord.tables.fields import Kind
@@ -62,7 +62,7 @@ def rows_sql(query: RowsQuery, table: Table, prefix: str) -> tuple[str, dict[str
     """Return the SQL of the rows, and the public tables that it joins."""
     query.check(table.schema)
     dialect, schema = table.engine.dialect, table.schema
-    parts = Parts(dialect, prefix)
+    parts = JoinedTables(dialect, prefix)
     name = dialect.identifier
     needed = {*query.columns, *(columns_of(query.filter) if query.filter is not None else ())}
     values = {column: f"records.{name(column)}" for column in query.columns}

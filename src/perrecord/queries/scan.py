@@ -17,7 +17,7 @@ from perrecord.queries.aggregates import (
 )
 from perrecord.queries.methods import dimensions_of
 from perrecord.queries.values import (
-    Parts,
+    JoinedTables,
     bucket_value,
     pieces_value,
     scheme_tree,
@@ -88,7 +88,7 @@ def scan_sql(
     scan: Scan, schema: Schema, dialect: Dialect, relation: str, prefix: str = "_perrecord"
 ) -> ScanText:
     """Return the scan of a relation in an engine's dialect."""
-    parts = Parts(dialect, prefix)
+    parts = JoinedTables(dialect, prefix)
     name = dialect.identifier
     values: dict[str, str] = {}
     for column in scan.columns:
@@ -150,7 +150,7 @@ def _grouping(scan: Scan, columns: list[str], dialect: Dialect) -> tuple[str, st
     return f"CAST({number} AS BIGINT)", grouping
 
 
-def _value(aggregate: Aggregate, schema: Schema, parts: Parts) -> str | None:
+def _value(aggregate: Aggregate, schema: Schema, parts: JoinedTables) -> str | None:
     match aggregate:
         case Rows():
             return None

@@ -21,7 +21,7 @@ Parameters = tuple[int | None, ...]
 
 
 @dataclass(slots=True)
-class Parts:
+class JoinedTables:
     """The public tables of thresholds and bounds that a scan joins, gathered as it is written."""
 
     dialect: Dialect
@@ -79,7 +79,7 @@ class Parts:
         return alias
 
 
-def total_value(total: Total, resolution: Fraction, parts: Parts) -> str:
+def total_value(total: Total, resolution: Fraction, parts: JoinedTables) -> str:
     """Return what a record adds to a total, in grid units; NULL where the measure is NULL."""
     value = f"records.{parts.dialect.identifier(total.measure)}"
     if total.clamps is None:
@@ -98,7 +98,7 @@ def total_value(total: Total, resolution: Fraction, parts: Parts) -> str:
     return f"(2 * ({clamped}) - ({low} + {high}))" if total.is_centred else clamped
 
 
-def pieces_value(split: Scheme, resolutions: Mapping[str, Fraction], parts: Parts) -> str:
+def pieces_value(split: Scheme, resolutions: Mapping[str, Fraction], parts: JoinedTables) -> str:
     """Return m(r), the number of pieces of a record (T3)."""
     *thresholds, cap = _scheme_parameters(split, resolutions, parts)
     each = [
@@ -114,7 +114,7 @@ def pieces_value(split: Scheme, resolutions: Mapping[str, Fraction], parts: Part
 
 
 def threshold_values(
-    split: Scheme, resolutions: Mapping[str, Fraction], parts: Parts
+    split: Scheme, resolutions: Mapping[str, Fraction], parts: JoinedTables
 ) -> dict[str, str]:
     """Return the threshold of each measure for a record, on its grid; NULL where it has none."""
     *thresholds, _ = _scheme_parameters(split, resolutions, parts)
@@ -122,7 +122,7 @@ def threshold_values(
 
 
 def _scheme_parameters(
-    split: Scheme, resolutions: Mapping[str, Fraction], parts: Parts
+    split: Scheme, resolutions: Mapping[str, Fraction], parts: JoinedTables
 ) -> list[str]:
     """Return each measure's threshold, then the cap."""
     names = split.measures

@@ -16,7 +16,7 @@ from perrecord.policy.cases import Record
 from perrecord.policy.meaning import SMALLEST_SIGMA, gaussian_power, meaning
 from perrecord.policy.split import Split
 from perrecord.policy.terms import Currency, slots_of
-from perrecord.release.document import Charge, PublishedPolicy
+from perrecord.release.document import PublishedCharge, PublishedPolicy
 from perrecord.release.noise import CellNoise, Noise, dimensions_read
 
 
@@ -109,7 +109,7 @@ def recognised(published: PublishedPolicy, row: Record) -> float | None:
     >>> from perrecord.release.document import Field
     >>> noise = Noise("values", "x", CellNoise("gaussian", Fraction(5000), Fraction(1)))
     >>> policy = Policy.split("0.25", Split(x=50))
-    >>> charge = Charge("totals.x", "A total", policy, (noise,))
+    >>> charge = PublishedCharge("totals.x", "A total", policy, (noise,))
     >>> x = Field("x", "measure", resolution=Fraction(1))
     >>> published = PublishedPolicy("T", "t", (x,), (charge,), policy)
     >>> record = {"x": "60"}
@@ -144,7 +144,12 @@ def _estimated(published: PublishedPolicy, record: Mapping[str, Any], name: str)
 
 
 def _variance_about(
-    name: str, value: Fraction, noise: Noise, cell: CellNoise, charge: Charge, record: Record
+    name: str,
+    value: Fraction,
+    noise: Noise,
+    cell: CellNoise,
+    charge: PublishedCharge,
+    record: Record,
 ) -> Fraction | None:
     """Return the variance with which a published number tells of a measure; None if it does not."""
     match noise.moved:
@@ -168,7 +173,7 @@ def _drives(scheme: Split, record: Mapping[str, Any], name: str) -> bool:
     return parts.get(name) == most > 1 and (scheme.cap is None or most <= scheme.cap)
 
 
-def _entered(charge: Charge, record: Record) -> Iterator[tuple[Noise, CellNoise]]:
+def _entered(charge: PublishedCharge, record: Record) -> Iterator[tuple[Noise, CellNoise]]:
     for noise in charge.noise or ():
         cell = noise.at(record)
         if cell is not None:

@@ -15,7 +15,7 @@ from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.write import write_csv, write_parquet
 from perrecord.queries.plan import PlannedGrouping
 from perrecord.release.datapackage import Described, data_package
-from perrecord.release.document import Charge, PublishedPolicy
+from perrecord.release.document import PublishedCharge, PublishedPolicy
 from perrecord.release.methodology import methodology
 from perrecord.release.names import table_names
 from perrecord.release.page import policy_page
@@ -89,11 +89,15 @@ def published_policy(workload: Workload) -> PublishedPolicy:
         title = workload.queries[grouping.query].title
         if grouping.selection is not None:
             rows = stated_rows(planned, grouping)
-            charges.append(Charge(f"{table}.keys", f"{title}: its keys", grouping.selection, rows))
+            charges.append(
+                PublishedCharge(f"{table}.keys", f"{title}: its keys", grouping.selection, rows)
+            )
         for charged in grouping.answers:
             name = charged.answer.name
             noise = stated_noise(planned, grouping, charged.answer)
-            charges.append(Charge(f"{table}.{name}", f"{title}: {name}", charged.policy, noise))
+            charges.append(
+                PublishedCharge(f"{table}.{name}", f"{title}: {name}", charged.policy, noise)
+            )
     return PublishedPolicy(
         workload.title,
         workload.schema.name,

@@ -23,7 +23,7 @@ from perrecord.release.fields import TYPES, Field, read_field, write_field
 from perrecord.release.noise import Noise, check_noise, read_noise, write_noise
 from perrecord.release.reading import Json, each, exactly, located, one_of_each, plain_text
 
-__all__ = ["Charge", "Example", "Field", "PublishedPolicy", "Share"]
+__all__ = ["ChargeShare", "Example", "Field", "PublishedCharge", "PublishedPolicy"]
 
 FORMAT = "perrecord-published-policy"
 VERSION = 2
@@ -34,7 +34,7 @@ Example = tuple[str, Mapping[str, Dimension]]
 
 
 @dataclass(frozen=True, slots=True)
-class Charge:
+class PublishedCharge:
     """What one answer, or one key selection, costs a record, and the noise that it carries.
 
     `noise` lists the noisy numbers that are published: none for a quantile or a choice of keys,
@@ -48,10 +48,10 @@ class Charge:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class ChargeShare:
     """The part of a record's loss, and of its delta, that one charge makes."""
 
-    charge: Charge
+    charge: PublishedCharge
     loss: Fraction
     delta: Fraction
 
@@ -67,7 +67,7 @@ class PublishedPolicy:
     >>> from perrecord import Policy, Split
     >>> policy = Policy.split("0.1", Split(employees=50))
     >>> employees = Field("employees", "measure", resolution=Fraction(1))
-    >>> charge = Charge("employment", "Employment by county", policy)
+    >>> charge = PublishedCharge("employment", "Employment by county", policy)
     >>> published = PublishedPolicy("Employment", "firms", (employees,), (charge,), policy)
     >>> published.loss({"employees": "150.4"})
     Fraction(9, 10)
@@ -78,7 +78,7 @@ class PublishedPolicy:
     title: str
     table: str
     fields: tuple[Field, ...]
-    charges: tuple[Charge, ...]
+    charges: tuple[PublishedCharge, ...]
     total: Policy
     budget: Policy | None = None
     notes: tuple[str, ...] = ()
@@ -147,11 +147,11 @@ class PublishedPolicy:
         """Return delta(r) of the whole release as its curves give it, never below the true one."""
         return _published_delta(self.total, self.record(row))
 
-    def breakdown(self, row: Record) -> tuple[Share, ...]:
+    def breakdown(self, row: Record) -> tuple[ChargeShare, ...]:
         """Return each charge's part of the loss and of the delta."""
         record = self.record(row)
         return tuple(
-            Share(charge, charge.policy.loss(record), _published_delta(charge.policy, record))
+            ChargeShare(charge, charge.policy.loss(record), _published_delta(charge.policy, record))
             for charge in self.charges
         )
 
@@ -228,7 +228,7 @@ def _policy(policy: Policy) -> Json:
     return dict(json.loads(policy.to_json(indent=None)))
 
 
-def _charge(charge: Charge) -> Json:
+def _charge(charge: PublishedCharge) -> Json:
     noise = None if charge.noise is None else [write_noise(noise) for noise in charge.noise]
     return {
         "name": charge.name,
@@ -267,7 +267,7 @@ def _parsed(written: str) -> Json:
     return exactly(top, "the document", _TOP)
 
 
-def _read_charge(value: object, where: str) -> Charge:
+def _read_charge(value: object, where: str) -> PublishedCharge:
     if isinstance(value, dict):
         value = {"noise": None} | value  # version 1, of perrecord 0.1, did not state it
     given = exactly(value, where, ["name", "title", "policy", "noise"])
@@ -275,7 +275,7 @@ def _read_charge(value: object, where: str) -> Charge:
         name, title = plain_text(given["name"], "name"), plain_text(given["title"], "title")
         noise = None if given["noise"] is None else each(given["noise"], "noise", read_noise)
         policy = _read_policy(given["policy"], "policy")
-        return Charge(name, title, policy, None if noise is None else tuple(noise))
+        return PublishedCharge(name, title, policy, None if noise is None else tuple(noise))
 
 
 def _read_example(value: object, where: str) -> Example:

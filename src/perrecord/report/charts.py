@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from perrecord.report.panels import Panels, harmless, in_panels, panel_width
-from perrecord.report.scales import Scale, log_scale
+from perrecord.report.scales import AxisScale, log_scale
 from perrecord.report.theme import BAD, COLOURS, DASHES, GOOD, SHAPES, TOTAL, Spec, Width
 
 __all__ = ["Axis", "Panels", "boxes", "curves", "nothing", "points", "shares"]
@@ -205,7 +205,9 @@ def points(
     return in_panels([dots], whole, width, panels)
 
 
-def _on_scales(table: pa.Table, x: Axis, y: Axis) -> tuple[pa.Table, Scale | None, Scale | None]:
+def _on_scales(
+    table: pa.Table, x: Axis, y: Axis
+) -> tuple[pa.Table, AxisScale | None, AxisScale | None]:
     """Return the rows that have both numbers, moved into the ends of their axes."""
     if not table.num_rows:
         return table, None, None
@@ -247,17 +249,17 @@ def _dash(order: Sequence[str], name: str) -> Any:
     )
 
 
-def _x(scale: Scale, title: str, unit: str = "number") -> Any:
+def _x(scale: AxisScale, title: str, unit: str = "number") -> Any:
     return lambda name: alt.X(f"{name}:Q", title=title, scale=_log(scale)).axis(
         **scale.axis(unit), labelOverlap="greedy"
     )
 
 
-def _y(scale: Scale, title: str, unit: str) -> Any:
+def _y(scale: AxisScale, title: str, unit: str) -> Any:
     return lambda name: alt.Y(f"{name}:Q", title=title, scale=_log(scale)).axis(**scale.axis(unit))
 
 
-def _log(scale: Scale) -> Any:
+def _log(scale: AxisScale) -> Any:
     return alt.Scale(type="log", domain=[scale.low, scale.high], nice=False)
 
 

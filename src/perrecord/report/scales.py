@@ -20,7 +20,7 @@ _PERCENT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class AxisScale:
     """The ends of an axis, and its ticks; `zero` is where numbers that are 0 stand."""
 
     low: float
@@ -40,7 +40,7 @@ class Scale:
         return {"values": list(self.ticks), "labelExpr": words}
 
 
-def log_scale(numbers: Sequence[float], *, with_zero: bool = False) -> Scale | None:
+def log_scale(numbers: Sequence[float], *, with_zero: bool = False) -> AxisScale | None:
     """Return an axis from the decade below the least positive number to that above the largest.
 
     None if no number is above 0. With zero, a decade more on the left stands for numbers of 0.
@@ -60,7 +60,7 @@ def log_scale(numbers: Sequence[float], *, with_zero: bool = False) -> Scale | N
     if last - first == 1:
         ticks = [k * 10.0**first for k in _TICKS_WITHIN] + [10.0**last]
     low = 10.0 ** (first - 1) if has_zero else 10.0**first
-    return Scale(
+    return AxisScale(
         low,
         10.0**last,
         tuple([low, *ticks] if has_zero else ticks),

@@ -13,7 +13,7 @@ from perrecord.lab.audit.frozen import FrozenBits
 from perrecord.lab.audit.shown import by_hand
 from perrecord.lab.audit.shown.audit import Blind, figures, published
 from perrecord.lab.audit.shown.checks import check
-from perrecord.lab.audit.shown.findings import Findings
+from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.numerals import AtLeast, AtMost, Near, is_as_expected
 from perrecord.release import publish
 
@@ -72,7 +72,7 @@ def releases(tmp_path_factory):
 
 def found_in(release, *names):
     """Return what comparing a release, or some of its texts, finds."""
-    findings = Findings()
+    findings = Comparisons()
     check(findings, release, names or None)
     return findings
 

@@ -12,7 +12,7 @@ from perrecord.lab.audit.utility.laws import (
     law_chance,
     rate_chance,
 )
-from perrecord.lab.audit.utility.worlds import Finding
+from perrecord.lab.audit.utility.worlds import ChanceTest
 from tests.cli.conftest import run as run_command
 from tests.lab.audit.test_replay import count
 
@@ -63,6 +63,6 @@ def test_rates_and_counts_are_tested_on_both_sides():
 
 def test_one_false_alarm_rate_is_shared():
     """A p-value of one in ten thousand is nothing among a hundred tests; a fault is one."""
-    assert noise_failures([Finding("x", 1e-4)] * 100) == []
-    assert len(noise_failures([Finding("x", 1e-10)] * 100)) == 100
-    assert noise_failures([Finding("x", 1.0, "wrong")]) == ["x: wrong"]
+    assert noise_failures([ChanceTest("x", 1e-4)] * 100) == []
+    assert len(noise_failures([ChanceTest("x", 1e-10)] * 100)) == 100
+    assert noise_failures([ChanceTest("x", 1.0, "wrong")]) == ["x: wrong"]

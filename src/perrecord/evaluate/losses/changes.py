@@ -35,7 +35,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class GroupingChanges:
     """One grouping: whether a record enters a cell of it, and what it changes there."""
 
     condition: str
@@ -51,7 +51,7 @@ class ChangeWriter:
     losses: LossWriter
     _listed: dict[Keys, str] = field(default_factory=dict)
 
-    def entry(self, grouping: PlannedGrouping) -> Entry:
+    def entry(self, grouping: PlannedGrouping) -> GroupingChanges:
         """Return what a record changes in one grouping."""
         dialect = self.losses.dialect
         columns = tuple(f"records.{dialect.identifier(name)}" for name in grouping.grouping.columns)
@@ -64,7 +64,7 @@ class ChangeWriter:
         if isinstance(cells, SelectKeys):  # at its policy value, rho * pieces^2 (T9)
             rows = Rows() if cells.split is None else Pieces(cells.split)
             changes.append(Change(self._value(rows), self._amount(cells.rho)))
-        return Entry(self._condition(grouping), columns, tuple(changes))
+        return GroupingChanges(self._condition(grouping), columns, tuple(changes))
 
     def _step(self, step: Step, grouping: PlannedGrouping) -> Change:
         if isinstance(step, Choice):  # at its policy value, whatever the measure is (T14)

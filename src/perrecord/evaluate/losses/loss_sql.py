@@ -24,7 +24,7 @@ from perrecord.policy.terms import (
     SplitLoss,
     Term,
 )
-from perrecord.queries.values import Parts, pieces_value
+from perrecord.queries.values import JoinedTables, pieces_value
 from perrecord.tables.dialects import Dialect
 from perrecord.tables.measures import LARGEST
 from perrecord.tables.schema import Schema
@@ -63,7 +63,7 @@ class LossWriter:
 
     schema: Schema
     power: int
-    parts: Parts
+    parts: JoinedTables
     _seen: dict[Cases[Form], str] = field(default_factory=dict)
 
     @property
@@ -226,7 +226,7 @@ def _narrowed(before: str) -> str:
     )
 
 
-def records_with(table: Table, parts: Parts) -> str:
+def records_with(table: Table, parts: JoinedTables) -> str:
     """Return the records with the tables joined; engines read no column that is not used."""
     names = dict.fromkeys([*table.schema.fields, *_roles(table)])
     return f"({table.select(names)}) AS records{''.join(parts.joins)}"

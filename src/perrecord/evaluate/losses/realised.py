@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 
-from perrecord.evaluate.losses.changes import Change, ChangeWriter, Entry
+from perrecord.evaluate.losses.changes import Change, ChangeWriter, GroupingChanges
 from perrecord.evaluate.losses.distributions import Distribution, distribution
 from perrecord.evaluate.losses.loss_sql import (
     NOTHING,
@@ -24,7 +24,7 @@ from perrecord.evaluate.workspace import Workspace, workspace
 from perrecord.policy.policy import Policy
 from perrecord.policy.terms import Currency
 from perrecord.queries.plan import Plan, PlannedGrouping
-from perrecord.queries.values import Parts
+from perrecord.queries.values import JoinedTables
 from perrecord.tables.table import Table
 
 
@@ -196,7 +196,7 @@ class _Run:
             parts.tables,
         )
 
-    def _valued(self) -> tuple[str, Parts]:
+    def _valued(self) -> tuple[str, JoinedTables]:
         """Return the SELECT of every record's unit, policy loss and realised loss."""
         writer = LossWriter(self.table.schema, self.power, self.space.parts())
         policy = writer.form(self.policy.form)
@@ -209,7 +209,7 @@ class _Run:
         )
         return sql, writer.parts
 
-    def _entered(self, entry: Entry) -> str:
+    def _entered(self, entry: GroupingChanges) -> str:
         costs = [f"{change.weight} * {self._size(change)}" for change in entry.changes]
         return f"CASE WHEN {entry.condition} THEN {' + '.join(costs)} ELSE {NOTHING} END"
 
@@ -217,7 +217,7 @@ class _Run:
         value = f"CASE WHEN {change.value} IS NOT NULL THEN 1 END"
         return powered(double(value if change.is_distinct else change.value), self.power)
 
-    def _by_cell(self, grouping: PlannedGrouping, unit: str) -> tuple[str, Parts]:
+    def _by_cell(self, grouping: PlannedGrouping, unit: str) -> tuple[str, JoinedTables]:
         """Return the SELECT of each unit's realised loss in each cell of a grouping."""
         writer = LossWriter(self.table.schema, self.power, self.space.parts())
         entry = ChangeWriter(self.planned, writer).entry(grouping)

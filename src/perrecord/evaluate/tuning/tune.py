@@ -30,7 +30,7 @@ from perrecord.evaluate.tuning.goals import (
     target,
 )
 from perrecord.evaluate.tuning.tuner import OutOfReach, Times, Tuner
-from perrecord.evaluate.variants import Asked, accounted
+from perrecord.evaluate.variants import WorkloadTable, accounted
 from perrecord.exact import Exact, parameter
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
@@ -75,7 +75,7 @@ class Tuning:
     answers: tuple[Tuned, ...]
     untouched: tuple[str, ...]
     """Answers that no goal is about, as table.answer; their amounts stay."""
-    queries: tuple[Asked, ...]
+    queries: tuple[WorkloadTable, ...]
     """The tuned workload, each table by itself."""
     candidate: Candidate
     choices: tuple[tuple[Candidate, float], ...]

@@ -21,7 +21,7 @@ from sqlglot import exp, parse_one
 from perrecord.errors import InputError, InternalError
 from perrecord.evaluate.confidential import HEADER
 from perrecord.evaluate.tuning.tune import UNDER_CAPS, Tuning, shown_goal
-from perrecord.evaluate.variants import Asked, one_set_each
+from perrecord.evaluate.variants import WorkloadTable, one_set_each
 from perrecord.exact import text
 from perrecord.policy.cases import Cases, Dimension
 from perrecord.policy.split import Scheme, Split
@@ -191,7 +191,7 @@ def _rewrite_queries(
     queries: Any, loaded: LoadedSpec, tuning: Tuning, names: Mapping[Scheme, str]
 ) -> None:
     """Put the tuned answers in place; of several grouping sets, each becomes a query."""
-    tables: dict[str, list[Asked]] = {}
+    tables: dict[str, list[WorkloadTable]] = {}
     for asked in tuning.queries:
         tables.setdefault(asked.origin, []).append(asked)
     tuned = {(each.table, each.before.name) for each in tuning.answers}
@@ -229,7 +229,7 @@ def _put(entry: Any, answer: Answer, names: Mapping[Scheme, str]) -> None:
         entry["split"] = names[scheme]
 
 
-def _put_beside_sql(entry: Any, asked: Asked, names: Mapping[Scheme, str]) -> None:
+def _put_beside_sql(entry: Any, asked: WorkloadTable, names: Mapping[Scheme, str]) -> None:
     """Write what SQL cannot say, for every answer by name."""
     answers = asked.query.answers
     entry["rho"] = _in_line({each.name: _amount(each) for each in answers})
@@ -239,7 +239,7 @@ def _put_beside_sql(entry: Any, asked: Asked, names: Mapping[Scheme, str]) -> No
         entry["split"] = _in_line(named)
 
 
-def _of_set(entry: Any, asked: Asked) -> Any:
+def _of_set(entry: Any, asked: WorkloadTable) -> Any:
     """Return a query's entry narrowed to one of its grouping sets."""
     own, columns = deepcopy(entry), list(asked.query.groupings[0].columns)
     own["name"] = asked.name

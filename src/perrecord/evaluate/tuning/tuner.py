@@ -22,7 +22,13 @@ from perrecord.evaluate.tuning.needs import (
     factors,
     has_zeros_only,
 )
-from perrecord.evaluate.variants import Asked, measure_of, one_set_each, resplit, with_factor
+from perrecord.evaluate.variants import (
+    WorkloadTable,
+    measure_of,
+    one_set_each,
+    resplit,
+    with_factor,
+)
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
 from perrecord.policy.terms import Currency
@@ -47,7 +53,7 @@ class OutOfReach(InputError):  # noqa: N818 - a state of the data, told apart in
 class Tuner:
     """A workload, each table by itself, its true numbers, and the target of each answer."""
 
-    asked: tuple[Asked, ...]
+    asked: tuple[WorkloadTable, ...]
     table: Table
     planned: Plan
     truths: Mapping[Place, Truth]
@@ -164,7 +170,7 @@ class Tuner:
         return Policy.total(every)
 
 
-def _decides_cells(asked: Sequence[Asked], place: Place) -> bool:
+def _decides_cells(asked: Sequence[WorkloadTable], place: Place) -> bool:
     """Tell whether an answer decides which cells of a domain are published.
 
     Less accurate, it would let through cells that are empty; only a goal about it alone changes it.

@@ -27,7 +27,7 @@ from perrecord.lab.synth.files import CHUNK, check_rows, gathered
 from perrecord.lab.synth.fitted import fitted
 from perrecord.lab.synth.industries import industry_codes, industry_shares
 from perrecord.lab.synth.places import county_codes, county_shares
-from perrecord.lab.synth.published import Published, published
+from perrecord.lab.synth.published import PublishedCounts, published
 from perrecord.lab.synth.scores import Scores, at_score, mix, pick, standardised
 
 
@@ -36,7 +36,7 @@ def business(
     path: str | Path | None = None,
     *,
     seed: int = 0,
-    fitted_to: Published | str | Path | None = None,
+    fitted_to: PublishedCounts | str | Path | None = None,
 ) -> pa.Table | Path:
     """Return synthetic establishments as an Arrow table, or write them to a Parquet file.
 
@@ -53,7 +53,7 @@ def business(
     ['id', 'firm', 'state', 'county', 'naics', 'emp', 'payann', 'payqtr1']
     """
     if fitted_to is not None:
-        table = fitted_to if isinstance(fitted_to, Published) else published(fitted_to)
+        table = fitted_to if isinstance(fitted_to, PublishedCounts) else published(fitted_to)
         return fitted(table, rows, path, seed=seed)
     if rows is None:
         raise InputError(

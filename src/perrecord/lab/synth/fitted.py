@@ -28,7 +28,7 @@ from perrecord.lab.synth.establishments import (
     rank_of,
 )
 from perrecord.lab.synth.files import CHUNK, check_rows, gathered
-from perrecord.lab.synth.published import Counts, Published
+from perrecord.lab.synth.published import Counts, PublishedCounts
 from perrecord.lab.synth.scores import Scores, Whole, at_score, between, score_at, standardised
 from perrecord.lab.synth.sizes import ANY, SizeClass
 
@@ -44,7 +44,7 @@ _MOST = 2**62
 
 
 def fitted(
-    table: Published, rows: int | None, path: str | Path | None, *, seed: int
+    table: PublishedCounts, rows: int | None, path: str | Path | None, *, seed: int
 ) -> pa.Table | Path:
     """Return the establishments of a published table, or write them to a Parquet file.
 
@@ -80,7 +80,7 @@ def _proportion(count: Counts, rows: int, source: np.random.Generator) -> Counts
 class _World:
     """What all chunks share."""
 
-    table: Published
+    table: PublishedCounts
     count: Counts
     totals: dict[str, Counts]
     schema: pa.Schema
@@ -89,7 +89,7 @@ class _World:
     firm_bounds: Counts
 
     @classmethod
-    def of(cls, table: Published, count: Counts, source: np.random.Generator) -> "_World":
+    def of(cls, table: PublishedCounts, count: Counts, source: np.random.Generator) -> "_World":
         of_industry = np.bincount(
             table.industry, weights=count, minlength=len(table.industries)
         ).astype(np.int64)
@@ -116,7 +116,7 @@ class _World:
         )
 
 
-def _labels(table: Published) -> dict[str, tuple[npt.NDArray[np.int32], pa.Array]]:
+def _labels(table: PublishedCounts) -> dict[str, tuple[npt.NDArray[np.int32], pa.Array]]:
     """Return for each column of places which label each of the table's places has."""
     codes = {"zip": table.places} if table.kind == "zip" else {}
     if table.counties is not None:

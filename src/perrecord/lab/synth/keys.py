@@ -10,7 +10,7 @@ from perrecord.lab.synth.districts import district_codes
 from perrecord.lab.synth.industries import industry_codes
 from perrecord.lab.synth.nass import Loaded
 from perrecord.lab.synth.places import county_codes
-from perrecord.lab.synth.published import Published
+from perrecord.lab.synth.published import PublishedCounts
 from perrecord.lab.synth.simulation import CATEGORIES
 
 Keys = dict[str, pa.Table]
@@ -27,7 +27,7 @@ def business_keys() -> Keys:
     return {"counties": pa.table({"county": county_codes()}), **_industries(industry_codes())}
 
 
-def fitted_keys(table: Published) -> Keys:
+def fitted_keys(table: PublishedCounts) -> Keys:
     """Return the places of a published table, and its industries up to the digits that it has."""
     keys = {}
     if table.counties is not None:

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from perrecord.errors import InputError, SourceError, listing, suggestion
 from perrecord.lab.synth.cattle import SCHEMA
-from perrecord.lab.synth.quickstats import Row, number, read_rows
+from perrecord.lab.synth.quickstats import QuickStatsRow, number, read_rows
 
 PASTURE_RENT = "RENT, CASH, PASTURELAND - EXPENSE, MEASURED IN $ / ACRE"
 
@@ -131,7 +131,7 @@ def nass(
     )
 
 
-def _of_item(name: str, rows: Sequence[Row], wanted: str | None) -> list[Row]:
+def _of_item(name: str, rows: Sequence[QuickStatsRow], wanted: str | None) -> list[QuickStatsRow]:
     items = sorted({row.item for row in rows})
     if wanted is None:
         others = [each for each in items if each != PASTURE_RENT]
@@ -151,7 +151,9 @@ def _of_item(name: str, rows: Sequence[Row], wanted: str | None) -> list[Row]:
     return [row for row in rows if row.item == found]
 
 
-def _of_category(name: str, rows: Sequence[Row], wanted: str | None) -> list[Row]:
+def _of_category(
+    name: str, rows: Sequence[QuickStatsRow], wanted: str | None
+) -> list[QuickStatsRow]:
     field = "domain" if wanted is None else "category"
     value = _TOTAL if wanted is None else wanted
     found = [row for row in rows if getattr(row, field) == value]
@@ -165,7 +167,9 @@ def _of_category(name: str, rows: Sequence[Row], wanted: str | None) -> list[Row
     )
 
 
-def _chosen(name: str, rows: Sequence[Row], role: str, wanted: str | None) -> list[Row]:
+def _chosen(
+    name: str, rows: Sequence[QuickStatsRow], role: str, wanted: str | None
+) -> list[QuickStatsRow]:
     """Return the rows of one year, program or period."""
     known = sorted({str(getattr(row, role)) for row in rows})
     if wanted is None and len(known) == 1:
@@ -185,7 +189,7 @@ def _chosen(name: str, rows: Sequence[Row], role: str, wanted: str | None) -> li
     return found
 
 
-def _check_places(name: str, rows: Sequence[Row]) -> None:
+def _check_places(name: str, rows: Sequence[QuickStatsRow]) -> None:
     """Refuse counties without a place, and counties that stand there twice."""
     seen: dict[tuple[str, str], int] = {}
     for row in rows:
@@ -205,7 +209,7 @@ def _check_places(name: str, rows: Sequence[Row]) -> None:
         seen[place] = row.line
 
 
-def _heads(name: str, row: Row, value: Decimal | str) -> int | None:
+def _heads(name: str, row: QuickStatsRow, value: Decimal | str) -> int | None:
     if isinstance(value, str):
         return None
     if value != value.to_integral_value():
@@ -216,7 +220,7 @@ def _heads(name: str, row: Row, value: Decimal | str) -> int | None:
     return int(value)
 
 
-def _rents(rows: Sequence[Row], path: str | Path | None, year: str) -> dict[str, Decimal]:
+def _rents(rows: Sequence[QuickStatsRow], path: str | Path | None, year: str) -> dict[str, Decimal]:
     """Return the rent of pastureland by county and of a year, where it is published."""
     name = "the file" if path is None else f"the file {str(path)!r}"
     found = [
@@ -243,7 +247,7 @@ def _rents(rows: Sequence[Row], path: str | Path | None, year: str) -> dict[str,
     return rents
 
 
-def _table(records: Sequence[tuple[Row, int | None, Decimal | None]]) -> pa.Table:
+def _table(records: Sequence[tuple[QuickStatsRow, int | None, Decimal | None]]) -> pa.Table:
     rows = [row for row, _, _ in records]
     columns = {
         "id": list(range(len(rows))),

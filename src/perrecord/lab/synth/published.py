@@ -41,7 +41,7 @@ _TOTALS = {"emp": ("emp",), "payann": ("payann_k", "payann", "ap")}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Published:
+class PublishedCounts:
     """How many establishments there are of each place, industry and size class.
 
     Entry k says that place[k] has count[k] establishments of industry[k] and classes[size[k]].
@@ -82,7 +82,7 @@ def published(
     count: str | None = None,
     digits: int | None = None,
     counties: str | Path | pa.Table | None = None,
-) -> Published:
+) -> PublishedCounts:
     """Return a published table, from a file or an Arrow table.
 
     place, industry, size and count name columns; those not given are found by their names. digits
@@ -117,7 +117,7 @@ def published(
     in_counties = places if kind == "county" else None
     if counties is not None:
         in_counties = counties_of(places, counties)
-    return Published(kind, places, in_counties, industries, classes, *entries, totals)
+    return PublishedCounts(kind, places, in_counties, industries, classes, *entries, totals)
 
 
 def _kind(column: str, *, mapped: bool) -> Kind:

@@ -48,7 +48,7 @@ _COMBINED = "998"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class QuickStatsRow:
     """One row of a file, as text, and the line where it ends."""
 
     line: int
@@ -80,7 +80,7 @@ class Row:
         return f"{self.state_code}{code}" if code else f"{self.state_code} {self.county}"
 
 
-def read_rows(path: str | Path) -> list[Row]:
+def read_rows(path: str | Path) -> list[QuickStatsRow]:
     """Return the rows of a Quick Stats file, plain or gzip."""
     name = f"the file {str(path)!r}"
     with opened(path) as file:
@@ -93,7 +93,7 @@ def read_rows(path: str | Path) -> list[Row]:
             text.detach()
 
 
-def _rows(name: str, text: io.TextIOWrapper) -> Iterator[Row]:
+def _rows(name: str, text: io.TextIOWrapper) -> Iterator[QuickStatsRow]:
     reader = csv.reader(text, strict=True)
     heads = [head.strip() for head in next(reader, [])]
     places = _places(name, heads)
@@ -109,7 +109,7 @@ def _rows(name: str, text: io.TextIOWrapper) -> Iterator[Row]:
         for role, digits in (("state_code", 2), ("district", 2), ("county_code", 3)):
             # Spreadsheets take zeros off the front.
             found[role] = found[role].zfill(digits) if found[role] else ""
-        yield Row(reader.line_num, **found)
+        yield QuickStatsRow(reader.line_num, **found)
 
 
 def _places(name: str, heads: list[str]) -> dict[str, int]:
@@ -128,7 +128,7 @@ def _places(name: str, heads: list[str]) -> dict[str, int]:
     )
 
 
-def number(name: str, row: Row) -> Decimal | str:
+def number(name: str, row: QuickStatsRow) -> Decimal | str:
     """Return the value of a row, or the code that stands for one that is not published."""
     written = row.value
     if written == ZERO:

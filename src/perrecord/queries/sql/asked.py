@@ -20,7 +20,7 @@ _THIS = frozenset({"this"})
 _HALF = Fraction(1, 2)
 
 
-class Form(Enum):
+class AnswerForm(Enum):
     """The forms of answer that SQL can ask for, by the word their default names begin with."""
 
     COUNT = "count"
@@ -31,10 +31,10 @@ class Form(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedAnswer:
     """One answer: its form, its column if it has one, its name, and where it stands."""
 
-    form: Form
+    form: AnswerForm
     column: str | None
     level: Fraction | None
     name: str
@@ -49,10 +49,10 @@ class Shown:
     node: exp.Expr
 
 
-_Found = tuple[Form, str | None, Fraction | None]
+_Found = tuple[AnswerForm, str | None, Fraction | None]
 
 
-def read_item(node: exp.Expr, reader: Reader) -> Asked | Shown:
+def read_item(node: exp.Expr, reader: Reader) -> AskedAnswer | Shown:
     """Return what one item of the SELECT list asks for."""
     alias, inner = None, node
     if isinstance(node, exp.Alias):
@@ -69,10 +69,10 @@ def read_item(node: exp.Expr, reader: Reader) -> Asked | Shown:
             raise reader.refuse(node, message)
         return Shown(name, inner)
     form, column, level = _aggregate(inner, reader)
-    return Asked(form, column, level, alias or _default_name(form, column, level), inner)
+    return AskedAnswer(form, column, level, alias or _default_name(form, column, level), inner)
 
 
-def _default_name(form: Form, column: str | None, level: Fraction | None) -> str:
+def _default_name(form: AnswerForm, column: str | None, level: Fraction | None) -> str:
     """Return the name that `Query` gives to an answer without one."""
     start = "median" if level == _HALF else form.value
     return start if column is None else f"{start}_{column}"
@@ -87,15 +87,15 @@ def _aggregate(node: exp.Expr, reader: Reader) -> _Found:
             reader.allow(node, _THIS, _ONE_COLUMN)
             column = _column(node.this, node, reader, measure)
             if isinstance(node, exp.Median):
-                return Form.QUANTILE, column, _HALF
-            return Form.SUM if isinstance(node, exp.Sum) else Form.AVERAGE, column, None
+                return AnswerForm.QUANTILE, column, _HALF
+            return AnswerForm.SUM if isinstance(node, exp.Sum) else AnswerForm.AVERAGE, column, None
         case exp.PercentileCont() | exp.PercentileDisc():  # also written QUANTILE_CONT, _DISC
             level = _level(node.expression, node, reader)
-            return Form.QUANTILE, _column(node.this, node, reader, measure), level
+            return AnswerForm.QUANTILE, _column(node.this, node, reader, measure), level
         case exp.Quantile() | exp.ApproxQuantile():
             reader.allow(node, _THIS | {"quantile"}, _LEVEL)
             level = _level(node.args.get("quantile"), node, reader)
-            return Form.QUANTILE, _column(node.this, node, reader, measure), level
+            return AnswerForm.QUANTILE, _column(node.this, node, reader, measure), level
         case exp.WithinGroup(this=exp.PercentileCont() | exp.PercentileDisc()):
             return _within_group(node, reader)
         case _:
@@ -107,18 +107,18 @@ def _count(node: exp.Count, reader: Reader) -> _Found:
     schema, operand = reader.schema, node.this
     match operand:
         case exp.Star() if not any(operand.args.values()):
-            return Form.COUNT, None, None
+            return AnswerForm.COUNT, None, None
         case exp.Distinct(expressions=[exp.Column() | exp.Paren() as only]):
             reader.allow(operand, frozenset({"expressions"}), _COUNTS)
             column = _column(only, node, reader, schema.countable)
             if column == schema.id:
                 # The paper's rewrite: an id tells records apart, so this is their number.
-                return Form.COUNT, None, None
-            return Form.COUNT_DISTINCT, column, None
+                return AnswerForm.COUNT, None, None
+            return AnswerForm.COUNT_DISTINCT, column, None
         case None | exp.Star() | exp.Distinct() | exp.Literal():
             raise reader.refuse(node, f"this form of COUNT is not supported; {_COUNTS}")
         case _:
-            return Form.COUNT, _column(operand, node, reader, _countable(reader)), None
+            return AnswerForm.COUNT, _column(operand, node, reader, _countable(reader)), None
 
 
 def _countable(reader: Reader) -> Callable[[str], object]:
@@ -134,7 +134,11 @@ def _within_group(node: exp.WithinGroup, reader: Reader) -> _Found:
             reader.allow(node.expression, frozenset({"expressions"}), _ORDERED)
             reader.allow(ordered, _THIS, _ORDERED)
             level = _level(node.this.this, node, reader)
-            return Form.QUANTILE, _column(ordered.this, node, reader, reader.schema.measure), level
+            return (
+                AnswerForm.QUANTILE,
+                _column(ordered.this, node, reader, reader.schema.measure),
+                level,
+            )
         case _:
             raise reader.refuse(node, f"this form is not supported; {_ORDERED}")
 

@@ -13,7 +13,7 @@ from perrecord.queries.groupings import Cells
 from perrecord.queries.methods import Accounting
 from perrecord.queries.query import Query
 from perrecord.queries.sql import options
-from perrecord.queries.sql.asked import Asked, Form, Shown, read_item
+from perrecord.queries.sql.asked import AnswerForm, AskedAnswer, Shown, read_item
 from perrecord.queries.sql.clauses import select_of
 from perrecord.queries.sql.complete import check_complete
 from perrecord.queries.sql.groups import Columns, read_groups
@@ -71,7 +71,7 @@ def from_sql(
     """
     select, reader = select_of(text, schema)
     items = [read_item(node, reader) for node in select.expressions]
-    asked = [item for item in items if isinstance(item, Asked)]
+    asked = [item for item in items if isinstance(item, AskedAnswer)]
     sets = read_groups(select, items, reader)
     _check_items(items, sets or [()], reader)
     query = Query(schema.name, filter=_filter(select, reader))
@@ -95,7 +95,7 @@ def from_sql(
 class _Terms:
     """One answer and the options it got."""
 
-    asked: Asked
+    asked: AskedAnswer
     rho: Any
     epsilon: Any
     split: Scheme | None
@@ -103,9 +103,9 @@ class _Terms:
     candidates: Iterable[Exact] | None
 
 
-def _check_items(items: Sequence[Asked | Shown], sets: list[Columns], reader: Reader) -> None:
+def _check_items(items: Sequence[AskedAnswer | Shown], sets: list[Columns], reader: Reader) -> None:
     grouped = {name for columns in sets for name in columns}
-    if not any(isinstance(item, Asked) for item in items):
+    if not any(isinstance(item, AskedAnswer) for item in items):
         message = "the SELECT list asks for no aggregate; add one, such as COUNT(*) or SUM(emp)."
         raise reader.refuse_word(message, TokenType.SELECT)
     seen: set[str] = set()
@@ -116,7 +116,7 @@ def _check_items(items: Sequence[Asked | Shown], sets: list[Columns], reader: Re
                 field_of(name, reader.schema.fields)
             message = f"{name!r} is not grouped by; add it to GROUP BY, or aggregate it."
             raise reader.refuse(item.node, message)
-        if name in seen or (isinstance(item, Asked) and name in grouped):
+        if name in seen or (isinstance(item, AskedAnswer) and name in grouped):
             message = f"two columns of the result are named {name!r}; name an answer with AS."
             raise reader.refuse(item.node, message)
         seen.add(name)
@@ -167,12 +167,12 @@ def _answered(query: Query, terms: _Terms, accounting: Accounting, reader: Reade
         raise reader.refuse(asked.node, message)
     column, name = asked.column or "", asked.name
     match asked.form:
-        case Form.COUNT:
+        case AnswerForm.COUNT:
             return query.count(asked.column, **price, name=name)
-        case Form.COUNT_DISTINCT:
+        case AnswerForm.COUNT_DISTINCT:
             return query.count_distinct(column, **price, name=name)
-        case Form.SUM | Form.AVERAGE:
-            add = query.sum if asked.form is Form.SUM else query.average
+        case AnswerForm.SUM | AnswerForm.AVERAGE:
+            add = query.sum if asked.form is AnswerForm.SUM else query.average
             return add(
                 column,
                 split=terms.split,
@@ -182,7 +182,7 @@ def _answered(query: Query, terms: _Terms, accounting: Accounting, reader: Reade
                 accounting=accounting,
                 name=name,
             )
-        case Form.QUANTILE:
+        case AnswerForm.QUANTILE:
             found = terms.candidates or ()
             return query.quantile(column, asked.level or 0, candidates=found, **price, name=name)
 
@@ -196,14 +196,14 @@ def _lacks(terms: _Terms) -> Iterator[str]:
             f"the answer {name!r} {found}; give rho='0.1' for each answer, or by name: "
             f"rho={{{name!r}: '0.1', ...}}. For pure epsilon, epsilon=... instead."
         )
-    takes_method = terms.asked.form in (Form.SUM, Form.AVERAGE)
+    takes_method = terms.asked.form in (AnswerForm.SUM, AnswerForm.AVERAGE)
     if takes_method and (terms.split is None) == (terms.clamp is None):
         found = "neither split nor clamp" if terms.split is None else "both split and clamp"
         yield (
             f"the answer {name!r} has {found}; give one: split=Split({column}=...), or "
             f"clamp={{{name!r}: (low, high)}}, where the measure's name {column!r} serves too."
         )
-    if terms.asked.form is Form.QUANTILE and terms.candidates is None:
+    if terms.asked.form is AnswerForm.QUANTILE and terms.candidates is None:
         yield (
             f"the answer {name!r} has no candidates; give public numbers to choose from, such as "
             f"candidates={{{name!r}: range(0, 1000, 10)}}."

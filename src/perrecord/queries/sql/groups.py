@@ -7,13 +7,13 @@ from math import prod
 from sqlglot import TokenType, exp
 
 from perrecord.errors import SQLTextError, listing
-from perrecord.queries.sql.asked import Asked, Shown
+from perrecord.queries.sql.asked import AskedAnswer, Shown
 from perrecord.queries.sql.reader import Reader
 from perrecord.queries.sql.refusals import against_grouping
 
 MOST_SETS = 64
 Columns = tuple[str, ...]
-Items = Sequence[Asked | Shown]
+Items = Sequence[AskedAnswer | Shown]
 
 
 def read_groups(select: exp.Select, items: Items, reader: Reader) -> list[Columns] | None:
@@ -110,7 +110,7 @@ def _column(node: exp.Expr, items: Items, reader: Reader) -> str:
     if not isinstance(inner, exp.Column) or not isinstance(inner.this, exp.Identifier):
         raise reader.refuse(inner, against_grouping(inner, reader))
     name = reader.column(inner)
-    answers = {item.name for item in items if isinstance(item, Asked)}
+    answers = {item.name for item in items if isinstance(item, AskedAnswer)}
     if name in answers and name not in reader.schema.fields:
         raise reader.refuse(inner, f"{name!r} is an answer; group by columns of the table.")
     with reader.placed(inner):
@@ -124,7 +124,7 @@ def _at_position(node: exp.Literal, items: Items, reader: Reader) -> str:
         message = f"expected the position of a selected column, from 1 to {len(items)}."
         raise reader.refuse(node, message)
     item = items[position - 1]
-    if isinstance(item, Asked):
+    if isinstance(item, AskedAnswer):
         message = f"item {position} is the answer {item.name!r}; group by the position of a column."
         raise reader.refuse(node, message)
     with reader.placed(item.node):

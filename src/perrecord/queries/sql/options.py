@@ -8,7 +8,7 @@ from perrecord.exact import Exact
 from perrecord.policy.split import Scheme, Split, SplitBy
 from perrecord.queries.groupings import Cells
 from perrecord.queries.methods import Accounting
-from perrecord.queries.sql.asked import Asked, Form
+from perrecord.queries.sql.asked import AnswerForm, AskedAnswer
 
 Amount = Exact | tuple[Exact, Exact]
 Amounts = Amount | Mapping[str, Amount]
@@ -51,10 +51,10 @@ Names = tuple[str, ...]
 """The names that an answer's option may go by, the more specific first."""
 
 
-def amounts(option: str, given: Amounts | None, asked: Sequence[Asked]) -> list[Any]:
+def amounts(option: str, given: Amounts | None, asked: Sequence[AskedAnswer]) -> list[Any]:
     """Return the amount of each answer, found by the answer's name; None where there is none.
 
-    >>> count = Asked(Form.COUNT, None, None, "count", None)
+    >>> count = AskedAnswer(Form.COUNT, None, None, "count", None)
     >>> amounts("rho", {"cuont": "0.1"}, [count])
     Traceback (most recent call last):
     perrecord.errors.QueryError: rho names 'cuont', which no answer takes. Expected count. \
@@ -63,7 +63,7 @@ Did you mean 'count'?
     found = _chosen(option, given, [(each.name,) for each in asked])
     for amount, answer in zip(found, asked, strict=True):
         if isinstance(amount, tuple):
-            if answer.form is not Form.AVERAGE:
+            if answer.form is not AnswerForm.AVERAGE:
                 raise QueryError(
                     f"the {option} of {answer.name!r} is a pair; only an average has two amounts, "
                     f"of its sum and its count. Give {option} by name, such as "
@@ -73,9 +73,9 @@ Did you mean 'count'?
     return found
 
 
-def splits(given: Scheme | Mapping[str, Scheme] | None, asked: Sequence[Asked]) -> list[Any]:
+def splits(given: Scheme | Mapping[str, Scheme] | None, asked: Sequence[AskedAnswer]) -> list[Any]:
     """Return the scheme of each answer; one for all goes to the measures that it names."""
-    names = _measure_names(asked, Form.SUM, Form.AVERAGE)
+    names = _measure_names(asked, AnswerForm.SUM, AnswerForm.AVERAGE)
     if isinstance(given, Split | SplitBy):
         named = given.measures
         names = [
@@ -85,9 +85,9 @@ def splits(given: Scheme | Mapping[str, Scheme] | None, asked: Sequence[Asked]) 
     return _chosen("split", given, names)
 
 
-def clamps(given: Bounds | Mapping[str, Bounds] | None, asked: Sequence[Asked]) -> list[Any]:
+def clamps(given: Bounds | Mapping[str, Bounds] | None, asked: Sequence[AskedAnswer]) -> list[Any]:
     """Return the bounds of each answer, found by its name or its measure's."""
-    found = _chosen("clamp", given, _measure_names(asked, Form.SUM, Form.AVERAGE))
+    found = _chosen("clamp", given, _measure_names(asked, AnswerForm.SUM, AnswerForm.AVERAGE))
     for bounds, answer in zip(found, asked, strict=True):
         if bounds is not None:
             _check_pair(f"the clamp of {answer.name!r}", bounds, "(0, 500)")
@@ -95,7 +95,7 @@ def clamps(given: Bounds | Mapping[str, Bounds] | None, asked: Sequence[Asked]) 
 
 
 def candidates(
-    given: Iterable[Exact] | Mapping[str, Iterable[Exact]] | None, asked: Sequence[Asked]
+    given: Iterable[Exact] | Mapping[str, Iterable[Exact]] | None, asked: Sequence[AskedAnswer]
 ) -> list[Any]:
     """Return the public candidates of each quantile, found by its name or its measure's."""
     kept: Any = None
@@ -103,7 +103,7 @@ def candidates(
         kept = {name: _listed(values) for name, values in given.items()}
     elif given is not None:
         kept = _listed(given)
-    return _chosen("candidates", kept, _measure_names(asked, Form.QUANTILE))
+    return _chosen("candidates", kept, _measure_names(asked, AnswerForm.QUANTILE))
 
 
 def _listed(values: object) -> tuple[Any, ...]:
@@ -116,7 +116,7 @@ def _listed(values: object) -> tuple[Any, ...]:
     return tuple(values)
 
 
-def _measure_names(asked: Sequence[Asked], *forms: Form) -> list[Names]:
+def _measure_names(asked: Sequence[AskedAnswer], *forms: AnswerForm) -> list[Names]:
     return [
         (each.name, each.column) if each.form in forms and each.column is not None else ()
         for each in asked

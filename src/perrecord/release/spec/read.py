@@ -41,7 +41,7 @@ _NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _OTHER_BASE = re.compile(r"[-+]?0[0-9]+(\.[0-9]*)?|0x[0-9a-fA-F]+|0o[0-7]+")
 
 
-class Number(str):
+class WrittenNumber(str):
     """A number with a point or an exponent, as it was written."""
 
     __slots__ = ()
@@ -226,7 +226,7 @@ class _Reader:
         if len(text) > _MOST_DIGITS:
             message = f"a number of more than {_MOST_DIGITS} digits; expected fewer."
             self.refuse(event, path, message)
-        return int(text) if _WHOLE.fullmatch(text) else Number(text)
+        return int(text) if _WHOLE.fullmatch(text) else WrittenNumber(text)
 
     def refuse(self, event: Event, path: Path, message: str) -> NoReturn:
         place = f"{written(path)}: " if path else ""

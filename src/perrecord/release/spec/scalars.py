@@ -19,7 +19,7 @@ from perrecord.errors import InputError
 from perrecord.exact import parameter, text
 from perrecord.release.names import IDENTIFIER, LONGEST_NAME
 from perrecord.release.spec.problems import found
-from perrecord.release.spec.read import Number
+from perrecord.release.spec.read import WrittenNumber
 
 _LEAST, _GREATEST = Fraction(1, 10**100), Fraction(10**100)
 
@@ -74,7 +74,7 @@ def _pair(value: Any) -> tuple[Fraction, Fraction]:
 
 
 def _value(value: Any) -> str | int | bool | None:
-    if isinstance(value, Number) or not (value is None or isinstance(value, str | int)):
+    if isinstance(value, WrittenNumber) or not (value is None or isinstance(value, str | int)):
         raise InputError(
             f"expected text, a whole number, true, false or null, found {found(value)}; put codes "
             "in quotes."
@@ -85,7 +85,7 @@ def _value(value: Any) -> str | int | bool | None:
 
 
 def _field(value: Any) -> str | int | bool | None:
-    return text(_exact(value)) if isinstance(value, Number) else _value(value)
+    return text(_exact(value)) if isinstance(value, WrittenNumber) else _value(value)
 
 
 def _written(value: Any) -> Any:

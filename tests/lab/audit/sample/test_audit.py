@@ -10,7 +10,7 @@ import pytest
 
 from perrecord.lab.audit.sample import lone_keys as lone_key_module
 from perrecord.lab.audit.sample.audit import sampled
-from perrecord.lab.audit.sample.case import LOSSES, SIZES, Case, OnRows
+from perrecord.lab.audit.sample.case import LOSSES, SIZES, RowsMechanism, SampledCase
 from perrecord.lab.audit.sample.cases import every_case
 from perrecord.lab.audit.sample.lone_keys import lone_keys
 from perrecord.lab.audit.sample.report import figures_of, sample_audit
@@ -166,7 +166,7 @@ def test_a_quantile_at_twice_its_epsilon_is_caught(monkeypatch):
 
 
 @dataclass(frozen=True)
-class Leaking(OnRows):
+class Leaking(RowsMechanism):
     """A mechanism that gives a record away in one run of two thousand, and else is right."""
 
     def outputs(self, session, worlds):
@@ -189,8 +189,8 @@ def test_a_rare_leak_is_caught():
     rho = Fraction(1, 20)
     others = tuple({**BLANK, "emp": 1} for _ in range(3))
     scheme = Split(emp=100).capped(10)
-    for mechanism, is_violated in ((OnRows, False), (Leaking, True)):
-        case = Case("rows", {**BLANK, "emp": 1}, mechanism(scheme, rho), others)
+    for mechanism, is_violated in ((RowsMechanism, False), (Leaking, True)):
+        case = SampledCase("rows", {**BLANK, "emp": 1}, mechanism(scheme, rho), others)
         assert least(case, 300_000).is_violated == is_violated
 
 

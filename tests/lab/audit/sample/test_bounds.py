@@ -9,7 +9,7 @@ from scipy import optimize, stats
 
 from perrecord.lab.audit.sample.bounds import (
     Counted,
-    Shares,
+    CountedShares,
     _event_rho,
     cuts_from,
     least_loss,
@@ -38,11 +38,11 @@ def test_counts_are_of_outputs_at_or_above_a_cut():
 @pytest.mark.parametrize("seen", [0, 1, 17, 250, 999, 1000])
 def test_intervals_are_those_of_clopper_and_pearson(seen):
     """As scipy has them, also when nothing or everything was seen."""
-    shares = Shares.of(Counted(np.zeros(1), np.array([seen]), 1000), 0.0005)
+    shares = CountedShares.of(Counted(np.zeros(1), np.array([seen]), 1000), 0.0005)
     wanted = stats.binomtest(seen, 1000).proportion_ci(confidence_level=0.999, method="exact")
     assert shares.low[0] == pytest.approx(wanted.low, abs=1e-12)
     assert shares.high[0] == pytest.approx(wanted.high, abs=1e-12)
-    under = Shares.of(Counted(np.zeros(1), np.array([seen]), 1000).below(), 0.0005)
+    under = CountedShares.of(Counted(np.zeros(1), np.array([seen]), 1000).below(), 0.0005)
     assert under.low[0] == pytest.approx(1 - shares.high[0], abs=1e-12)
 
 

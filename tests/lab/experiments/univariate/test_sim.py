@@ -22,7 +22,7 @@ from perrecord.policy.policy import Policy
 from perrecord.report.drawing import size
 from perrecord.report.figure import pictures
 
-TINY = sim.Parameters(
+TINY = sim.SimParameters(
     thresholds=(200, 50, 10),
     shown_losses=(200, 10),
     rhos=("1", "10"),

@@ -32,7 +32,7 @@ _CAP = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedDomain:
     """A domain of OpenDP, and what its vectors may hold."""
 
     name: str
@@ -85,35 +85,38 @@ _RANGES = {
     "usize": (0, 2**64 - 1),
 }
 EVERY = (
-    *(Asked(kind, _vector(T=kind), _between(*ends)) for kind, ends in _RANGES.items()),
+    *(AskedDomain(kind, _vector(T=kind), _between(*ends)) for kind, ends in _RANGES.items()),
     *(
-        Asked(f"{kind} in bounds", _vector(T=kind, bounds=(0, 10)), _between(0, 10))
+        AskedDomain(f"{kind} in bounds", _vector(T=kind, bounds=(0, 10)), _between(0, 10))
         for kind in _RANGES
     ),
-    Asked("i64, narrow bounds", _vector(T="i64", bounds=(3, 3)), _between(3, 3)),
-    Asked("i64, negative bounds", _vector(T="i64", bounds=(-5, -2)), _between(-5, -2)),
-    Asked("f64", _vector(T="f64", nan=False), _is_number),
-    Asked("f64 with NaN", _vector(T="f64", nan=True), lambda each: isinstance(each, float)),
-    Asked("f64 in bounds", _vector(T="f64", bounds=(0.0, 10.0)), _between(0, 10)),
-    Asked("f32", _vector(T="f32", nan=False), _is_number),
-    Asked("f32 in bounds", _vector(T="f32", bounds=(0.0, 10.0)), _between(0, 10)),
-    Asked("text", _vector(T="String"), _is_text),
-    Asked("truth values", _vector(T="bool"), _is_true_or_false),
-    *(Asked(f"{kind} or nothing", _optional(kind), _anything) for kind in ("i64", "f64", "String")),
-    Asked(
+    AskedDomain("i64, narrow bounds", _vector(T="i64", bounds=(3, 3)), _between(3, 3)),
+    AskedDomain("i64, negative bounds", _vector(T="i64", bounds=(-5, -2)), _between(-5, -2)),
+    AskedDomain("f64", _vector(T="f64", nan=False), _is_number),
+    AskedDomain("f64 with NaN", _vector(T="f64", nan=True), lambda each: isinstance(each, float)),
+    AskedDomain("f64 in bounds", _vector(T="f64", bounds=(0.0, 10.0)), _between(0, 10)),
+    AskedDomain("f32", _vector(T="f32", nan=False), _is_number),
+    AskedDomain("f32 in bounds", _vector(T="f32", bounds=(0.0, 10.0)), _between(0, 10)),
+    AskedDomain("text", _vector(T="String"), _is_text),
+    AskedDomain("truth values", _vector(T="bool"), _is_true_or_false),
+    *(
+        AskedDomain(f"{kind} or nothing", _optional(kind), _anything)
+        for kind in ("i64", "f64", "String")
+    ),
+    AskedDomain(
         "i64 of a known size",
         lambda dp: dp.vector_domain(dp.atom_domain(T="i64"), size=RECORDS),
         _is_number,
         size=RECORDS,
     ),
-    Asked("a lone i64", lambda dp: dp.atom_domain(T="i64"), _is_number),
-    Asked("bits", lambda dp: dp.bitvector_domain(8), _anything),
-    Asked(
+    AskedDomain("a lone i64", lambda dp: dp.atom_domain(T="i64"), _is_number),
+    AskedDomain("bits", lambda dp: dp.bitvector_domain(8), _anything),
+    AskedDomain(
         "a map",
         lambda dp: dp.map_domain(dp.atom_domain(T="String"), dp.atom_domain(T="i64")),
         _anything,
     ),
-    Asked(
+    AskedDomain(
         "a domain of the user's own",
         lambda dp: dp.user_domain("VectorDomain(AtomDomain(T=i64))", lambda _: True),
         _anything,
@@ -139,7 +142,12 @@ def measurement_checks(random: Random) -> Iterator[Check]:
 
 
 def _measured(
-    session: Session, held: Held, asked: Asked, column: str, split: Split | None, random: Random
+    session: Session,
+    held: Held,
+    asked: AskedDomain,
+    column: str,
+    split: Split | None,
+    random: Random,
 ) -> Iterator[Check]:
     seen: list[Any] = []
     measurement = _measurement(asked, seen)
@@ -179,7 +187,7 @@ def _measured(
         )
 
 
-def _measurement(asked: Asked, seen: list[Any]) -> Any:
+def _measurement(asked: AskedDomain, seen: list[Any]) -> Any:
     """Return a measurement that notes what it is given, and says nothing; None if there is none."""
     dp = package("opendp.prelude")
     dp.enable_features("contrib", "honest-but-curious")

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from perrecord.accounting.entries import Charge, Creation, Entry, Publication, Seal
+from perrecord.accounting.entries import Charge, Creation, LedgerEntry, Publication, Seal
 from perrecord.accounting.ledger import Ledger
 from perrecord.lab.audit import random_specs, random_tables
 from perrecord.lab.audit.frozen import FrozenBits
@@ -163,7 +163,7 @@ class Side:
 
     files: PublishedFolder
     steps: tuple[str, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[LedgerEntry, ...]
     drawn: tuple[int, ...]
     members: Members
     run: Check
@@ -209,7 +209,7 @@ def _side(folder: Path, written: Mapping[str, Any], rows: Sequence[Row], seed: i
     return Side(files, tuple(steps), entries, tuple(bits.drawn), members, check)
 
 
-def _without_digests(entry: Entry, folder: Path) -> Entry:
+def _without_digests(entry: LedgerEntry, folder: Path) -> LedgerEntry:
     """Return an entry without the day and what depends on keyed digests or on noise."""
     match entry:
         case Creation():

@@ -10,8 +10,8 @@ from perrecord.lab.audit.sample.case import (
     LOSSES,
     SIZED,
     SPACED,
-    Case,
     Queries,
+    SampledCase,
     by_sector,
     by_world,
     grouped,
@@ -25,7 +25,7 @@ from perrecord.queries.methods.parts import Parts, clamping, splitting
 from perrecord.queries.query import Query
 
 
-def additive_cases() -> Iterator[Case]:
+def additive_cases() -> Iterator[SampledCase]:
     """Yield every way to add up or to count."""
     yield from _counts()
     yield from _totals()
@@ -36,24 +36,26 @@ def additive_cases() -> Iterator[Case]:
     yield from _shared_noise()
 
 
-def _counts() -> Iterator[Case]:
+def _counts() -> Iterator[SampledCase]:
     for loss in LOSSES:
-        yield Case("number of records", record(3), by_world(ASKED.count(rho=loss), {"count": 1}))
+        yield SampledCase(
+            "number of records", record(3), by_world(ASKED.count(rho=loss), {"count": 1})
+        )
     for loss in LOSSES[1::2]:
         query = ASKED.count_distinct("firm", rho=loss, name="firms")
-        yield Case("number of firms", record(3), by_world(query, {"firms": 1}))
+        yield SampledCase("number of firms", record(3), by_world(query, {"firms": 1}))
     query = ASKED.count("emp", rho=1, name="filled")
-    yield Case("number of values", record(3), by_world(query, {"filled": 1}))
+    yield SampledCase("number of values", record(3), by_world(query, {"filled": 1}))
     query = ASKED.count(by="sector", rho={OWN: 1, ...: "0.3"})
-    yield Case("number of records, rho by sector", record(3), by_sector(query, {"count": 1}))
+    yield SampledCase("number of records, rho by sector", record(3), by_sector(query, {"count": 1}))
 
 
-def _total(name: str, size: int, query: Query, change: int, **options: Any) -> Case:
+def _total(name: str, size: int, query: Query, change: int, **options: Any) -> SampledCase:
     """Return a case of one total, which the record changes by so much."""
-    return Case(name, record(size), by_world(query, {"sum_emp": change}), **options)
+    return SampledCase(name, record(size), by_world(query, {"sum_emp": change}), **options)
 
 
-def _totals() -> Iterator[Case]:
+def _totals() -> Iterator[SampledCase]:
     scheme = Split(emp=100)
     for size, loss in SIZED:
         rho = loss * Fraction(100, size) ** 2  # the record's loss is what matters, not the amount
@@ -74,10 +76,10 @@ def _totals() -> Iterator[Case]:
         is_exact=False,
     )
     query = ASKED.sum("fives", split=Split(fives=50), rho="0.01", name="total")
-    yield Case("total, in steps of five", record(500), by_world(query, {"total": 500}))
+    yield SampledCase("total, in steps of five", record(500), by_world(query, {"total": 500}))
 
 
-def _by_sector() -> Iterator[Case]:
+def _by_sector() -> Iterator[SampledCase]:
     """Thresholds and methods by sector: one noise for all cells, or each cell its own (T11)."""
     scheme = Split.by("sector", {OWN: Split(emp=50)}, Split(emp=5))
     small = Split.by("sector", {OWN: Split(emp=5)}, Split(emp=500))
@@ -88,7 +90,7 @@ def _by_sector() -> Iterator[Case]:
         rho = loss * Fraction(5, size) ** 2
         query = ASKED.sum("emp", split=small, rho=rho, accounting="exact")
         asked = by_sector(query, {"sum_emp": size})
-        yield Case("total, noise by sector", record(size), asked)
+        yield SampledCase("total, noise by sector", record(size), asked)
         parts = Parts(
             "sector",
             {
@@ -97,10 +99,10 @@ def _by_sector() -> Iterator[Case]:
             },
         )
         asked = by_sector(ASKED.sum("emp", parts=parts), {"sum_emp": size})
-        yield Case("total, a method for each sector", record(size), asked)
+        yield SampledCase("total, a method for each sector", record(size), asked)
 
 
-def _clamped() -> Iterator[Case]:
+def _clamped() -> Iterator[SampledCase]:
     for size, loss in SPACED:
         query = ASKED.sum("emp", clamp=(0, size), rho=loss)
         yield _total("total, clamped", 10 * size, query, size)
@@ -108,21 +110,23 @@ def _clamped() -> Iterator[Case]:
         yield _total("total, clamped below zero", -10 * size, query, -size)
 
 
-def _averages() -> Iterator[Case]:
+def _averages() -> Iterator[SampledCase]:
     """The total and the count behind an average, each at half of the loss."""
     for size, loss in SPACED:
         changes = {"avg_emp": size, "avg_emp_count": 1}
         query = ASKED.average("emp", split=Split(emp=size), rho=(loss / 2, loss / 2))
-        yield Case("average, split", record(size), by_world(query, changes))
+        yield SampledCase("average, split", record(size), by_world(query, changes))
         query = ASKED.average("emp", clamp=(0, 2 * size), rho=(loss / 2, loss / 2))
-        yield Case("average, clamped about a centre", record(10 * size), by_world(query, changes))
+        yield SampledCase(
+            "average, clamped about a centre", record(10 * size), by_world(query, changes)
+        )
 
 
-def _pure() -> Iterator[Case]:
+def _pure() -> Iterator[SampledCase]:
     """One answer each: their losses are the largest log ratio."""
     for loss in LOSSES[1:]:
         asked = by_world(ASKED.count(epsilon=loss), {"count": 1})
-        yield Case("number of records, epsilon", record(3), asked, currency=Currency.EPSILON)
+        yield SampledCase("number of records, epsilon", record(3), asked, currency=Currency.EPSILON)
     for size, loss in SPACED:
         query = ASKED.sum("emp", split=Split(emp=size), epsilon=loss)
         yield _total("total, epsilon", size, query, size, currency=Currency.EPSILON)
@@ -130,11 +134,11 @@ def _pure() -> Iterator[Case]:
         yield _total("total, clamped, epsilon", -size, query, -size, currency=Currency.EPSILON)
 
 
-def _shared_noise() -> Iterator[Case]:
+def _shared_noise() -> Iterator[SampledCase]:
     """Differences of what has the same law: they give half, and all if noise were shared."""
     asked = Queries(partial(grouped_by_sector, ASKED.count(rho=1)), beside)
-    yield Case("two cells, one less the other", record(3), asked, is_exact=False)
+    yield SampledCase("two cells, one less the other", record(3), asked, is_exact=False)
     query = ASKED.count(rho=1, name="first").count("sector", rho=1, name="second")
     nameless = {**record(3), "sector": None}
     asked = Queries(partial(grouped, query), between)
-    yield Case("two answers, one less the other", nameless, asked, is_exact=False)
+    yield SampledCase("two answers, one less the other", nameless, asked, is_exact=False)

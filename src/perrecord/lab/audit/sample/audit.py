@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from perrecord.lab.audit.sample.bounds import Counted, cuts_from, least_loss
-from perrecord.lab.audit.sample.case import Case
+from perrecord.lab.audit.sample.case import SampledCase
 from perrecord.lab.audit.sample.worlds import charged_policy, rounds_of, session_on
 
 CONFIDENCE = 0.999
@@ -21,7 +21,7 @@ _CUTS = 32
 class Sampled:
     """What a record loses by the policy, and at least by what was seen."""
 
-    case: Case
+    case: SampledCase
     policy: Fraction
     least: float
     runs: int
@@ -38,7 +38,10 @@ class Sampled:
 
 
 def sampled(
-    cases: Sequence[Case], runs: int, chance: float, step: Callable[[str], None] = lambda _: None
+    cases: Sequence[SampledCase],
+    runs: int,
+    chance: float,
+    step: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Sampled]:
     """Yield what was found for each case, run so many times with its record and without.
 
@@ -49,7 +52,7 @@ def sampled(
         yield _sampled(case, runs, chance)
 
 
-def _sampled(case: Case, runs: int, chance: float) -> Sampled:
+def _sampled(case: SampledCase, runs: int, chance: float) -> Sampled:
     worlds, rounds = rounds_of(runs)
     price = partial(case.asked.policy, worlds=worlds)
     with (

@@ -59,14 +59,14 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
+class CountedShares:
     """How large a share of the outputs was counted at each cut, as intervals."""
 
     low: Floats
     high: Floats
 
     @classmethod
-    def of(cls, counted: Counted, chance: float) -> "Shares":
+    def of(cls, counted: Counted, chance: float) -> "CountedShares":
         """Return Clopper and Pearson's intervals, each end missed with at most this chance."""
         seen, runs = counted.above, counted.runs
         low = special.betaincinv(np.maximum(seen, 1), runs - seen + 1, chance)
@@ -92,8 +92,8 @@ def cuts_from(pilot: Floats, count: int) -> Floats:
 def least_loss(present: Counted, absent: Counted, currency: Currency, chance: float) -> float:
     """Return a loss that the mechanism's own is below with at most this chance."""
     each = chance / (4 * max(len(present.cuts), 1))
-    ours, theirs = Shares.of(present, each), Shares.of(absent, each)
-    under = Shares.of(present.below(), each), Shares.of(absent.below(), each)
+    ours, theirs = CountedShares.of(present, each), CountedShares.of(absent, each)
+    under = CountedShares.of(present.below(), each), CountedShares.of(absent.below(), each)
     events = [(ours, theirs), (theirs, ours), under, under[::-1]]
     if currency is Currency.EPSILON:
         return _over_events(events, _event_epsilon)
@@ -105,7 +105,7 @@ def least_loss(present: Counted, absent: Counted, currency: Currency, chance: fl
 
 
 def _over_events(
-    events: Sequence[tuple[Shares, Shares]], loss: Callable[[float, float], float]
+    events: Sequence[tuple[CountedShares, CountedShares]], loss: Callable[[float, float], float]
 ) -> float:
     """Return the largest loss that one event shows: above or below a cut, either way round."""
     return max(
@@ -122,7 +122,9 @@ def _event_epsilon(p: float, q: float) -> float:
     return math.log(p / q)
 
 
-def _divergence(first: Counted, second: Counted, ours: Shares, theirs: Shares, least: int) -> float:
+def _divergence(
+    first: Counted, second: Counted, ours: CountedShares, theirs: CountedShares, least: int
+) -> float:
     """Return E[g] - ln E'[exp g] at its least within the intervals.
 
     g is constant between cuts: the log ratio of the numbers counted there. Any g gives a bound,

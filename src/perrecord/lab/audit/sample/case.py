@@ -61,7 +61,7 @@ class Queries:
 
 
 @dataclass(frozen=True, slots=True)
-class OnRows:
+class RowsMechanism:
     """Any zCDP mechanism on rows, split or as they are: here a noisy number of them (T8)."""
 
     split: Scheme | None
@@ -86,12 +86,12 @@ class OnRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class SampledCase:
     """A mechanism, a record and an attack on it; the other records are there on both sides."""
 
     name: str
     record: Row
-    asked: Queries | OnRows
+    asked: Queries | RowsMechanism
     others: tuple[Row, ...] = _OTHERS
     is_exact: bool = True
     currency: Currency = Currency.RHO

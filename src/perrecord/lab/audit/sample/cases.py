@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from perrecord.lab.audit.sample.additive_cases import additive_cases
-from perrecord.lab.audit.sample.case import Case
+from perrecord.lab.audit.sample.case import SampledCase
 from perrecord.lab.audit.sample.other_cases import other_cases
 
 
-def every_case() -> Iterator[Case]:
+def every_case() -> Iterator[SampledCase]:
     """Yield all cases."""
     yield from additive_cases()
     yield from other_cases()

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from perrecord.lab.audit.sample.bounds import Counted, Shares
+from perrecord.lab.audit.sample.bounds import Counted, CountedShares
 from perrecord.lab.audit.sample.worlds import BLANK, charged_policy, rounds_of, session_on
 from perrecord.policy.split import Split
 from perrecord.queries.groupings import SelectKeys
@@ -63,5 +63,5 @@ def _lone_key(pieces: int, runs: int, chance: float) -> LoneKey:
         published = sum(len(session.ask(_ASKED)) for _ in range(rounds))
         delta = charged_policy(session).delta(record)
     total = rounds * worlds
-    shares = Shares.of(Counted(np.zeros(1), np.array([published]), total), chance)
+    shares = CountedShares.of(Counted(np.zeros(1), np.array([published]), total), chance)
     return LoneKey(pieces, delta, published, total, float(shares.low[0]), float(shares.high[0]))

@@ -7,9 +7,9 @@ from perrecord.lab.audit.sample.case import (
     ASKED,
     LOSSES,
     SECTORS,
-    Case,
-    OnRows,
     Queries,
+    RowsMechanism,
+    SampledCase,
     grouped,
     record,
 )
@@ -22,7 +22,7 @@ from perrecord.tables.domains import Domain
 from perrecord.tables.keys import Keys
 
 
-def other_cases() -> Iterator[Case]:
+def other_cases() -> Iterator[SampledCase]:
     """Yield what is no plain count or total."""
     yield from _medians()
     yield from _found_keys()
@@ -31,7 +31,7 @@ def other_cases() -> Iterator[Case]:
     yield from _workloads()
 
 
-def _medians() -> Iterator[Case]:
+def _medians() -> Iterator[SampledCase]:
     """Two candidates and one value between: a record above both draws the median to the upper.
 
     The policy eps^2/8 is the loss to first order, so it is nearly exact while it is small.
@@ -40,17 +40,19 @@ def _medians() -> Iterator[Case]:
     for loss in LOSSES:
         query = ASKED.median("emp", candidates=(0, 100), rho=loss)
         asked = Queries(partial(grouped, query), chosen)
-        yield Case("median", record(10**9), asked, between, is_exact=loss == LOSSES[0])
+        yield SampledCase("median", record(10**9), asked, between, is_exact=loss == LOSSES[0])
     query = ASKED.quantile("emp", "0.9", candidates=(0, 20, 100, 5000), rho="0.2")
     asked = Queries(partial(grouped, query), chosen)
-    yield Case("upper decile", record(10**9), asked, is_exact=False)
+    yield SampledCase("upper decile", record(10**9), asked, is_exact=False)
     query = ASKED.median("emp", candidates=(0, 100), epsilon=1)
     asked = Queries(partial(grouped, query), chosen)
     pure = Currency.EPSILON
-    yield Case("median, epsilon", record(10**9), asked, between, is_exact=False, currency=pure)
+    yield SampledCase(
+        "median, epsilon", record(10**9), asked, between, is_exact=False, currency=pure
+    )
 
 
-def _found_keys() -> Iterator[Case]:
+def _found_keys() -> Iterator[SampledCase]:
     """Every world has rows enough to be published; the number of rows comes with the key."""
     others = ({**BLANK, "firm": 2, "emp": 10**9},)
     for pieces, loss in ((1, LOSSES[2]), (10, LOSSES[1]), (1000, LOSSES[3])):
@@ -58,14 +60,14 @@ def _found_keys() -> Iterator[Case]:
         found = SelectKeys(rho=rho, threshold=1, split=Split(emp=100), rows_as="rows")
         query = ASKED.count(rho=loss / 2).group_by("world", keys=found)
         asked = Queries(partial(_only, query), weighted({"rows": pieces, "count": 1}))
-        yield Case("found keys", record(100 * pieces), asked, others)
+        yield SampledCase("found keys", record(100 * pieces), asked, others)
 
 
 def _only(query: Query, keys: Keys) -> list[Query]:  # noqa: ARG001 - keys are found
     return [query]
 
 
-def _cells() -> Iterator[Case]:
+def _cells() -> Iterator[SampledCase]:
     """The attacker sees the number of a cell that passes, and that the others do not.
 
     A cell that is empty without the record is never visited: whether and with which number it
@@ -74,13 +76,13 @@ def _cells() -> Iterator[Case]:
     for at_least in (-1000, 3):
         asked = Queries(partial(_large_cells, at_least), weighted({"count": 1}))
         name = f"cells of a domain from {at_least:,}"
-        yield Case(name, record(3), asked, is_exact=at_least < 0)
+        yield SampledCase(name, record(3), asked, is_exact=at_least < 0)
     for at_least in (0, 1):
         asked = Queries(partial(_large_cells, at_least), weighted({"count": 1}))
         name = f"empty cells of a domain from {at_least}"
-        yield Case(name, record(3), asked, (), is_exact=False)
+        yield SampledCase(name, record(3), asked, (), is_exact=False)
     asked = Queries(_large_totals, weighted({"sum_emp": 500}))
-    yield Case("cells of a domain by their total", record(500), asked, (), is_exact=False)
+    yield SampledCase("cells of a domain by their total", record(500), asked, (), is_exact=False)
 
 
 def _large_cells(at_least: int, keys: Keys) -> list[Query]:
@@ -97,19 +99,21 @@ def _domain(keys: Keys) -> Domain:
     return Domain.from_dict({"world": range(len(keys))})
 
 
-def _rows() -> Iterator[Case]:
+def _rows() -> Iterator[SampledCase]:
     for pieces, loss in zip((1, 3, 10), LOSSES[1:4], strict=True):
-        asked = OnRows(Split(emp=100).capped(1000), loss / pieces**2)
-        yield Case("a mechanism on split rows", record(100 * pieces), asked)
-    yield Case("a mechanism on rows as they are", record(10**9), OnRows(None, LOSSES[2]))
+        asked = RowsMechanism(Split(emp=100).capped(1000), loss / pieces**2)
+        yield SampledCase("a mechanism on split rows", record(100 * pieces), asked)
+    yield SampledCase(
+        "a mechanism on rows as they are", record(10**9), RowsMechanism(None, LOSSES[2])
+    )
 
 
-def _workloads() -> Iterator[Case]:
+def _workloads() -> Iterator[SampledCase]:
     """Several answers at once: the record loses the sum of all."""
     changes = {"records": 1, "total": 4000, "by_sector": 4000}
-    yield Case("a workload of two queries", record(4000), Queries(_two, weighted(changes)))
+    yield SampledCase("a workload of two queries", record(4000), Queries(_two, weighted(changes)))
     changes = {"count": 1, "sum_emp": 500}
-    yield Case("a roll-up", record(500), Queries(_rolled_up, weighted(changes)))
+    yield SampledCase("a roll-up", record(500), Queries(_rolled_up, weighted(changes)))
 
 
 def _two(keys: Keys) -> list[Query]:

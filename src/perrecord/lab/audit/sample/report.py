@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from perrecord.lab.audit.figures import Figures, FiguresTable, number
 from perrecord.lab.audit.sample.audit import CONFIDENCE, Sampled, sampled
-from perrecord.lab.audit.sample.case import Case
+from perrecord.lab.audit.sample.case import SampledCase
 from perrecord.lab.audit.sample.lone_keys import PIECES, PROMISED, LoneKey, lone_keys
 from perrecord.policy.terms import Currency
 
@@ -18,7 +18,7 @@ _LEAST_SHARE_BEYOND = 0.81
 
 
 def sample_audit(
-    cases: Sequence[Case], runs: int, step: Callable[[str], None] = lambda _: None
+    cases: Sequence[SampledCase], runs: int, step: Callable[[str], None] = lambda _: None
 ) -> Figures:
     """Run the audit; the confidence is shared by the cases and the lone keys."""
     chance = (1 - CONFIDENCE) / (len(cases) + len(PIECES))

@@ -17,15 +17,15 @@ from perrecord.lab.audit import random_specs, random_tables
 from perrecord.lab.audit.figures import Figures, number
 from perrecord.lab.audit.random_tables import VALUES
 from perrecord.lab.audit.shown.altered import alterations
-from perrecord.lab.audit.shown.checks import Published, check
+from perrecord.lab.audit.shown.checks import ShownRelease, check
 from perrecord.lab.audit.shown.document import Json
-from perrecord.lab.audit.shown.evaluation import Evaluation
-from perrecord.lab.audit.shown.findings import Findings
+from perrecord.lab.audit.shown.evaluation import ExpectedEvaluation
+from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.previewed import previewed
 from perrecord.lab.audit.shown.source import GRID, records_of
 from perrecord.lab.audit.shown.tables import rows_of
-from perrecord.lab.audit.shown.tuned import Tuned
-from perrecord.lab.audit.shown.variants import Variant, as_clamped, variants
+from perrecord.lab.audit.shown.tuned import ExpectedTuning
+from perrecord.lab.audit.shown.variants import ExpectedVariant, as_clamped, variants
 
 Command = Callable[..., str]
 """Runs `perrecord` with some arguments and returns what it printed; raises if that failed."""
@@ -48,7 +48,7 @@ def figures(
 
     So many figures of each text are altered by a little; each must be noticed.
     """
-    findings, blind = Findings(), Blind()
+    findings, blind = Comparisons(), Blind()
     for index in range(releases):
         findings.where = f"seed {seed}, release {index}"
         with tempfile.TemporaryDirectory(prefix="perrecord-audit-") as name:
@@ -74,12 +74,12 @@ class Blind:
     noticed: set[str] = field(default_factory=set)
     """The kinds of figures that an alteration was noticed by."""
 
-    def look(self, release: Published, random: Random, most: int, where: str) -> None:
+    def look(self, release: ShownRelease, random: Random, most: int, where: str) -> None:
         """Alter so many figures of each text of a release, and check it each time."""
         for name, text in release.shown.items():
             for each in alterations(name, text, random, most):
                 self.tried[name.partition(" ")[0]] += 1
-                found = Findings()
+                found = Comparisons()
                 changed = replace(release, shown={**release.shown, name: each.text})
                 try:
                     check(found, changed, [name])
@@ -92,7 +92,7 @@ class Blind:
 
 def published(
     random: Random, folder: Path, records: int, command: Command, *, is_evaluated: bool = False
-) -> Published:
+) -> ShownRelease:
     """Return a random release, made by the commands in a folder."""
     selects = random.random() < 0.3
     spec = random_specs.spec(random, selects=selects)
@@ -130,7 +130,7 @@ def published(
     document = json.loads((out / "policy.json").read_text("utf-8"))
     charge = _charger(path, command)
     evaluation = evaluated(spec, rows, charge)
-    release = Published(out, spec, rows, document, every, examples, evaluation, shown)
+    release = ShownRelease(out, spec, rows, document, every, examples, evaluation, shown)
     return _evaluated(random, release, path, command, charge) if is_evaluated else release
 
 
@@ -147,25 +147,25 @@ def _charger(path: Path, command: Command) -> Callable[[Json], Json]:
     return charge
 
 
-def evaluated(spec: Json, rows: Any, charge: Callable[[Json], Json]) -> Evaluation:
+def evaluated(spec: Json, rows: Any, charge: Callable[[Json], Json]) -> ExpectedEvaluation:
     """Return what evaluating a spec must give."""
     records = records_of(rows)
     other = {**spec, "accounting": "exact" if spec["accounting"] == "split" else "split"}
-    return Evaluation(
+    return ExpectedEvaluation(
         spec,
         records,
         lambda: variants(spec, records, [_BUDGET], charge),
-        lambda: Variant("otherwise", "", other, charge(other), records),
+        lambda: ExpectedVariant("otherwise", "", other, charge(other), records),
     )
 
 
 def _evaluated(
     random: Random,
-    release: Published,
+    release: ShownRelease,
     path: Path,
     command: Command,
     charge: Callable[[Json], Json],
-) -> Published:
+) -> ShownRelease:
     """Return the release with what `evaluate` and `tune` show of it, unless they refuse."""
     shown, folder = dict(release.shown), release.folder.parent
     form = random.choice(_FORMS)
@@ -185,7 +185,7 @@ def _evaluated(
     shown["tuning.html"] = (folder / "tuning" / "tuning.html").read_text("utf-8")
     spec = yaml.safe_load((folder / "tuning" / "tuned.yaml").read_text("utf-8"))
     within, share = (Fraction(each) / 100 for each in _percents(goal))
-    found = Tuned(release.evaluation, within, share, spec, charge(spec), release.examples)
+    found = ExpectedTuning(release.evaluation, within, share, spec, charge(spec), release.examples)
     return replace(release, shown=shown, tuned=found)
 
 

@@ -8,8 +8,8 @@ from fractions import Fraction
 from perrecord.lab.audit.shown import laws
 from perrecord.lab.audit.shown.document import Json, Row
 from perrecord.lab.audit.shown.source import (
-    Asked,
-    Number,
+    CellNumber,
+    TableAnswer,
     exact,
     measure_of,
     noisy,
@@ -54,7 +54,10 @@ class CellError:
 
 
 def cell_errors(
-    spec: Json, one: Asked, limits: Sequence[Fraction] = LIMITS, confidence: float = CONFIDENCE
+    spec: Json,
+    one: TableAnswer,
+    limits: Sequence[Fraction] = LIMITS,
+    confidence: float = CONFIDENCE,
 ) -> list[CellError]:
     """Return the errors of every cell of an answer."""
     found = []
@@ -72,12 +75,12 @@ def cell_errors(
 
 
 def _of_number(
-    number: Number, records: int, limits: Sequence[Fraction], confidence: float
+    number: CellNumber, records: int, limits: Sequence[Fraction], confidence: float
 ) -> CellError:
     within = tuple(
         laws.chance_below(number, limit * abs(number.true)) >= confidence for limit in limits
     )
-    plain = Number(number.true, Fraction(0), number.law, number.spread, number.step)
+    plain = CellNumber(number.true, Fraction(0), number.law, number.spread, number.step)
     return CellError(
         records,
         float(number.true),
@@ -88,7 +91,7 @@ def _of_number(
     )
 
 
-def centre_of(spec: Json, one: Asked) -> Fraction:
+def centre_of(spec: Json, one: TableAnswer) -> Fraction:
     """Return the middle of the bounds of a clamped average, 0 of others."""
     cases, way = ways(spec, one)
     return Fraction(0) if cases or way.bounds is None else sum(way.bounds, Fraction(0)) / 2
@@ -96,8 +99,8 @@ def centre_of(spec: Json, one: Asked) -> Fraction:
 
 def _of_average(
     spec: Json,
-    one: Asked,
-    numbers: Sequence[Number],
+    one: TableAnswer,
+    numbers: Sequence[CellNumber],
     records: Sequence[Row],
     limits: Sequence[Fraction],
     confidence: float,
@@ -114,7 +117,7 @@ def _of_average(
 
 
 def _of_quantile(
-    one: Asked, records: Sequence[Row], limits: Sequence[Fraction], confidence: float
+    one: TableAnswer, records: Sequence[Row], limits: Sequence[Fraction], confidence: float
 ) -> CellError:
     """Return the errors of a median or quantile, from the chance of every candidate (T14)."""
     measure = measure_of(one.answer) or ""

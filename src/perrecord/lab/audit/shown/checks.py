@@ -17,15 +17,15 @@ from perrecord.lab.audit.shown import (
     tuned,
 )
 from perrecord.lab.audit.shown.document import Json, Row
-from perrecord.lab.audit.shown.evaluation import Evaluation
-from perrecord.lab.audit.shown.findings import Findings
+from perrecord.lab.audit.shown.evaluation import ExpectedEvaluation
+from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.methodology import check_methodology
 from perrecord.lab.audit.shown.numerals import Expected
-from perrecord.lab.audit.shown.tuned import Tuned
+from perrecord.lab.audit.shown.tuned import ExpectedTuning
 
 
 @dataclass
-class Published:
+class ShownRelease:
     """One release as people see it, and what its figures follow from."""
 
     folder: Path
@@ -35,10 +35,10 @@ class Published:
     records: tuple[Row, ...]
     """Hypothetical records, which `perrecord policy` was asked about."""
     examples: Mapping[str, Row]
-    evaluation: Evaluation
+    evaluation: ExpectedEvaluation
     shown: Mapping[str, str]
     """By command or file: `policy 0`, `policy 0 --json`, `check`, `methodology.md`, ..."""
-    tuned: Tuned | None = None
+    tuned: ExpectedTuning | None = None
 
     @cached_property
     def sentences(self) -> Mapping[str, Sequence[Expected]]:
@@ -57,7 +57,7 @@ class Published:
         return tables.files_of(self.folder)
 
 
-def check(findings: Findings, release: Published, names: Iterable[str] | None = None) -> None:
+def check(findings: Comparisons, release: ShownRelease, names: Iterable[str] | None = None) -> None:
     """Compare every figure of a release, or those of some of its texts, with what it should be."""
     for name in release.shown if names is None else names:
         _CHECKS[_kind(name)](findings, release, name, release.shown[name])
@@ -70,24 +70,24 @@ def _kind(name: str) -> str:
     return f"{word} --json" if form.endswith("--json") else word
 
 
-def _policy_json(findings: Findings, release: Published, name: str, text: str) -> None:
+def _policy_json(findings: Comparisons, release: ShownRelease, name: str, text: str) -> None:
     (found,) = json.loads(text)["records"]
     record = release.records[int(name.split()[1])]
     policy_command.check_json(findings, release.document, record, found)
 
 
-def _policy(findings: Findings, release: Published, name: str, text: str) -> None:
+def _policy(findings: Comparisons, release: ShownRelease, name: str, text: str) -> None:
     record = release.records[int(name.split()[1])]
     policy_command.check_words(findings, release.document, record, text)
 
 
-def _table(findings: Findings, release: Published, name: str, text: str) -> None:
+def _table(findings: Comparisons, release: ShownRelease, name: str, text: str) -> None:
     rows = json.loads(text)
     table = name.removeprefix("tables/")
     tables.check_table(findings, release.document, release.spec, table, rows)
 
 
-def _csv(findings: Findings, release: Published, name: str, text: str) -> None:
+def _csv(findings: Comparisons, release: ShownRelease, name: str, text: str) -> None:
     tables.check_csv(findings, json.loads(release.shown[name.removesuffix(".csv")]), text)
 
 
@@ -96,12 +96,12 @@ def _confided(text: str) -> Json:
     return found
 
 
-def _tuned(release: Published) -> Tuned:
+def _tuned(release: ShownRelease) -> ExpectedTuning:
     assert release.tuned is not None  # noqa: S101 - its texts are there
     return release.tuned
 
 
-Check = Callable[[Findings, Published, str, str], None]
+Check = Callable[[Comparisons, ShownRelease, str, str], None]
 _CHECKS: Mapping[str, Check] = {
     "policy": _policy,
     "policy --json": _policy_json,

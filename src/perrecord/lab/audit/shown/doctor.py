@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from perrecord.lab.audit.shown.document import Json
-from perrecord.lab.audit.shown.evaluation import Evaluation
-from perrecord.lab.audit.shown.findings import Findings
+from perrecord.lab.audit.shown.evaluation import ExpectedEvaluation
+from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.numerals import Expected
 from perrecord.lab.audit.shown.realised import pieces_of_records
 from perrecord.lab.audit.shown.source import GRID
@@ -14,7 +14,9 @@ from perrecord.lab.audit.shown.source import GRID
 Rows = Sequence[Mapping[str, Any]]
 
 
-def check_json(findings: Findings, evaluation: Evaluation, rows: Rows, found: Json) -> None:
+def check_json(
+    findings: Comparisons, evaluation: ExpectedEvaluation, rows: Rows, found: Json
+) -> None:
     """Compare `perrecord doctor SPEC --confidential --json`, what is about the machine left out."""
     spec = evaluation.spec
     public = {"columns": len(rows[0]) - 3, "dimensions": len(spec["dimensions"])}
@@ -37,7 +39,9 @@ def check_json(findings: Findings, evaluation: Evaluation, rows: Rows, found: Js
     findings.equal("doctor: pieces", pieces, list(_pieces(evaluation)))
 
 
-def check_words(findings: Findings, evaluation: Evaluation, rows: Rows, text: str) -> None:
+def check_words(
+    findings: Comparisons, evaluation: ExpectedEvaluation, rows: Rows, text: str
+) -> None:
     """Compare every number below the mark, and the counts of the spec above it."""
     public, _, counted = text.partition("CONFIDENTIAL")
     spec = evaluation.spec
@@ -47,7 +51,7 @@ def check_words(findings: Findings, evaluation: Evaluation, rows: Rows, text: st
     findings.numerals("doctor in words", counted, list(_counted(evaluation, rows)))
 
 
-def _counted(evaluation: Evaluation, rows: Rows) -> Iterator[Expected]:
+def _counted(evaluation: ExpectedEvaluation, rows: Rows) -> Iterator[Expected]:
     yield len(rows)
     for each in _roles(rows):
         yield from each[2:]
@@ -76,12 +80,12 @@ def _measures(rows: Rows) -> Iterator[tuple[str, int, int, int]]:
         yield name, sum(row[column] is None for row in rows), 0, 0
 
 
-def _keys(evaluation: Evaluation) -> Iterator[tuple[str, list[str], int, int]]:
+def _keys(evaluation: ExpectedEvaluation) -> Iterator[tuple[str, list[str], int, int]]:
     for row in evaluation.coverage:
         yield row["query"], row["by"], row["outside"], row["outside_keys"]
 
 
-def _pieces(evaluation: Evaluation) -> Iterator[tuple[str, list[tuple[int, int, int]]]]:
+def _pieces(evaluation: ExpectedEvaluation) -> Iterator[tuple[str, list[tuple[int, int, int]]]]:
     """Yield how many records make 1, 2, 3 to 4, 5 to 8, ... pieces."""
     for name, scheme in evaluation.spec["splits"].items():
         found: Counter[tuple[int, int]] = Counter()

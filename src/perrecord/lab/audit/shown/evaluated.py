@@ -9,15 +9,15 @@ from typing import Any
 from perrecord.lab.audit.shown import report
 from perrecord.lab.audit.shown.cell_errors import at_share
 from perrecord.lab.audit.shown.document import Json, Row, loss_of, measures_read
-from perrecord.lab.audit.shown.evaluation import WITHIN, Evaluation, smallest_size
-from perrecord.lab.audit.shown.findings import Findings
+from perrecord.lab.audit.shown.evaluation import WITHIN, ExpectedEvaluation, smallest_size
+from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.numerals import Expected, Near, numerals
 
 _SHARES = ("0.5", "0.9", "0.99", "0.999", "1")
 _TOLERANCE = 1e-6
 
 
-def check_json(findings: Findings, evaluation: Evaluation, found: Json) -> None:
+def check_json(findings: Comparisons, evaluation: ExpectedEvaluation, found: Json) -> None:
     """Compare `perrecord evaluate --json`."""
     findings.equal("evaluate: records", found["records"], len(evaluation.records))
     _rows(findings, "evaluate: errors", found["errors"], evaluation.rows)
@@ -33,7 +33,7 @@ def check_json(findings: Findings, evaluation: Evaluation, found: Json) -> None:
 
 
 def check_coverage(
-    findings: Findings, what: str, evaluation: Evaluation, found: Sequence[Json]
+    findings: Comparisons, what: str, evaluation: ExpectedEvaluation, found: Sequence[Json]
 ) -> None:
     """Compare how many records have no declared key."""
     plain = [
@@ -53,7 +53,9 @@ def check_coverage(
         _rows(findings, what, [shown["outside_shares"]], [row["outside_shares"]])
 
 
-def _rows(findings: Findings, what: str, shown: Sequence[Json], expected: Sequence[Json]) -> None:
+def _rows(
+    findings: Comparisons, what: str, shown: Sequence[Json], expected: Sequence[Json]
+) -> None:
     """Compare rows of texts, whole numbers and floats."""
     findings.equal(f"{what}, rows", len(shown), len(expected))
     for one, wanted in zip(shown, expected, strict=False):
@@ -68,7 +70,9 @@ def _rows(findings: Findings, what: str, shown: Sequence[Json], expected: Sequen
 # -- sentences --------------------------------------------------------------------------------
 
 
-def sentences(evaluation: Evaluation, examples: Mapping[str, Row]) -> dict[str, list[Expected]]:
+def sentences(
+    evaluation: ExpectedEvaluation, examples: Mapping[str, Row]
+) -> dict[str, list[Expected]]:
     """Return the numbers of every sentence, by the words that it begins with or holds."""
     found: dict[str, list[Expected]] = {}
     for start, expected in (
@@ -97,14 +101,16 @@ _WITHOUT_NUMBERS = (
 _NOT_RECOMPUTED = ("would lose up to", "out of reach whatever the rho", "and its expected errors")
 
 
-def check_words(findings: Findings, expected: Mapping[str, Sequence[Expected]], text: str) -> None:
+def check_words(
+    findings: Comparisons, expected: Mapping[str, Sequence[Expected]], text: str
+) -> None:
     """Compare the sentences that `perrecord evaluate` prints."""
     told = [line.removeprefix("- ") for line in text.splitlines() if line.startswith("- ")]
     check_sentences(findings, expected, told)
 
 
 def check_sentences(
-    findings: Findings, expected: Mapping[str, Sequence[Expected]], told: Sequence[str]
+    findings: Comparisons, expected: Mapping[str, Sequence[Expected]], told: Sequence[str]
 ) -> None:
     """Compare the numbers of the sentences of a report."""
     for sentence in told:
@@ -122,7 +128,7 @@ def _percent(value: float | None) -> Near:
     return Near(100 * (math.nan if value is None else value))
 
 
-def _outside(evaluation: Evaluation) -> Iterator[Expected]:
+def _outside(evaluation: ExpectedEvaluation) -> Iterator[Expected]:
     some = [row for row in evaluation.coverage if row["outside"]]
     if some:
         worst = max(some, key=lambda row: Fraction(row["outside"], row["records"]))
@@ -135,11 +141,11 @@ def outside_of(row: Json) -> Iterator[Expected]:
     yield from (_percent(share) for share in row["outside_shares"].values())
 
 
-def _known(evaluation: Evaluation) -> list[Json]:
+def _known(evaluation: ExpectedEvaluation) -> list[Json]:
     return [row for row in evaluation.rows if row["middle"] is not None]
 
 
-def _own_errors(evaluation: Evaluation) -> Iterator[Expected]:
+def _own_errors(evaluation: ExpectedEvaluation) -> Iterator[Expected]:
     own = [row for row in _known(evaluation) if row["variant"] == evaluation.written.name]
     if own:
         errors = [row["middle"] for row in own]
@@ -148,7 +154,7 @@ def _own_errors(evaluation: Evaluation) -> Iterator[Expected]:
             yield _percent(max(errors))
 
 
-def _splitting(evaluation: Evaluation) -> Iterator[Expected]:
+def _splitting(evaluation: ExpectedEvaluation) -> Iterator[Expected]:
     errors = {(r["variant"], r["table"], r["answer"]): r["middle"] for r in _known(evaluation)}
     pairs = [
         (error, errors[f"top-code {name}", *rest])
@@ -159,7 +165,7 @@ def _splitting(evaluation: Evaluation) -> Iterator[Expected]:
         yield from (sum(one < two for one, two in pairs), len(pairs))
 
 
-def _small_and_large(evaluation: Evaluation) -> Iterator[Expected]:
+def _small_and_large(evaluation: ExpectedEvaluation) -> Iterator[Expected]:
     known = [
         row
         for row in evaluation.by_size
@@ -177,7 +183,7 @@ def _small_and_large(evaluation: Evaluation) -> Iterator[Expected]:
             yield from numerals(row["size"])
 
 
-def _clamping(evaluation: Evaluation) -> Iterator[Expected]:
+def _clamping(evaluation: ExpectedEvaluation) -> Iterator[Expected]:
     if evaluation.biased:
         row = max(evaluation.biased, key=lambda row: (row["middle"], row["high"]))
         yield from numerals(row["variant"])
@@ -185,14 +191,14 @@ def _clamping(evaluation: Evaluation) -> Iterator[Expected]:
             yield _percent(row["middle"] or row["high"])
 
 
-def _above(evaluation: Evaluation) -> Iterator[Expected]:
+def _above(evaluation: ExpectedEvaluation) -> Iterator[Expected]:
     written = evaluation.written
     yield from (_percent(evaluation.share_above), Near(float(evaluation.minimum)))
     yield from (Near(written.lost("0.5") or 0.0), "99", Near(written.lost("0.99") or 0.0))
     yield Near(written.lost("1") or 0.0)
 
 
-def _gap(evaluation: Evaluation) -> Iterator[Expected]:
+def _gap(evaluation: ExpectedEvaluation) -> Iterator[Expected]:
     promised = evaluation.written.lost("0.5") or 0.0
     real = at_share(evaluation.realised, Fraction(1, 2)) or 0.0
     yield Near(promised)
@@ -200,13 +206,13 @@ def _gap(evaluation: Evaluation) -> Iterator[Expected]:
         yield from (Near(real), Near(promised / real))
 
 
-def _units(evaluation: Evaluation) -> Iterator[Expected]:
+def _units(evaluation: ExpectedEvaluation) -> Iterator[Expected]:
     units = evaluation.units
     yield from (Near(max(units.tight)), Near(max(units.simple)))
     yield Near(at_share(units.realised, Fraction(1, 2)) or 0.0)
 
 
-def _by_scheme(evaluation: Evaluation) -> Iterator[Expected]:
+def _by_scheme(evaluation: ExpectedEvaluation) -> Iterator[Expected]:
     lost = {each.name: each.lost("0.99") or 0.0 for each in evaluation.variants}
     least, most = min(lost, key=lost.__getitem__), max(lost, key=lost.__getitem__)
     yield from ("99", Near(lost[least]))
@@ -215,7 +221,7 @@ def _by_scheme(evaluation: Evaluation) -> Iterator[Expected]:
     yield from numerals(most)
 
 
-def _slope(evaluation: Evaluation, examples: Mapping[str, Row]) -> Iterator[Expected]:
+def _slope(evaluation: ExpectedEvaluation, examples: Mapping[str, Row]) -> Iterator[Expected]:
     policy = evaluation.written.policy
     measures = sorted(measures_read(policy))
     if not measures:
@@ -227,7 +233,7 @@ def _slope(evaluation: Evaluation, examples: Mapping[str, Row]) -> Iterator[Expe
         yield Near(float(loss_of(policy, {**base, measures[0]: size})))
 
 
-def _price(evaluation: Evaluation) -> Iterator[Expected]:
+def _price(evaluation: ExpectedEvaluation) -> Iterator[Expected]:
     lost = {each.name: each.lost("0.99") or 0.0 for each in evaluation.variants}
     rows = _known(evaluation)
     errors: dict[tuple[str, str], set[float]] = {}
@@ -251,8 +257,8 @@ def _price(evaluation: Evaluation) -> Iterator[Expected]:
 
 
 def check_report(
-    findings: Findings,
-    evaluation: Evaluation,
+    findings: Comparisons,
+    evaluation: ExpectedEvaluation,
     expected: Mapping[str, Sequence[Expected]],
     html: str,
 ) -> None:
@@ -275,7 +281,7 @@ def check_report(
 
 
 def _table(
-    evaluation: Evaluation, caption: str, rows: Sequence[Sequence[str]]
+    evaluation: ExpectedEvaluation, caption: str, rows: Sequence[Sequence[str]]
 ) -> list[list[Expected]] | None:
     """Return the numbers of every row of a table; None of tables that are not recomputed."""
     match re.split("[;:]", caption, maxsplit=1)[0]:
@@ -297,7 +303,7 @@ def _table(
             return None
 
 
-def _known_or_not(evaluation: Evaluation) -> list[Json]:
+def _known_or_not(evaluation: ExpectedEvaluation) -> list[Json]:
     quantiles = {(row["table"], row["answer"]) for row in evaluation.quantiles}
     return [
         row
@@ -344,13 +350,15 @@ def outside_cells(row: Json) -> list[Expected]:
     return [*whole, _percent(row["outside"] / row["records"]), *shares]
 
 
-def _loss_cells(evaluation: Evaluation, name: str, rows: Sequence[Sequence[str]]) -> list[Expected]:
+def _loss_cells(
+    evaluation: ExpectedEvaluation, name: str, rows: Sequence[Sequence[str]]
+) -> list[Expected]:
     losses = _losses(evaluation, name, is_of_units=any(row[0] == "simple bound" for row in rows))
     shown = [at_share(losses, Fraction(share)) for share in _SHARES]
     return [*numerals(name), *(each for value in shown for each in _shown(value))]
 
 
-def _losses(evaluation: Evaluation, name: str, *, is_of_units: bool) -> list[float]:
+def _losses(evaluation: ExpectedEvaluation, name: str, *, is_of_units: bool) -> list[float]:
     units: Any = evaluation.units
     match name:
         case "realised":

@@ -14,10 +14,10 @@ from perrecord.lab.audit.shown.cell_errors import (
     shares_within,
 )
 from perrecord.lab.audit.shown.document import Json, Row, least_loss
-from perrecord.lab.audit.shown.realised import UnitLosses, realised, unit_losses
+from perrecord.lab.audit.shown.realised import ExpectedUnitLosses, realised, unit_losses
 from perrecord.lab.audit.shown.source import (
     GRID,
-    Asked,
+    TableAnswer,
     asked,
     groupings_of,
     is_declared,
@@ -25,33 +25,33 @@ from perrecord.lab.audit.shown.source import (
     outside,
     passing,
 )
-from perrecord.lab.audit.shown.variants import Variant
+from perrecord.lab.audit.shown.variants import ExpectedVariant
 
 WITHIN = ("within_5_percent", "within_10_percent", "within_20_percent")
 _CLASSES = ((0, "0"), (1, "1 to 9"), (10, "10 to 99"), (100, "100 to 999"), (1000, "1000 or more"))
 
 
 @dataclass
-class Evaluation:
+class ExpectedEvaluation:
     """Everything that follows from a spec, its variants and the records."""
 
     spec: Json
     records: Sequence[Row]
-    ask: Callable[[], Sequence[Variant]]
-    ask_otherwise: Callable[[], Variant]
+    ask: Callable[[], Sequence[ExpectedVariant]]
+    ask_otherwise: Callable[[], ExpectedVariant]
 
     @cached_property
-    def variants(self) -> Sequence[Variant]:
+    def variants(self) -> Sequence[ExpectedVariant]:
         """The spec as written first, and what it is compared with."""
         return self.ask()
 
     @cached_property
-    def otherwise(self) -> Variant:
+    def otherwise(self) -> ExpectedVariant:
         """The spec under the other accounting."""
         return self.ask_otherwise()
 
     @property
-    def written(self) -> Variant:
+    def written(self) -> ExpectedVariant:
         """The spec as written."""
         return self.variants[0]
 
@@ -115,7 +115,7 @@ class Evaluation:
         return [realised(self.spec, [each], answers) for each in self.records]
 
     @cached_property
-    def units(self) -> UnitLosses:
+    def units(self) -> ExpectedUnitLosses:
         """What units lose."""
         return unit_losses(
             self.spec, self.records, self.written.losses, is_rho=self.currency == "rho"
@@ -127,7 +127,7 @@ class Evaluation:
         return list(_coverage(self.spec, self.records))
 
 
-def _labels(variant: Variant, one: Asked) -> Json:
+def _labels(variant: ExpectedVariant, one: TableAnswer) -> Json:
     return {
         "variant": variant.name,
         "kind": variant.kind,
@@ -136,13 +136,13 @@ def _labels(variant: Variant, one: Asked) -> Json:
     }
 
 
-def _row(variant: Variant, one: Asked, errors: Sequence[CellError]) -> Json:
+def _row(variant: ExpectedVariant, one: TableAnswer, errors: Sequence[CellError]) -> Json:
     zeros = sum(not each.has_relative for each in errors)
     within = dict(zip(WITHIN, shares_within(errors), strict=True))
     return _labels(variant, one) | five(errors) | {"cells": len(errors), "zeros": zeros} | within
 
 
-def _quantile_row(variant: Variant, one: Asked, errors: Sequence[CellError]) -> Json:
+def _quantile_row(variant: ExpectedVariant, one: TableAnswer, errors: Sequence[CellError]) -> Json:
     known = [each for each in errors if each.true is not None]
     return _labels(variant, one) | {
         "candidates": len(one.answer["candidates"]),
@@ -159,7 +159,7 @@ def _median(numbers: Iterator[float]) -> float | None:
     return at_share(list(numbers), Fraction(1, 2))
 
 
-def _by_size(one: Asked, errors: Sequence[CellError]) -> Iterator[Json]:
+def _by_size(one: TableAnswer, errors: Sequence[CellError]) -> Iterator[Json]:
     ends = [start for start, _ in _CLASSES[1:]] + [math.inf]
     for (start, name), end in zip(_CLASSES, ends, strict=True):
         own = [each for each in errors if start <= each.records < end]
@@ -174,7 +174,7 @@ def _by_size(one: Asked, errors: Sequence[CellError]) -> Iterator[Json]:
             } | dict(zip(WITHIN, shares_within(own), strict=True))
 
 
-def _bias(variant: Variant, one: Asked, errors: Sequence[CellError]) -> Json | None:
+def _bias(variant: ExpectedVariant, one: TableAnswer, errors: Sequence[CellError]) -> Json | None:
     if {"median", "quantile"} & one.answer.keys():
         return None
     known = [each for each in errors if each.has_relative]
@@ -242,7 +242,7 @@ def thresholds(policy: Any, measure: str) -> list[Fraction]:
     return found
 
 
-def smallest_size(evaluation: Evaluation, measure: str) -> Fraction:
+def smallest_size(evaluation: ExpectedEvaluation, measure: str) -> Fraction:
     """Return the first size that losses are shown of: a tenth of the least threshold."""
     every = [
         each for variant in evaluation.variants for each in thresholds(variant.policy, measure)

@@ -14,7 +14,7 @@ _TOLERANCE = 1e-7
 
 
 @dataclass(slots=True)
-class Findings:
+class Comparisons:
     """How many figures of each kind were compared, and the first that were wrong."""
 
     made: Counter[str] = field(default_factory=Counter)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perrecord.lab.audit.shown import by_hand
-from perrecord.lab.audit.shown.source import Number
+from perrecord.lab.audit.shown.source import CellNumber
 
 _MOST_STEPS = 20_000
 """Wider laws, in steps, differ from those without steps by less than one part in 10^8."""
@@ -31,18 +31,18 @@ def _summed(law: str, spread: Fraction, step: Fraction) -> tuple[Floats, Floats]
     return np.cumsum(masses[::-1])[::-1], np.cumsum((steps * masses)[::-1])[::-1]
 
 
-def is_wide(number: Number) -> bool:
+def is_wide(number: CellNumber) -> bool:
     """Tell whether a law is taken as one without steps."""
     return _width(number) > _MOST_STEPS
 
 
-def _width(number: Number) -> float:
+def _width(number: CellNumber) -> float:
     if number.law == "gaussian":
         return math.sqrt(number.spread) / float(number.step)
     return float(number.spread / number.step)
 
 
-def mean_size(number: Number) -> float:
+def mean_size(number: CellNumber) -> float:
     """Return E|Z + b|, in units: |b| + 2 E max(Z - |b|, 0)."""
     bias = abs(number.bias / number.step)
     step = float(number.step)
@@ -56,21 +56,21 @@ def mean_size(number: Number) -> float:
     return step * (float(bias) + 2 * above)
 
 
-def _smooth_size(number: Number, bias: float) -> float:
+def _smooth_size(number: CellNumber, bias: float) -> float:
     width = _width(number)
     if number.law == "gaussian":
         return normal_size(width, bias)
     return bias + width * math.exp(-bias / width)
 
 
-def chance_below(number: Number, limit: Fraction) -> float:
+def chance_below(number: CellNumber, limit: Fraction) -> float:
     """Return Pr[|Z + b| < limit], the limit in units."""
     bias = abs(number.bias / number.step)
     last = math.ceil(limit / number.step) - 1
     return _within(number, int(bias), last)
 
 
-def reach(number: Number, confidence: float) -> float:
+def reach(number: CellNumber, confidence: float) -> float:
     """Return the least w with Pr[|Z + b| <= w] >= confidence, in units."""
     bias = int(abs(number.bias / number.step))
     low, high = -1, bias + int(40 * _width(number)) + 2
@@ -80,12 +80,12 @@ def reach(number: Number, confidence: float) -> float:
     return high * float(number.step)
 
 
-def _within(number: Number, bias: int, last: int) -> float:
+def _within(number: CellNumber, bias: int, last: int) -> float:
     """Return Pr[|Z + b| <= last], for whole numbers of steps."""
     return 0.0 if last < 0 else 1 - _tail(number, last - bias + 1) - _tail(number, last + bias + 1)
 
 
-def _tail(number: Number, start: int) -> float:
+def _tail(number: CellNumber, start: int) -> float:
     if start < 1:
         return 1 - _tail(number, 1 - start)
     width = _width(number)
@@ -109,7 +109,7 @@ class Mean:
     spread: float
 
 
-def mean_of(total: Number, count: Number, centre: Fraction) -> Mean | None:
+def mean_of(total: CellNumber, count: CellNumber, centre: Fraction) -> Mean | None:
     """Return an average by the delta method; None without a value.
 
     A total about a centre c is S - c n.

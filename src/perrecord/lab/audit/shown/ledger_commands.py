@@ -16,7 +16,7 @@ from perrecord.lab.audit.shown.document import (
     loss_of,
     variance_of,
 )
-from perrecord.lab.audit.shown.findings import Findings
+from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.numerals import Expected, amount, numerals
 from perrecord.lab.audit.shown.words import described, on_one_line
 
@@ -38,7 +38,7 @@ def _answers(document: Json) -> list[Json]:
 
 
 def check_check_json(
-    findings: Findings, document: Json, examples: Mapping[str, Row], found: Json
+    findings: Comparisons, document: Json, examples: Mapping[str, Row], found: Json
 ) -> None:
     """Compare `perrecord check --json`."""
     charges = {each["name"]: each for each in document["charges"]}
@@ -59,7 +59,7 @@ def check_check_json(
 
 
 def check_check_words(
-    findings: Findings, document: Json, examples: Mapping[str, Row], text: str
+    findings: Comparisons, document: Json, examples: Mapping[str, Row], text: str
 ) -> None:
     """Compare every number of `perrecord check` up to the path of the ledger, and hints."""
     heads = r"^(Charge|Expected standard errors|Example records|Ledger)$"
@@ -86,7 +86,7 @@ def _errors(document: Json) -> Iterator[Expected]:
 
 
 def check_ledger_json(
-    findings: Findings, document: Json, records: Sequence[Row], found: Json
+    findings: Comparisons, document: Json, records: Sequence[Row], found: Json
 ) -> None:
     """Compare the policies of `perrecord ledger show --json`, and the chain of its entries."""
     for record in records:
@@ -113,7 +113,7 @@ def digest(entry: Json) -> str:
 
 
 def check_ledger_words(
-    findings: Findings, document: Json, entries: Sequence[Json], text: str
+    findings: Comparisons, document: Json, entries: Sequence[Json], text: str
 ) -> None:
     """Compare every number of `perrecord ledger show`."""
     heads = r"^(Made on|Budget, the|Charged so far|The record that|entry  day)"
@@ -142,7 +142,7 @@ def check_ledger_words(
 
 
 def check_release(
-    findings: Findings, entries: Sequence[Json], files: Sequence[str], found: Json
+    findings: Comparisons, entries: Sequence[Json], files: Sequence[str], found: Json
 ) -> None:
     """Compare `perrecord release --json` with the ledger and the folder."""
     for kind in ("charge", "seal"):
@@ -153,7 +153,7 @@ def check_release(
 
 
 def check_release_words(
-    findings: Findings, entries: Sequence[Json], files: Sequence[str], text: str
+    findings: Comparisons, entries: Sequence[Json], files: Sequence[str], text: str
 ) -> None:
     """Compare the lines of `perrecord release` with the ledger and the folder."""
     (charge,) = [each for each in entries if each["kind"] == "charge"]

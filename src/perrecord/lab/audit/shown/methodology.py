@@ -14,7 +14,7 @@ from perrecord.lab.audit.shown.document import (
     least_loss,
     loss_of,
 )
-from perrecord.lab.audit.shown.findings import Findings
+from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.ledger_commands import ends, errors_of
 from perrecord.lab.audit.shown.numerals import AtMost, Expected, Near, numerals, text_of
 from perrecord.lab.audit.shown.policy_command import recognised
@@ -23,7 +23,7 @@ from perrecord.lab.audit.shown.words import described, on_one_line
 
 
 def check_methodology(
-    findings: Findings, document: Json, spec: Json, examples: Mapping[str, Row], text: str
+    findings: Comparisons, document: Json, spec: Json, examples: Mapping[str, Row], text: str
 ) -> None:
     """Compare every number of methodology.md with policy.json, the spec and the records."""
     parts = re.split(r"^## (.*)$", text, flags=re.M)

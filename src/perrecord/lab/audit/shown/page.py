@@ -17,7 +17,7 @@ from perrecord.lab.audit.shown.document import (
     pieces_of,
     scheme_of,
 )
-from perrecord.lab.audit.shown.findings import Findings
+from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.numerals import (
     AtLeast,
     AtMost,
@@ -43,7 +43,7 @@ _NEARLY = 0.9999
 _PRACTICALLY = 0.995
 
 
-def check_page(findings: Findings, document: Json, record: Row, shown: Json) -> None:
+def check_page(findings: Comparisons, document: Json, record: Row, shown: Json) -> None:
     """Compare what the page holds as data and says in words; `shown` has both.
 
     `shown` holds the data of #result, the rows of the breakdown as `charges`, the pieces, and the
@@ -87,7 +87,7 @@ def schemes(document: Json, record: Row) -> list[tuple[tuple[Fraction, ...], int
     return found
 
 
-def _check_estimates(findings: Findings, document: Json, record: Row, shown: list[Any]) -> None:
+def _check_estimates(findings: Comparisons, document: Json, record: Row, shown: list[Any]) -> None:
     expected = {name: rest for name, *rest in estimates(document, record)}
     for name, error, relative, _ in shown:
         wanted = expected[name]
@@ -110,7 +110,7 @@ def _limits(currency: str, loss: float, delta: float) -> tuple[float, float, flo
 # -- in words ---------------------------------------------------------------------------------
 
 
-def _check_texts(findings: Findings, document: Json, record: Row, shown: Json) -> None:
+def _check_texts(findings: Comparisons, document: Json, record: Row, shown: Json) -> None:
     total = document["total"]
     loss, delta = loss_of(total, record), delta_of(total, record)
     least = least_loss(total)

@@ -17,14 +17,14 @@ from perrecord.lab.audit.shown.document import (
     shifted_of,
     slots_of,
 )
-from perrecord.lab.audit.shown.findings import Findings
+from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.numerals import AtMost, Expected, Near, amount, numerals
 
 USEFUL_ODDS = 10
 _LEVELS = ("0.01", "0.05", "0.1")
 
 
-def check_json(findings: Findings, document: Json, record: Row, found: Json) -> None:
+def check_json(findings: Comparisons, document: Json, record: Row, found: Json) -> None:
     """Compare `perrecord policy --record ... --json`."""
     total = document["total"]
     loss, delta = loss_of(total, record), delta_of(total, record)
@@ -51,7 +51,7 @@ def check_json(findings: Findings, document: Json, record: Row, found: Json) -> 
         _check_meaning(findings, document, record, found["meaning"])
 
 
-def _delta(findings: Findings, what: str, text: str, exact: float) -> None:
+def _delta(findings: Comparisons, what: str, text: str, exact: float) -> None:
     """Check a delta as curves give it: rounded up in the twelfth digit, and at least 1e-30."""
     shown = Fraction(text)
     is_right = exact * (1 - 1e-9) <= shown <= max(exact * (1 + 1e-9), 1.01e-30)
@@ -94,7 +94,7 @@ def _splits(form: Json, record: Row) -> list[Json]:
     return inside(form) + [whole["splits"][place] for place in slots]
 
 
-def _check_meaning(findings: Findings, document: Json, record: Row, meant: Json) -> None:
+def _check_meaning(findings: Comparisons, document: Json, record: Row, meant: Json) -> None:
     loss, delta = float(loss_of(document["total"], record)), delta_of(document["total"], record)
     findings.close("policy: epsilon", meant["epsilon"], by_hand.epsilon(loss), within=1e-6)
     findings.close("policy: delta of epsilon", meant["delta"], delta + (1 - delta) * 1e-6, 1e-6)
@@ -120,7 +120,7 @@ def estimates(document: Json, record: Row) -> Iterator[tuple[str, float | None, 
             yield name, error, None if error is None or not value else error / float(value)
 
 
-def _check_estimates(findings: Findings, document: Json, record: Row, shown: list[Json]) -> None:
+def _check_estimates(findings: Comparisons, document: Json, record: Row, shown: list[Json]) -> None:
     expected = list(estimates(document, record))
     names = [each["measure"] for each in shown]
     findings.equal("policy: measures estimated", names, [name for name, *_ in expected])
@@ -132,7 +132,7 @@ def _check_estimates(findings: Findings, document: Json, record: Row, shown: lis
 # -- in words ---------------------------------------------------------------------------------
 
 
-def check_words(findings: Findings, document: Json, record: Row, text: str) -> None:
+def check_words(findings: Comparisons, document: Json, record: Row, text: str) -> None:
     """Compare every number that `perrecord policy --record ...` prints for people."""
     parts = re.split(
         r"^(Pieces|By answer|What it means|How closely its values.*)$", text, flags=re.M

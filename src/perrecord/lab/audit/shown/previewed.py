@@ -6,7 +6,7 @@ from pathlib import Path
 
 from perrecord.accounting.ledger import Ledger
 from perrecord.lab.audit.shown.document import Json, Row, loss_of
-from perrecord.lab.audit.shown.findings import Findings
+from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.ledger_commands import ends, errors_of
 from perrecord.lab.audit.shown.numerals import AtLeast, AtMost, Expected, amount, numerals
 from perrecord.lab.audit.shown.words import on_one_line
@@ -26,7 +26,7 @@ def previewed(spec: Path, folder: Path) -> str:
 
 
 def check_preview(
-    findings: Findings, document: Json, examples: Mapping[str, Row], text: str
+    findings: Comparisons, document: Json, examples: Mapping[str, Row], text: str
 ) -> None:
     """Compare every number of a preview: the charge, examples, noise, what is left."""
     heads = r"^(Charge: |Spent before: |  (?=\w+ by )|The budget)"

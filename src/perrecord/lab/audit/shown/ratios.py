@@ -18,7 +18,7 @@ _FARTHEST = 1e18
 
 
 @dataclass(frozen=True, slots=True)
-class Noise:
+class LawOnGrid:
     """A law on a grid."""
 
     law: str
@@ -52,7 +52,9 @@ def _reach(law: str, spread: Fraction, step: Fraction, miss: float) -> float:
     return float(spread / step) * -math.log(miss)
 
 
-def interval(total: int, count: int, noise: Noise, counted: Noise) -> tuple[float, float] | None:
+def interval(
+    total: int, count: int, noise: LawOnGrid, counted: LawOnGrid
+) -> tuple[float, float] | None:
     """Return the ends of total / count, in steps of the total; None where there are none."""
     bounds: list[Callable[[float], float]] = []
     for share in _SHARES:

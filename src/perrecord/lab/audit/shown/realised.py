@@ -8,7 +8,7 @@ from fractions import Fraction
 from perrecord.lab.audit.shown.cell_errors import centre_of
 from perrecord.lab.audit.shown.document import Json, Row
 from perrecord.lab.audit.shown.source import (
-    Asked,
+    TableAnswer,
     asked,
     exact,
     groupings_of,
@@ -20,7 +20,7 @@ from perrecord.lab.audit.shown.source import (
 
 
 @dataclass(frozen=True, slots=True)
-class UnitLosses:
+class ExpectedUnitLosses:
     """What units lose: really, and by the three bounds of T7."""
 
     realised: list[float]
@@ -29,13 +29,13 @@ class UnitLosses:
     simple: list[float]
 
 
-def realised(spec: Json, members: Sequence[Row], answers: Sequence[Asked]) -> float:
+def realised(spec: Json, members: Sequence[Row], answers: Sequence[TableAnswer]) -> float:
     """Return what records lose together: change^2 / (2 sigma^2), or |change| / scale, summed."""
     lost = math.fsum(_in_answer(spec, one, members) for one in answers)
     return lost + math.fsum(_in_selection(spec, members))
 
 
-def _in_answer(spec: Json, one: Asked, members: Sequence[Row]) -> float:
+def _in_answer(spec: Json, one: TableAnswer, members: Sequence[Row]) -> float:
     lost = 0.0
     for key, records in one.cells:
         inside = [each for each in members if any(each is record for record in records)]
@@ -52,7 +52,7 @@ def _in_answer(spec: Json, one: Asked, members: Sequence[Row]) -> float:
     return lost
 
 
-def _changes(spec: Json, one: Asked, inside: Sequence[Row]) -> Iterator[Fraction]:
+def _changes(spec: Json, one: TableAnswer, inside: Sequence[Row]) -> Iterator[Fraction]:
     answer, measure = one.answer, measure_of(one.answer)
     if "count_distinct" in answer:
         yield Fraction(len({each["firm"] for each in inside} - {None}))
@@ -67,7 +67,7 @@ def _changes(spec: Json, one: Asked, inside: Sequence[Row]) -> Iterator[Fraction
         yield Fraction(len(held))
 
 
-def _cut(spec: Json, one: Asked, record: Row, measure: str) -> Fraction:
+def _cut(spec: Json, one: TableAnswer, record: Row, measure: str) -> Fraction:
     bounds, value = way_of(spec, one, record["sector"]).bounds, Fraction(record[measure])
     return value if bounds is None else sorted([bounds[0], value, bounds[1]])[1]
 
@@ -110,7 +110,7 @@ def units_of(records: Sequence[Row]) -> list[list[Row]]:
 
 def unit_losses(
     spec: Json, records: Sequence[Row], losses: Sequence[Fraction], *, is_rho: bool
-) -> UnitLosses:
+) -> ExpectedUnitLosses:
     """Return what the units of a source lose, given the losses of its records."""
     own = dict(zip(map(id, records), losses, strict=True))
     groups = units_of(records)
@@ -119,8 +119,8 @@ def unit_losses(
     lost = [[float(own[id(each)]) for each in group if own[id(each)] > 0] for group in groups]
     if not is_rho:
         added = [math.fsum(each) for each in lost]
-        return UnitLosses(real, added, added, added)
-    return UnitLosses(
+        return ExpectedUnitLosses(real, added, added, added)
+    return ExpectedUnitLosses(
         real,
         [math.fsum(map(math.sqrt, each)) ** 2 for each in lost],
         list(map(_advanced, lost)),

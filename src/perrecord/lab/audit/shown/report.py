@@ -7,7 +7,7 @@ _TOLD = ("finding", "lead")
 
 
 @dataclass(slots=True)
-class Table:
+class ReportTable:
     """A table of a report: its caption, and the texts of its cells, row by row."""
 
     caption: str = ""
@@ -22,7 +22,7 @@ class Report:
     lead: list[str] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
     """The list at the top, and what stands above sections and figures."""
-    tables: list[Table] = field(default_factory=list)
+    tables: list[ReportTable] = field(default_factory=list)
 
 
 def read(html: str) -> Report:
@@ -43,7 +43,7 @@ class _Reader(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         kind = dict(attrs).get("class") or ""
         if tag == "table":
-            self.report.tables.append(Table())
+            self.report.tables.append(ReportTable())
         elif tag in ("thead", "tbody"):
             self._is_head = tag == "thead"
         elif tag == "tr" and not self._is_head:

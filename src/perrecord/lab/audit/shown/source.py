@@ -22,7 +22,7 @@ _MOST_PAY = Fraction(1_000_000)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TableAnswer:
     """One answer of one table: its cells, and the records in each."""
 
     table: str
@@ -125,7 +125,7 @@ def _key(record: Row, columns: Sequence[str]) -> tuple[tuple[type, Any], ...]:
     return tuple((type(record[name]), record[name]) for name in columns)
 
 
-def asked(spec: Json, records: Sequence[Row]) -> Iterator[Asked]:
+def asked(spec: Json, records: Sequence[Row]) -> Iterator[TableAnswer]:
     """Yield the answers of a spec, table by table; the occupied cells where noise finds keys."""
     for query in spec["queries"]:
         inside = passing(query, records)
@@ -141,7 +141,7 @@ def asked(spec: Json, records: Sequence[Row]) -> Iterator[Asked]:
                 every = [(key, own) for key, own in every if own]
             for name, answer in query["answers"].items():
                 currency = "epsilon" if "epsilon" in str(answer) else "rho"
-                yield Asked(
+                yield TableAnswer(
                     table_of(query, columns),
                     query["name"],
                     columns,
@@ -162,7 +162,7 @@ def outside(spec: Json, query: Json, columns: Sequence[str], records: Sequence[R
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class CellNumber:
     """A noisy number of a cell, in units: its true value, what clamping adds, its noise."""
 
     true: Fraction
@@ -181,7 +181,7 @@ def measure_of(answer: Json) -> str | None:
     return None if answer.get("count") in (None, "records") else str(answer["count"])
 
 
-def noisy(spec: Json, one: Asked, key: Row, records: Sequence[Row]) -> tuple[Number, ...]:
+def noisy(spec: Json, one: TableAnswer, key: Row, records: Sequence[Row]) -> tuple[CellNumber, ...]:
     """Return the noisy numbers of a cell: of a count or total one, of an average two."""
     answer, measure = one.answer, measure_of(one.answer)
     if "count_distinct" in answer:
@@ -197,8 +197,10 @@ def noisy(spec: Json, one: Asked, key: Row, records: Sequence[Row]) -> tuple[Num
     return total, _count(len(filled), one.amounts[1], one.currency)
 
 
-def _count(exactly: int, amount: Fraction, currency: str) -> Number:
-    return Number(Fraction(exactly), Fraction(0), *_law(Fraction(1), amount, currency), Fraction(1))
+def _count(exactly: int, amount: Fraction, currency: str) -> CellNumber:
+    return CellNumber(
+        Fraction(exactly), Fraction(0), *_law(Fraction(1), amount, currency), Fraction(1)
+    )
 
 
 def _law(size: Fraction, amount: Fraction, currency: str) -> tuple[str, Fraction]:
@@ -217,7 +219,7 @@ class Way:
     bounds: tuple[Fraction, Fraction] | None = None
 
 
-def ways(spec: Json, one: Asked) -> tuple[list[tuple[Any, Way]], Way]:
+def ways(spec: Json, one: TableAnswer) -> tuple[list[tuple[Any, Way]], Way]:
     """Return the ways of a total by sector, and that of all other sectors."""
     answer, measure = one.answer, measure_of(one.answer) or ""
     parts = answer.get("parts")
@@ -251,13 +253,13 @@ def _split(scheme: Json, measure: str, amount: Fraction, part: Json) -> Way:
     return Way(threshold, amount, bounds)
 
 
-def way_of(spec: Json, one: Asked, sector: Any) -> Way:
+def way_of(spec: Json, one: TableAnswer, sector: Any) -> Way:
     """Return how a record of a sector enters a total."""
     cases, default = ways(spec, one)
     return next((way for name, way in cases if name == sector), default)
 
 
-def _total(spec: Json, one: Asked, key: Row, filled: Sequence[Row]) -> Number:
+def _total(spec: Json, one: TableAnswer, key: Row, filled: Sequence[Row]) -> CellNumber:
     measure = measure_of(one.answer) or ""
     cases, default = ways(spec, one)
     every = [default, *(way for _, way in cases)]
@@ -269,7 +271,7 @@ def _total(spec: Json, one: Asked, key: Row, filled: Sequence[Row]) -> Number:
     entered = sum((_cut(way_of(spec, one, each["sector"]), each[measure]) for each in filled), 0)
     is_centred = "average" in one.answer and not cases and default.bounds is not None
     step = GRID[measure] / 2 if is_centred else GRID[measure]
-    return Number(true, Fraction(entered) - true, law, spread, step)
+    return CellNumber(true, Fraction(entered) - true, law, spread, step)
 
 
 def _cut(way: Way, value: Fraction) -> Fraction:

@@ -14,14 +14,14 @@ import pyarrow.parquet as pq
 
 from perrecord.lab.audit.shown import laws, ratios
 from perrecord.lab.audit.shown.document import Json, leaves_of, variance_of
-from perrecord.lab.audit.shown.findings import Findings
-from perrecord.lab.audit.shown.source import Number, exact
+from perrecord.lab.audit.shown.findings import Comparisons
+from perrecord.lab.audit.shown.source import CellNumber, exact
 
 _CONFIDENCE = 0.95
 _FEW = 4
 
 
-def check_manifest(findings: Findings, folder: Path, entries: Sequence[Json], text: str) -> None:
+def check_manifest(findings: Comparisons, folder: Path, entries: Sequence[Json], text: str) -> None:
     """Compare the sizes and digests of the manifest with the files beside it, and its charge."""
     manifest = json.loads(text)
     files = {each for each in files_of(folder) if each != "manifest.json"}
@@ -46,7 +46,7 @@ def rows_of(path: Path) -> str:
 
 
 def check_table(
-    findings: Findings, document: Json, spec: Json, table: str, rows: Sequence[Mapping[str, Any]]
+    findings: Comparisons, document: Json, spec: Json, table: str, rows: Sequence[Mapping[str, Any]]
 ) -> None:
     """Compare the errors, intervals and flags beside the answers of one table."""
     dimensions = {each["name"] for each in document["fields"] if each["kind"] != "measure"}
@@ -78,7 +78,7 @@ def check_table(
 
 
 def _check_quantile(
-    findings: Findings, spec: Json, table: str, answer: str, row: Mapping[str, Any]
+    findings: Comparisons, spec: Json, table: str, answer: str, row: Mapping[str, Any]
 ) -> None:
     query = next(
         each
@@ -90,7 +90,7 @@ def _check_quantile(
     findings.add("tables: candidate", agrees=is_one, shown=row[answer], expected=candidates)
 
 
-def _check_number(findings: Findings, row: Mapping[str, Any], answer: str, cell: Json) -> None:
+def _check_number(findings: Comparisons, row: Mapping[str, Any], answer: str, cell: Json) -> None:
     step = Fraction(cell["step"])
     findings.close(
         "tables: standard error", float(row[f"{answer}_se"]), math.sqrt(variance_of(cell))
@@ -100,7 +100,7 @@ def _check_number(findings: Findings, row: Mapping[str, Any], answer: str, cell:
     steps = middle / step
     is_whole = abs(steps - round(steps)) * step <= slack
     findings.add("tables: on the grid", agrees=is_whole, shown=middle, expected=step)
-    noise = Number(Fraction(0), Fraction(0), cell["law"], Fraction(cell["spread"]), step)
+    noise = CellNumber(Fraction(0), Fraction(0), cell["law"], Fraction(cell["spread"]), step)
     reach = Fraction(laws.reach(noise, _CONFIDENCE))
     if laws.is_wide(noise):
         slack += step  # by the law without steps
@@ -111,7 +111,7 @@ def _check_number(findings: Findings, row: Mapping[str, Any], answer: str, cell:
 
 
 def _check_average(
-    findings: Findings,
+    findings: Comparisons,
     row: Mapping[str, Any],
     answer: str,
     total: Json,
@@ -142,16 +142,16 @@ def _check_average(
     _check_ends(findings, row, answer, ends, noise, centre, bounds, is_raised=whole == 1)
 
 
-def _noise(cell: Json) -> ratios.Noise:
-    return ratios.Noise(cell["law"], Fraction(cell["spread"]), Fraction(cell["step"]))
+def _noise(cell: Json) -> ratios.LawOnGrid:
+    return ratios.LawOnGrid(cell["law"], Fraction(cell["spread"]), Fraction(cell["step"]))
 
 
 def _check_ends(
-    findings: Findings,
+    findings: Comparisons,
     row: Mapping[str, Any],
     answer: str,
     ends: tuple[float, float] | None,
-    noise: ratios.Noise,
+    noise: ratios.LawOnGrid,
     centre: float,
     bounds: tuple[Fraction, ...] | None,
     *,
@@ -175,7 +175,7 @@ def _check_ends(
         )
 
 
-def check_csv(findings: Findings, rows: Sequence[Mapping[str, Any]], text: str) -> None:
+def check_csv(findings: Comparisons, rows: Sequence[Mapping[str, Any]], text: str) -> None:
     """Compare a CSV file with the Parquet file beside it, cell by cell."""
     written = list(csv.DictReader(io.StringIO(text)))
     findings.equal("tables: rows of the CSV", len(written), len(rows))

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -10,10 +10,10 @@ from perrecord.lab.audit.shown import report
 from perrecord.lab.audit.shown.cell_errors import at_share, cell_errors
 from perrecord.lab.audit.shown.document import Json, Row, loss_of
 from perrecord.lab.audit.shown.evaluated import check_coverage, outside_cells, outside_of
-from perrecord.lab.audit.shown.evaluation import Evaluation
-from perrecord.lab.audit.shown.findings import Findings
+from perrecord.lab.audit.shown.evaluation import ExpectedEvaluation
+from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.numerals import Expected, Near, numerals
-from perrecord.lab.audit.shown.source import Asked, asked
+from perrecord.lab.audit.shown.source import TableAnswer, asked
 from perrecord.lab.audit.shown.variants import times
 
 _SHARES = {"the loss at 50%": "0.5", "the loss at 99%": "0.99", "the largest loss": "1"}
@@ -22,10 +22,10 @@ _LESS = Fraction(998, 1000)
 
 
 @dataclass
-class Tuned:
+class ExpectedTuning:
     """A tuned spec beside the one it was tuned from."""
 
-    evaluation: Evaluation
+    evaluation: ExpectedEvaluation
     within: Fraction
     share: Fraction
     spec: Json
@@ -34,13 +34,13 @@ class Tuned:
     examples: Mapping[str, Row]
 
     @cached_property
-    def before(self) -> dict[tuple[str, str], Asked]:
+    def before(self) -> dict[tuple[str, str], TableAnswer]:
         """The answers as written, by table and name."""
         every = asked(self.evaluation.spec, self.evaluation.records)
         return {(each.table, each.name): each for each in every}
 
     @cached_property
-    def after(self) -> dict[tuple[str, str], Asked]:
+    def after(self) -> dict[tuple[str, str], TableAnswer]:
         """The answers as tuned."""
         return {(each.table, each.name): each for each in asked(self.spec, self.evaluation.records)}
 
@@ -48,7 +48,7 @@ class Tuned:
     def _met(self) -> dict[tuple[str, str, str], tuple[int, int]]:
         return {}
 
-    def met(self, spec: Json, one: Asked, when: str) -> tuple[int, int]:
+    def met(self, spec: Json, one: TableAnswer, when: str) -> tuple[int, int]:
         """Return how many cells come within the error of the goal, and how many have one."""
         place = one.table, one.name, when
         if place not in self._met:
@@ -73,7 +73,7 @@ class Tuned:
         return found
 
 
-def check_json(findings: Findings, tuned: Tuned, found: Json) -> None:
+def check_json(findings: Comparisons, tuned: ExpectedTuning, found: Json) -> None:
     """Compare `perrecord tune --json`."""
     check_coverage(findings, "tune: keys", tuned.evaluation, found["keys"])
     for row in found["answers"]:
@@ -88,7 +88,7 @@ def check_json(findings: Findings, tuned: Tuned, found: Json) -> None:
             findings.close("tune: frontier", row["loss"], tuned.losses[row["of"]][1], 1e-8)
 
 
-def _check_answer(findings: Findings, tuned: Tuned, row: Json) -> None:
+def _check_answer(findings: Comparisons, tuned: ExpectedTuning, row: Json) -> None:
     place = row["table"], row["answer"]
     before, after = tuned.before[place], tuned.after[place]
     shown = row["amount_before"], row["amount_after"]
@@ -101,21 +101,20 @@ def _check_answer(findings: Findings, tuned: Tuned, row: Json) -> None:
     findings.close("tune: met before", row["met_before"], met / cells)
     findings.close("tune: met now", row["met_after"], now / cells)
     findings.add("tune: goal", agrees=now >= tuned.share * cells, shown=now, expected=cells)
-    less = Asked(*(times(getattr(after, name), _LESS) if name == "answer" else getattr(after, name)
-                   for name in after.__slots__))  # fmt: skip
+    less = replace(after, answer=times(after.answer, _LESS))
     fewer, _ = tuned.met(tuned.spec, less, "less")
     is_least = fewer < tuned.share * cells or "average" in after.answer  # by a bound on its noise
     findings.add("tune: no more than needed", agrees=is_least, shown=fewer, expected=cells)
 
 
-def _amounts(one: Asked) -> str:
+def _amounts(one: TableAnswer) -> str:
     return " + ".join(f"{float(each):.4g}" for each in one.amounts)
 
 
 # -- in words ---------------------------------------------------------------------------------
 
 
-def check_words(findings: Findings, tuned: Tuned, text: str) -> None:
+def check_words(findings: Comparisons, tuned: ExpectedTuning, text: str) -> None:
     """Compare the remarks, the amounts and the losses that `perrecord tune` prints."""
     parts = re.split(r"^(Amounts|Losses|Schemes.*)$", text, flags=re.M)
     remarks = [line for line in parts[0].splitlines() if line.startswith("- ")]
@@ -130,7 +129,9 @@ def check_words(findings: Findings, tuned: Tuned, text: str) -> None:
         _check_loss(findings, "tune in words: losses", tuned, line)
 
 
-def _row(tuned: Tuned, table: str, answer: str, *, with_cells: bool = False) -> Iterator[Expected]:
+def _row(
+    tuned: ExpectedTuning, table: str, answer: str, *, with_cells: bool = False
+) -> Iterator[Expected]:
     before, after = tuned.before[table, answer], tuned.after[table, answer]
     yield from (Near(100 * float(tuned.within), 4), 100 * tuned.share, 95)
     for one in (before, after):
@@ -142,13 +143,13 @@ def _row(tuned: Tuned, table: str, answer: str, *, with_cells: bool = False) -> 
     yield from (Near(100 * met / cells), Near(100 * now / cells))
 
 
-def _check_loss(findings: Findings, what: str, tuned: Tuned, line: str) -> None:
+def _check_loss(findings: Comparisons, what: str, tuned: ExpectedTuning, line: str) -> None:
     name = next((each for each in tuned.losses if each in line), "")
     before, after = tuned.losses.get(name, (0.0, 0.0))
     findings.numerals(what, line, [*numerals(name), Near(before), Near(after)])
 
 
-def check_report(findings: Findings, tuned: Tuned, html: str) -> None:
+def check_report(findings: Comparisons, tuned: ExpectedTuning, html: str) -> None:
     """Compare the tables of tuning.html, and the sentences above them."""
     found = report.read(html)
     for table in found.tables:
@@ -172,7 +173,10 @@ def check_report(findings: Findings, tuned: Tuned, html: str) -> None:
 
 
 def _check_sentence(
-    findings: Findings, tuned: Tuned, sentence: str, tables: Sequence[report.Table]
+    findings: Comparisons,
+    tuned: ExpectedTuning,
+    sentence: str,
+    tables: Sequence[report.ReportTable],
 ) -> None:
     if "reach what is aimed at" in sentence:
         rows = next(each.rows for each in tables if each.caption == "Amounts")

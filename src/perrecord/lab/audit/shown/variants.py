@@ -10,14 +10,14 @@ from typing import Any
 
 from perrecord.lab.audit.shown.cell_errors import CellError, at_share, cell_errors
 from perrecord.lab.audit.shown.document import Json, Row, loss_of
-from perrecord.lab.audit.shown.source import Asked, asked
+from perrecord.lab.audit.shown.source import TableAnswer, asked
 
 _FOUR_DIGITS = Context(prec=4, rounding=ROUND_CEILING)
 AS_WRITTEN = "as written"
 
 
 @dataclass
-class Variant:
+class ExpectedVariant:
     """A spec under the name that reports give it, and what follows from it and the records."""
 
     name: str
@@ -28,7 +28,7 @@ class Variant:
     records: Sequence[Row]
 
     @cached_property
-    def errors(self) -> list[tuple[Asked, list[CellError]]]:
+    def errors(self) -> list[tuple[TableAnswer, list[CellError]]]:
         """The errors of all answers; quantiles come last, as reports have it."""
         found = [(one, cell_errors(self.spec, one)) for one in asked(self.spec, self.records)]
         return sorted(found, key=lambda each: bool({"median", "quantile"} & each[0].answer.keys()))
@@ -48,7 +48,7 @@ def variants(
     records: Sequence[Row],
     budgets: Sequence[str],
     charge: Callable[[Json], Json],
-) -> list[Variant]:
+) -> list[ExpectedVariant]:
     """Return the spec as written, by each split, top-coded at each, and with other budgets."""
     found = [(AS_WRITTEN, AS_WRITTEN, spec)]
     if any(_is_split(each) for query in spec["queries"] for each in query["answers"].values()):
@@ -58,7 +58,7 @@ def variants(
             found.append((f"top-code {name}", "top-coding", coded))
     for factor in budgets:
         found.append((f"{float(factor):g} × budget", "budget", scaled(spec, Fraction(factor))))
-    return [Variant(name, kind, each, charge(each), records) for name, kind, each in found]
+    return [ExpectedVariant(name, kind, each, charge(each), records) for name, kind, each in found]
 
 
 def _is_split(answer: Json) -> bool:

@@ -20,7 +20,7 @@ from perrecord.lab.audit.utility.laws import (
     law_chance,
     rate_chance,
 )
-from perrecord.lab.audit.utility.worlds import CONFIDENCE, Finding, World
+from perrecord.lab.audit.utility.worlds import CONFIDENCE, ChanceTest, World
 from perrecord.policy.split import Split
 from perrecord.queries.methods.parts import Parts, clamping, splitting
 from perrecord.queries.query import Query
@@ -118,7 +118,7 @@ def _case(
     return AdditiveCase(name, ask, truth, (law, law), step)
 
 
-def additive_tests(world: World, case: AdditiveCase, seed: int) -> Iterator[Finding]:
+def additive_tests(world: World, case: AdditiveCase, seed: int) -> Iterator[ChanceTest]:
     """Yield the tests of one answer, in even and in odd cells."""
     shown = world.answers(case.ask, seed).with_errors(str(CONFIDENCE))
     truth = np.array([int(Fraction(each) / case.step) for each in world.truth(case.truth)])
@@ -127,17 +127,17 @@ def additive_tests(world: World, case: AdditiveCase, seed: int) -> Iterator[Find
     errors = np.asarray(shown["x_se"])
     for place, law in enumerate(case.laws):
         some, name = slice(place, None, 2), f"{case.name}, {'odd' if place else 'even'} cells"
-        yield Finding(f"{name}: its noise", law_chance(noise[some], law))
+        yield ChanceTest(f"{name}: its noise", law_chance(noise[some], law))
         wanted = float(case.step) * sqrt(law.moment(2))
         is_same = bool(np.allclose(errors[some], wanted, rtol=1e-9, atol=0))
         fault = None if is_same else f"{errors[place]} is stated, and {wanted} is the deviation"
-        yield Finding(f"{name}: its standard error", 1.0, fault)
+        yield ChanceTest(f"{name}: its standard error", 1.0, fault)
         reach = int(high[place] - low[place]) // 2
         is_least = law.mass(reach) >= CONFIDENCE and (not reach or law.mass(reach - 1) < CONFIDENCE)
         fault = None if is_least else "its interval is of another width than stated"
         covers = (low[some] <= truth[some]) & (truth[some] <= high[some])
         chance = rate_chance(int(covers.sum()), len(covers), law.mass(reach))
-        yield Finding(f"{name}: its interval", chance, fault)
+        yield ChanceTest(f"{name}: its interval", chance, fault)
 
 
 def _steps(column: pa.ChunkedArray, step: Fraction) -> Whole:

@@ -13,7 +13,7 @@ from perrecord.lab.audit.utility.files import file_checks
 from perrecord.lab.audit.utility.laws import FALSE_ALARM
 from perrecord.lab.audit.utility.quantiles import QUANTILES, quantile_tests
 from perrecord.lab.audit.utility.selections import selection_tests
-from perrecord.lab.audit.utility.worlds import Finding, World
+from perrecord.lab.audit.utility.worlds import ChanceTest, World
 
 QUESTIONS = 4
 """So many questions are asked of each random table."""
@@ -72,7 +72,7 @@ def utility_audit(
     return Figures("utility", figures, (by_kind, by_test), tuple(failures[:_MOST_FAILURES]))
 
 
-def noise_tests(cells: int, seed: int, step: Callable[[str], None]) -> Iterator[Finding]:
+def noise_tests(cells: int, seed: int, step: Callable[[str], None]) -> Iterator[ChanceTest]:
     """Yield every test of an answer with real noise."""
     world, fewer = World.of(cells), World.of(cells // _SLOW)
     for case in additive_cases():
@@ -88,7 +88,7 @@ def noise_tests(cells: int, seed: int, step: Callable[[str], None]) -> Iterator[
     yield from selection_tests(fewer, seed)
 
 
-def noise_failures(tests: list[Finding]) -> list[str]:
+def noise_failures(tests: list[ChanceTest]) -> list[str]:
     """Return what is wrong for certain, or too unlikely for one test among so many."""
     least = FALSE_ALARM / max(len(tests), 1)
     found = [f"{each.what}: {each.fault}" for each in tests if each.fault is not None]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from perrecord.lab.audit.utility.laws import rate_chance
-from perrecord.lab.audit.utility.worlds import CONFIDENCE, Finding, World
+from perrecord.lab.audit.utility.worlds import CONFIDENCE, ChanceTest, World
 from perrecord.policy.split import Split
 from perrecord.queries.query import Query
 from perrecord.released.columns import Ratio
@@ -57,7 +57,7 @@ AVERAGES = (
 )
 
 
-def average_tests(world: World, case: AverageCase, seed: int) -> Iterator[Finding]:
+def average_tests(world: World, case: AverageCase, seed: int) -> Iterator[ChanceTest]:
     """Yield the tests of one kind of average.
 
     A count is taken as 1 at least. An interval without an end reaches as far as it likes.
@@ -71,7 +71,7 @@ def average_tests(world: World, case: AverageCase, seed: int) -> Iterator[Findin
     wanted = float(column.centre) + totals / counts
     is_same = bool(np.allclose(np.asarray(shown["x"]), wanted, rtol=1e-12, atol=1e-12))
     fault = None if is_same else "it is another number"
-    yield Finding(f"{case.name}: its total over its count", 1.0, fault)
+    yield ChanceTest(f"{case.name}: its total over its count", 1.0, fault)
     meant = world.truth(f"avg({case.value})")
     truth = np.array([np.nan if each is None else float(each) for each in meant])
     low, high = (shown[f"x_{end}"].to_numpy() for end in ("low", "high"))
@@ -79,4 +79,4 @@ def average_tests(world: World, case: AverageCase, seed: int) -> Iterator[Findin
     outside = (low[held] > truth[held]) | (truth[held] > high[held])
     chance = rate_chance(int((~outside).sum()), len(outside), CONFIDENCE, at_least=True)
     share = f"{1 - outside.mean():.1%} hold the average"
-    yield Finding(f"{case.name}: its interval, {share}", chance)
+    yield ChanceTest(f"{case.name}: its interval, {share}", chance)

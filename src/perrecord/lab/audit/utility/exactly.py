@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from perrecord.lab.audit.frozen import FrozenBits
-from perrecord.lab.audit.utility.questions import Meaning, Question, question
+from perrecord.lab.audit.utility.questions import AnswerMeaning, Question, question
 from perrecord.lab.audit.utility.tables import VALUES, declared, in_plain_sql, rows
 from perrecord.mechanisms.run import run
 from perrecord.queries.plan import plan
@@ -57,7 +57,7 @@ def cells(
     return {tuple(row[:width]): dict(enumerate(row[width:])) for row in found}
 
 
-def fault(meaning: Meaning, meant: Any, value: Any) -> str | None:
+def fault(meaning: AnswerMeaning, meant: Any, value: Any) -> str | None:
     """Return what is wrong with a published number, if its noise is none."""
     if meaning.level is not None:
         return _quantile_fault(meaning, meant, value)
@@ -71,7 +71,7 @@ def fault(meaning: Meaning, meant: Any, value: Any) -> str | None:
     return None
 
 
-def _quantile_fault(meaning: Meaning, meant: Any, value: Any) -> str | None:
+def _quantile_fault(meaning: AnswerMeaning, meant: Any, value: Any) -> str | None:
     """Return whether a candidate that is nearer to the quantile was passed over (T14)."""
     held = [Fraction(each) for each in meant or () if each is not None]
     assert meaning.level is not None  # noqa: S101 - asked before

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from perrecord.accounting.ledger import Ledger
 from perrecord.lab.audit.frozen import FrozenBits
 from perrecord.lab.audit.utility.exactly import Found, cells, fault
-from perrecord.lab.audit.utility.questions import AMOUNT, Meaning, Question
+from perrecord.lab.audit.utility.questions import AMOUNT, AnswerMeaning, Question
 from perrecord.lab.audit.utility.tables import VALUES, in_plain_sql, regions, rows
 from perrecord.queries.query import Query
 from perrecord.release.publish import release
@@ -26,29 +26,32 @@ from perrecord.release.spec import build, load_spec, open_table
 FILES = "files"
 _RHO = {"rho": AMOUNT}
 _MEDIAN = [-3, 0, 1, 3, 5, 130]
-_ANSWERS: dict[str, tuple[dict[str, Any], Meaning]] = {
-    "n": ({"count": "records", **_RHO}, Meaning("count", "count(*)")),
-    "filled": ({"count": "emp", **_RHO}, Meaning("filled", "count(emp)")),
-    "firms": ({"count_distinct": "firm", **_RHO}, Meaning("distinct", "count(DISTINCT firm)")),
+_ANSWERS: dict[str, tuple[dict[str, Any], AnswerMeaning]] = {
+    "n": ({"count": "records", **_RHO}, AnswerMeaning("count", "count(*)")),
+    "filled": ({"count": "emp", **_RHO}, AnswerMeaning("filled", "count(emp)")),
+    "firms": (
+        {"count_distinct": "firm", **_RHO},
+        AnswerMeaning("distinct", "count(DISTINCT firm)"),
+    ),
     "emp": (
         {"sum": "emp", "split": "plain", **_RHO},
-        Meaning("split", "coalesce(sum(emp), 0)"),
+        AnswerMeaning("split", "coalesce(sum(emp), 0)"),
     ),
     "rent": (
         {"sum": "rent", "split": "plain", **_RHO},
-        Meaning("split", "coalesce(sum(rent), 0)"),
+        AnswerMeaning("split", "coalesce(sum(rent), 0)"),
     ),
     "load": (
         {"sum": "load", "clamp": [0, 5000], **_RHO},
-        Meaning(
+        AnswerMeaning(
             "clamp",
             "coalesce(sum(CASE WHEN load < 0 THEN 0 WHEN load > 5000 THEN 5000 ELSE load END), 0)",
         ),
     ),
-    "mean": ({"average": "pay", "split": "plain", **_RHO}, Meaning("average", "avg(pay)")),
+    "mean": ({"average": "pay", "split": "plain", **_RHO}, AnswerMeaning("average", "avg(pay)")),
     "middle": (
         {"median": "emp", "candidates": _MEDIAN, **_RHO},
-        Meaning(
+        AnswerMeaning(
             "median",
             "list(emp)",
             level=Fraction(1, 2),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from perrecord.lab.audit.utility.laws import Floats, counts_chance, normal_chance
-from perrecord.lab.audit.utility.worlds import Finding, World
+from perrecord.lab.audit.utility.worlds import ChanceTest, World
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ QUANTILES = (
 CANDIDATES = (-4, -1, 0, 2, 3, 5, 9, 12, 17)
 
 
-def quantile_tests(world: World, case: QuantileCase, seed: int) -> Iterator[Finding]:
+def quantile_tests(world: World, case: QuantileCase, seed: int) -> Iterator[ChanceTest]:
     """Yield how often each candidate is chosen, and how surprising the choices are in sum.
 
     Too sharp or too blunt a choice shows in the sum first.
@@ -62,9 +62,9 @@ def quantile_tests(world: World, case: QuantileCase, seed: int) -> Iterator[Find
         surprise += float(bits[place]) - mean
         variance += float(own @ bits**2) - mean**2
     shares = expected / expected.sum()
-    yield Finding(f"quantile, {case.name}: its candidates", counts_chance(seen, shares))
+    yield ChanceTest(f"quantile, {case.name}: its candidates", counts_chance(seen, shares))
     chance = normal_chance(surprise / sqrt(variance))
-    yield Finding(f"quantile, {case.name}: its sharpness", chance)
+    yield ChanceTest(f"quantile, {case.name}: its sharpness", chance)
 
 
 def chances(held: list[int], case: QuantileCase) -> Floats:

@@ -38,7 +38,7 @@ KINDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class AnswerMeaning:
     """What an answer is: an aggregate in SQL, or all values of which it is a quantile."""
 
     kind: str
@@ -55,7 +55,7 @@ class Question:
 
     query: Query
     where: str | None
-    meanings: tuple[Meaning, ...]
+    meanings: tuple[AnswerMeaning, ...]
     keep: str | None = None
     """In SQL, which cells are published where noise decides; None if all keys are declared."""
     keeps_empty: bool = False
@@ -68,7 +68,7 @@ def question(random: Random) -> Question:
     asked = Query() if where is None else Query().where(where)
     columns = random.sample(list(VALUES), random.choice([0, 0, 1, 1, 2]))
     chance, keep, keeps_empty = random.random(), None, False
-    meanings: list[Meaning] = []
+    meanings: list[AnswerMeaning] = []
     if columns and chance < 0.25:
         found = _selecting(random, asked, columns)
         asked, keep, keeps_empty = found.query, found.keep, found.keeps_empty
@@ -106,7 +106,7 @@ def _selecting(random: Random, asked: Query, columns: list[str]) -> Question:
         pieces = f"sum(greatest(1, coalesce((abs(emp) + {limit - 1}) // {limit}, 0)))"
         cells: Any = SelectKeys(rho=AMOUNT, threshold=threshold, split=split, rows_as="rows")
         grouped = asked.group_by(*columns, keys=cells)
-        return Question(grouped, None, (Meaning("keys", pieces),), f"{pieces} >= {threshold}")
+        return Question(grouped, None, (AnswerMeaning("keys", pieces),), f"{pieces} >= {threshold}")
     least = random.choice([0, 1, 3])
     domain = Domain(*(Keys.from_dict({name: VALUES[name]}) for name in columns))
     cells = SelectCells(domain, answer="kept", at_least=least)
@@ -118,7 +118,7 @@ def _selecting(random: Random, asked: Query, columns: list[str]) -> Question:
 
 def answer(
     random: Random, asked: Query, kind: str, name: str, amount: dict[str, Any]
-) -> tuple[Query, Meaning]:
+) -> tuple[Query, AnswerMeaning]:
     """Return the query with one answer more, and what that answer means."""
     measure = random.choice(list(STEPS))
     step = STEPS[measure]
@@ -127,37 +127,37 @@ def answer(
     clamp = (low, low + step * random.choice([2, 7, 100]))
     match kind:
         case "count":
-            return asked.count(name=name, **amount), Meaning(kind, "count(*)")
+            return asked.count(name=name, **amount), AnswerMeaning(kind, "count(*)")
         case "filled":
             column = random.choice([measure, "sector", "region"])
-            return asked.count(column, name=name, **amount), Meaning(kind, f"count({column})")
+            return asked.count(column, name=name, **amount), AnswerMeaning(kind, f"count({column})")
         case "distinct":
             column = random.choice(["firm", "sector", "region"])
             query = asked.count_distinct(column, name=name, **amount)
-            return query, Meaning(kind, f"count(DISTINCT {column})")
+            return query, AnswerMeaning(kind, f"count(DISTINCT {column})")
         case "count by":
             ((currency, most),) = amount.items()
             amounts: dict[str, Any] = {currency: {"farm": most, None: 2 * most, ...: 3 * most}}
             query = asked.count(by="sector", name=name, **amounts)
-            return query, Meaning(kind, "count(*)")
+            return query, AnswerMeaning(kind, "count(*)")
         case "clamp":
             query = asked.sum(measure, clamp=clamp, name=name, **amount)
-            return query, Meaning(kind, _total(_clamped(measure, *clamp)))
+            return query, AnswerMeaning(kind, _total(_clamped(measure, *clamp)))
         case "parts":
             return _parts(asked, measure, split, clamp, name, amount)
         case "average":
             query = asked.average(measure, split=split, name=name, **amount)
-            return query, Meaning(kind, f"avg({measure})")
+            return query, AnswerMeaning(kind, f"avg({measure})")
         case "average clamped":
             query = asked.average(measure, clamp=clamp, name=name, **amount)
             middle = (clamp[0] + clamp[1]) / 2
-            return query, Meaning(kind, f"avg({_clamped(measure, *clamp)})", middle)
+            return query, AnswerMeaning(kind, f"avg({_clamped(measure, *clamp)})", middle)
         case "quantile" | "median":
             return _quantile(random, asked, kind, measure, name, amount)
         case _:
             accounting: Any = kind
             query = asked.sum(measure, split=split, accounting=accounting, name=name, **amount)
-            return query, Meaning(kind, _total(measure))
+            return query, AnswerMeaning(kind, _total(measure))
 
 
 def _parts(
@@ -167,7 +167,7 @@ def _parts(
     clamp: tuple[Fraction, Fraction],
     name: str,
     amount: dict[str, Any],
-) -> tuple[Query, Meaning]:
+) -> tuple[Query, AnswerMeaning]:
     """Return a total of which each sector's records are treated in their own way."""
     wide = clamp[1] + 100 * STEPS[measure]
     cases: dict[Any, Any] = {
@@ -181,12 +181,12 @@ def _parts(
         f"ELSE {_clamped(measure, clamp[0], wide)} END"
     )
     query = asked.sum(measure, parts=Parts("sector", cases), name=name)
-    return query, Meaning("parts", _total(sql))
+    return query, AnswerMeaning("parts", _total(sql))
 
 
 def _quantile(
     random: Random, asked: Query, kind: str, measure: str, name: str, amount: dict[str, Any]
-) -> tuple[Query, Meaning]:
+) -> tuple[Query, AnswerMeaning]:
     step = STEPS[measure]
     every = [-1000, -3, -1, 0, 1, 2, 3, 4, 5, 6, 12, 130, 10**9]
     candidates = tuple(
@@ -200,7 +200,7 @@ def _quantile(
     else:
         level = Fraction(random.choice(["0", "0.1", "1/3", "0.5", "0.75", "0.9", "1"]))
         query = asked.quantile(measure, level, candidates=candidates, name=name, **amount)
-    return query, Meaning(kind, f"list({measure})", level=level, candidates=candidates)
+    return query, AnswerMeaning(kind, f"list({measure})", level=level, candidates=candidates)
 
 
 def _clamped(measure: str, low: Fraction, high: Fraction) -> str:

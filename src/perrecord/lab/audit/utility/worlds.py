@@ -30,7 +30,7 @@ CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ChanceTest:
     """One test: what it is of, and how likely so odd an outcome is if all is well."""
 
     what: str

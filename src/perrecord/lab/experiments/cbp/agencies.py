@@ -25,7 +25,7 @@ from perrecord.lab.experiments.cbp.data import (
     Establishments,
     columns_of,
 )
-from perrecord.lab.experiments.cbp.errors import Measured, Row, error_row
+from perrecord.lab.experiments.cbp.errors import LevelErrors, Row, error_row
 from perrecord.lab.experiments.experiment import Step
 from perrecord.lab.experiments.quantiles import five_numbers
 
@@ -71,7 +71,7 @@ class Agencies:
 
 
 def measured_agencies(
-    data: Establishments, practice: Practice, split: Sequence[Measured], step: Step
+    data: Establishments, practice: Practice, split: Sequence[LevelErrors], step: Step
 ) -> Agencies:
     """Return the errors of EZS noise at every level, and what suppression hides of county × sector.
 
@@ -185,7 +185,7 @@ def _exact_count(data: Establishments, level: int, attribute: str) -> Row:
     )
 
 
-def _by_size(data: Establishments, noisy: NoisyCells, split: Sequence[Measured]) -> list[Row]:
+def _by_size(data: Establishments, noisy: NoisyCells, split: Sequence[LevelErrors]) -> list[Row]:
     """Return the boxes of county × sector by size of the cells: EZS noise, then each scheme.
 
     Without a bias the error of a scheme is the size of its noise, the same in all cells of an

@@ -67,7 +67,7 @@ median of |bias|/|true|; `drawn`, the median of one draw, changes from run to ru
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Measured:
+class LevelErrors:
     """The errors of one attribute in the evaluated cells of one level, under one variant."""
 
     budget: Fraction
@@ -110,7 +110,7 @@ def measured(
     budgets: Sequence[Fraction],
     splits: Mapping[str, Split],
     top_codes: Mapping[str, Split],
-) -> list[Measured]:
+) -> list[LevelErrors]:
     """Return the laws of the errors in the evaluated cells; one scan serves all variants."""
     cells = data.evaluated
     asked = [
@@ -121,11 +121,12 @@ def measured(
     ]
     planned = plan([query for *_, query in asked], data.table.schema)
     return [
-        Measured(*asked[errors.truth.query][:3], errors) for errors in accuracy(planned, data.table)
+        LevelErrors(*asked[errors.truth.query][:3], errors)
+        for errors in accuracy(planned, data.table)
     ]
 
 
-def error_rows(found: Sequence[Measured], *, draws_for: Fraction | None = None) -> list[Row]:
+def error_rows(found: Sequence[LevelErrors], *, draws_for: Fraction | None = None) -> list[Row]:
     """Return a row for each level, and one for all levels together; draws at one budget alone."""
     return [
         _row(group, level, with_draws=group[0].budget == draws_for)
@@ -178,7 +179,9 @@ def errors_table(rows: Sequence[Row]) -> pa.Table:
     return pa.Table.from_pylist(list(rows), SCHEMA)
 
 
-def medians_of_all_cells(data: Establishments, found: Sequence[Measured]) -> dict[str, list[float]]:
+def medians_of_all_cells(
+    data: Establishments, found: Sequence[LevelErrors]
+) -> dict[str, list[float]]:
     """Return, for each magnitude, the median by level over every cell that the data holds.
 
     It is the median of expected errors. Without a bias such an error is the size of the noise, the
@@ -194,18 +197,18 @@ def medians_of_all_cells(data: Establishments, found: Sequence[Measured]) -> dic
     return medians
 
 
-def _groups(found: Sequence[Measured]) -> Iterator[tuple[str, list[Measured]]]:
+def _groups(found: Sequence[LevelErrors]) -> Iterator[tuple[str, list[LevelErrors]]]:
     """Give what belongs to one box: each by itself, then all levels of an attribute together."""
     for each in found:
         yield LEVELS[each.level], [each]
-    together: dict[tuple[Fraction, str, str], list[Measured]] = {}
+    together: dict[tuple[Fraction, str, str], list[LevelErrors]] = {}
     for each in found:
         together.setdefault((each.budget, each.variant.name, each.attribute), []).append(each)
     for group in together.values():
         yield EVERY_LEVEL, group
 
 
-def _row(group: Sequence[Measured], level: str, *, with_draws: bool) -> Row:
+def _row(group: Sequence[LevelErrors], level: str, *, with_draws: bool) -> Row:
     first = group[0]
     errors = [each.errors for each in group]
     drawn = None

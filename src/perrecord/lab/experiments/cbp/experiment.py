@@ -29,7 +29,7 @@ from perrecord.lab.experiments.cbp.error_claims import (
 )
 from perrecord.lab.experiments.cbp.error_figures import errors_by_budget, errors_by_level
 from perrecord.lab.experiments.cbp.errors import (
-    Measured,
+    LevelErrors,
     Row,
     error_rows,
     measured,
@@ -67,7 +67,7 @@ def _scheme(emp: int, payann: int, payqtr1: int) -> Split:
 
 
 @dataclass(frozen=True, slots=True)
-class Parameters:
+class CbpParameters:
     """What the experiment is run with."""
 
     rows: int = 1_000_000
@@ -98,8 +98,8 @@ class Parameters:
     """What agencies use today."""
 
 
-FULL = Parameters()
-QUICK = Parameters(states=("08",))
+FULL = CbpParameters()
+QUICK = CbpParameters(states=("08",))
 """One state of the same establishments: its counties are as large as in the full run."""
 
 
@@ -143,7 +143,7 @@ def run(*, quick: bool, step: Step, source: Path | None = None) -> Experiment:
 
 
 def _of_errors(
-    use: Parameters, data: Establishments, errors: list[Measured], rows: list[Row]
+    use: CbpParameters, data: Establishments, errors: list[LevelErrors], rows: list[Row]
 ) -> tuple[Claim, ...]:
     budget = text(use.budget)
     moderate = [
@@ -209,7 +209,7 @@ def _of_fitness(fits: Fits) -> tuple[Claim, ...]:
     )
 
 
-def _text(use: Parameters, data: Establishments, source: Path | None) -> tuple[str, ...]:
+def _text(use: CbpParameters, data: Establishments, source: Path | None) -> tuple[str, ...]:
     origin = (
         "calibrated to the percentiles that the paper gives for its thresholds"
         if source is None
@@ -242,7 +242,7 @@ def _text(use: Parameters, data: Establishments, source: Path | None) -> tuple[s
     )
 
 
-def _where(use: Parameters) -> str:
+def _where(use: CbpParameters) -> str:
     if use.states is None:
         return ""
     return f", those of state {' and '.join(use.states)} out of {amount(use.rows)}"

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from perrecord.evaluate.accuracy.errors import CellErrors
-from perrecord.lab.experiments.univariate.spread import Shares, error_quantiles
+from perrecord.lab.experiments.univariate.spread import ErrorShares, error_quantiles
 
 _SMALLEST = 1e-12
 _CLOSE = 1e-9
@@ -46,12 +46,12 @@ def pooled_quantiles(errors: Sequence[CellErrors], shares: Sequence[float]) -> l
     return list(highs)
 
 
-def _weighted(errors: Sequence[CellErrors]) -> list[tuple[int, Shares]]:
-    found = [Shares.of(each) for each in errors]
+def _weighted(errors: Sequence[CellErrors]) -> list[tuple[int, ErrorShares]]:
+    found = [ErrorShares.of(each) for each in errors]
     return [(int(each.is_known.sum()), each) for each in found if each.is_known.any()]
 
 
-def _together(weighted: Sequence[tuple[int, Shares]], limits: Sequence[float]) -> list[float]:
+def _together(weighted: Sequence[tuple[int, ErrorShares]], limits: Sequence[float]) -> list[float]:
     """Return, for each limit, the share of all errors that are at most so much."""
     each = [[weight * share for share in within.at(limits)] for weight, within in weighted]
     whole = sum(weight for weight, _ in weighted)

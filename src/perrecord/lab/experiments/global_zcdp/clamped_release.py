@@ -20,7 +20,7 @@ _RESOLUTION = Decimal("0.0001")
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredBound:
     """RMSE / E[sum] at one bound, sampling included: in closed form, and over drawn data sets.
 
     `scores` is the difference of the mean square errors in standard errors of the drawn one.
@@ -36,7 +36,7 @@ class Measured:
 
 def measured(
     records: int, tails: Sequence[float], rhos: Sequence[str], data_sets: int, seed: int
-) -> list[Measured]:
+) -> list[MeasuredBound]:
     """Return the library's errors at the best bounds, on so many data sets of each tail.
 
     Nothing is drawn but data: the noise is in the errors at its standard deviation.
@@ -53,7 +53,7 @@ def measured(
             mean = float(squares.mean() + error.deviation[0] ** 2)
             spread = float(squares.std(ddof=1)) / math.sqrt(data_sets)
             found.append(
-                Measured(
+                MeasuredBound(
                     tail,
                     rho,
                     bound,

@@ -23,7 +23,7 @@ from perrecord.lab.experiments.global_zcdp.claims import (
 )
 from perrecord.lab.experiments.global_zcdp.clamped_pareto import ClampedSum
 from perrecord.lab.experiments.global_zcdp.clamped_release import (
-    Measured,
+    MeasuredBound,
     Units,
     exponents,
     in_other_units,
@@ -41,7 +41,7 @@ _HEIGHT: dict[Width, int] = {"wide": 128, "narrow": 120}
 
 
 @dataclass(frozen=True, slots=True)
-class Parameters:
+class ClampedParameters:
     """What is computed, and how many data sets of n records each closed form is checked on."""
 
     records: int = 1000
@@ -57,8 +57,8 @@ class Parameters:
     """An error that is not prohibitive: the paper's green line in its other figures."""
 
 
-FULL = Parameters()
-QUICK = Parameters(points_per_decade=4, data_sets=100)
+FULL = ClampedParameters()
+QUICK = ClampedParameters(points_per_decade=4, data_sets=100)
 
 
 def run(*, quick: bool, step: Step) -> Experiment:
@@ -97,7 +97,7 @@ def run(*, quick: bool, step: Step) -> Experiment:
     )
 
 
-def _curves(own: Parameters) -> pa.Table:
+def _curves(own: ClampedParameters) -> pa.Table:
     """Return both ratios at every bound, for each tail and budget."""
     decades = np.log10(own.largest_bound)
     bounds = np.logspace(0, decades, round(decades * own.points_per_decade) + 1)
@@ -120,7 +120,7 @@ def _curves(own: Parameters) -> pa.Table:
     return pa.concat_tables(tables)
 
 
-def _best(own: Parameters) -> list[Row]:
+def _best(own: ClampedParameters) -> list[Row]:
     """Return what is found at the best bound, for each tail and budget."""
     found = []
     for tail in own.tails:
@@ -146,10 +146,10 @@ def _best(own: Parameters) -> list[Row]:
 
 
 def _figure(
-    own: Parameters,
+    own: ClampedParameters,
     curves: pa.Table,
     best: Sequence[Row],
-    checked: Sequence[Measured],
+    checked: Sequence[MeasuredBound],
     units: Units,
 ) -> Figure:
     least, most = (pick(best, key=lambda row: row["root_ratio"]) for pick in (min, max))
@@ -228,7 +228,7 @@ def _best_table(best: Sequence[Row]) -> ShownTable:
     )
 
 
-def _checked_table(own: Parameters, checked: Sequence[Measured]) -> ShownTable:
+def _checked_table(own: ClampedParameters, checked: Sequence[MeasuredBound]) -> ShownTable:
     return ShownTable(
         f"A check: RMSE / E, sampling included, in closed form and from the library's clamped sums "
         f"of {own.data_sets:,} drawn data sets",

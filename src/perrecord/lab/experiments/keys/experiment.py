@@ -27,7 +27,7 @@ INDUSTRIES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Parameters:
+class KeysParameters:
     """What is asked, and how often it is drawn."""
 
     rho: str = "0.1"
@@ -61,8 +61,8 @@ class Parameters:
         return sorted(each for each in every if self.from_threshold <= each <= self.to_threshold)
 
 
-FULL = Parameters()
-QUICK = Parameters(steps=20, copies=1000)
+FULL = KeysParameters()
+QUICK = KeysParameters(steps=20, copies=1000)
 
 
 def run(*, quick: bool, step: Step) -> Experiment:
@@ -113,7 +113,7 @@ def _exceeded(count: int) -> float:
     return NormalDist().inv_cdf(1 - 0.05 / (2 * max(1, count)))
 
 
-def _text(parameters: Parameters, unsplit: Selecting, drawn: list[Drawn]) -> tuple[str, ...]:
+def _text(parameters: KeysParameters, unsplit: Selecting, drawn: list[Drawn]) -> tuple[str, ...]:
     best, _ = optima(unsplit)
     distance, count = farthest(drawn)
     return (

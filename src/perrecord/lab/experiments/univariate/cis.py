@@ -19,7 +19,7 @@ from perrecord.evaluate.losses.realised import Losses, losses
 from perrecord.exact import text
 from perrecord.lab.experiments.experiment import Experiment, Step
 from perrecord.lab.experiments.univariate import cis_figures
-from perrecord.lab.experiments.univariate.cis_figures import AVERAGE, DISTRICT, STATE, Found
+from perrecord.lab.experiments.univariate.cis_figures import AVERAGE, DISTRICT, STATE, CisResults
 from perrecord.lab.experiments.univariate.settings import (
     Setting,
     drawn_beside,
@@ -33,7 +33,7 @@ from perrecord.tables.table import Table
 
 
 @dataclass(frozen=True, slots=True)
-class Parameters:
+class CisParameters:
     """What is asked; rho is what each of the queries costs a record that is not split."""
 
     thresholds: tuple[int, ...] = (500_000, 300_000, 200_000, 100_000, 50_000, 20_000)
@@ -48,8 +48,8 @@ class Parameters:
     seed: int = 3
 
 
-FULL = Parameters()
-QUICK = Parameters(thresholds=(500_000, 200_000, 50_000))
+FULL = CisParameters()
+QUICK = CisParameters(thresholds=(500_000, 200_000, 50_000))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def run(*, quick: bool, step: Step, source: Path | None = None) -> Experiment:
     )
 
 
-def _workload_words(own: Parameters, data: Data) -> str:
+def _workload_words(own: CisParameters, data: Data) -> str:
     """Return what is asked, in words; without rents there are no averages."""
     asked = f"{data.total}, split at a threshold T"
     tables = "by state and by state and agricultural district (AD)"
@@ -117,13 +117,13 @@ def _workload_words(own: Parameters, data: Data) -> str:
     )
 
 
-def _least_words(found: Found) -> str:
+def _least_words(found: CisResults) -> str:
     """Return the minimum of the policy as a multiple of rho."""
     first = found.lost[0]
     return f"{text(first.minimum / Fraction(first.setting.rho))}ρ"
 
 
-def synthetic(own: Parameters) -> Data:
+def synthetic(own: CisParameters) -> Data:
     """Return seeded records in the shape of the survey."""
     records = cattle(own.rows, seed=own.seed)
     assert isinstance(records, pa.Table)  # noqa: S101 - no path was given
@@ -143,7 +143,7 @@ def _real(source: Path) -> Data:
     return Data(title, loaded.item, loaded.table, nass_keys(loaded), words)
 
 
-def setting(own: Parameters, data: Data, threshold: int, rho: str) -> Setting:
+def setting(own: CisParameters, data: Data, threshold: int, rho: str) -> Setting:
     """Return the four queries of the paper at a threshold, each at a rho; two without rents."""
 
     def asked(*columns: str, cells: str) -> Query:
@@ -171,7 +171,7 @@ def opened(records: pa.Table) -> Table:
     )
 
 
-def _measured(own: Parameters, data: Data, step: Step) -> Found:
+def _measured(own: CisParameters, data: Data, step: Step) -> CisResults:
     settings = [
         setting(own, data, threshold, rho) for rho in own.rhos for threshold in own.thresholds
     ]
@@ -187,7 +187,9 @@ def _measured(own: Parameters, data: Data, step: Step) -> Found:
     above = {each.setting.threshold: each.share_above for each in lost}
     boxes = [row | {"share": above[row["threshold"]]} for row in rows]
     boxes.sort(key=lambda row: (STATE, DISTRICT).index(row["table"]))
-    return Found(own.stated_rho, data.total, data.has_rents, tuple(boxes), lost, realised, drawn)
+    return CisResults(
+        own.stated_rho, data.total, data.has_rents, tuple(boxes), lost, realised, drawn
+    )
 
 
 def _both(each: Setting, table: Table) -> tuple[Setting, Losses]:

@@ -27,7 +27,7 @@ _GOAL = LIMITS[0][0]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CisResults:
     """What was measured; findings speak of the stated rho."""
 
     stated_rho: str
@@ -54,19 +54,19 @@ def in_words(*, has_rents: bool) -> str:
     return "four" if has_rents else "two"
 
 
-def figures(found: Found) -> tuple[Figure, ...]:
+def figures(found: CisResults) -> tuple[Figure, ...]:
     """Return the figures; without rents there is none of averages."""
     every = (_totals(found), _averages(found), _losses(found))
     return tuple(each for each in every if each is not None)
 
 
-def claims(found: Found) -> tuple[Claim, ...]:
+def claims(found: CisResults) -> tuple[Claim, ...]:
     """Return the claims that the paper makes of SIM and CIS alike."""
     rows = [row | {"kind": row["table"]} for row in found.of(found.total)]
     return better_at_little_loss(rows, found.stated_rho), moving_distributions(found.lost)
 
 
-def _totals(found: Found) -> Figure:
+def _totals(found: CisResults) -> Figure:
     rows = found.of(found.total)
     shown = pa.Table.from_pylist([row | {"budget": f"ρ = {row['rho']:g}"} for row in rows])
     return Figure(
@@ -127,7 +127,7 @@ def _medians(rows: Sequence[Row]) -> ShownTable:
     )
 
 
-def _check(found: Found) -> ShownTable:
+def _check(found: CisResults) -> ShownTable:
     delta = ". Averages are by the delta method, which small cells strain"
     return ShownTable(
         "A check: median ARE at the largest threshold; one draw, which differs from run to run"
@@ -146,7 +146,7 @@ def _check(found: Found) -> ShownTable:
     )
 
 
-def _averages(found: Found) -> Figure | None:
+def _averages(found: CisResults) -> Figure | None:
     every = found.of(AVERAGE)
     if not every:
         return None
@@ -177,7 +177,7 @@ def _averages(found: Found) -> Figure | None:
     )
 
 
-def _losses(found: Found) -> Figure:
+def _losses(found: CisResults) -> Figure:
     table = distribution_rows(found.lost)
     stated = [each for each in found.lost if each.setting.rho == found.stated_rho]
     minima = "; ".join(
@@ -204,7 +204,7 @@ def _losses(found: Found) -> Figure:
     )
 
 
-def _composed(found: Found) -> ShownTable:
+def _composed(found: CisResults) -> ShownTable:
     return ShownTable(
         "The whole workload: what any record loses at least, and what the records of the data lose",
         ("ρ of each query", "threshold", "PolicyMin", "above it", "half lose up to", "99 %",
@@ -222,7 +222,7 @@ def _composed(found: Found) -> ShownTable:
     )  # fmt: skip
 
 
-def _realised(found: Found) -> ShownTable:
+def _realised(found: CisResults) -> ShownTable:
     return ShownTable(
         f"What is promised and what is really lost, at ρ = {found.stated_rho}",
         ("threshold", "half: policy", "half: realised", "99 %: policy", "99 %: realised"),

@@ -8,7 +8,7 @@ import pyarrow as pa
 from perrecord.evaluate.accuracy.summaries import FIVE
 from perrecord.lab.experiments.panels import in_grid
 from perrecord.report.charts import nothing
-from perrecord.report.scales import Scale, log_scale
+from perrecord.report.scales import AxisScale, log_scale
 from perrecord.report.theme import BAD, COLOURS, GOOD, INK, Spec, Width
 
 Row = dict[str, Any]
@@ -72,7 +72,7 @@ def _lows(rows: list[Row]) -> list[float]:
     return [each["low"] for each in rows]
 
 
-def _within(row: Row, across: Scale, up: Scale) -> Row:
+def _within(row: Row, across: AxisScale, up: AxisScale) -> Row:
     """Return a row moved into the ends of its axes."""
     moved = dict(zip(FIVE, up.clipped(row[name] for name in FIVE), strict=True))
     place = across.clipped([row["share"]])[0]

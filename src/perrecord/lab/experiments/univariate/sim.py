@@ -29,7 +29,7 @@ from perrecord.lab.experiments.univariate.sim_claims import (
     ten_percent,
     two_knobs,
 )
-from perrecord.lab.experiments.univariate.sim_figures import Found, figures, named
+from perrecord.lab.experiments.univariate.sim_figures import SimResults, figures, named
 from perrecord.lab.experiments.univariate.spread import share_within
 from perrecord.lab.synth import simulation
 from perrecord.lab.synth.keys import simulation_keys
@@ -41,7 +41,7 @@ CLAIMED = Claimed(rho="1", error=0.1, share=0.01)
 
 
 @dataclass(frozen=True, slots=True)
-class Parameters:
+class SimParameters:
     """What is asked of which data; sizes are records for each of the 1,000 cells, on average."""
 
     thresholds: tuple[int, ...] = (1000, 500, 200, 100, 50, 20, 10, 5, 2)
@@ -55,8 +55,8 @@ class Parameters:
     seed: int = 1
 
 
-FULL = Parameters()
-QUICK = Parameters(
+FULL = SimParameters()
+QUICK = SimParameters(
     thresholds=(1000, 200, 50, 10, 2),
     shown_losses=(1000, 50, 10, 2),
     box_sizes=(100, 200),
@@ -107,7 +107,7 @@ def opened(data: pa.Table, size: int) -> Table:
     return perrecord.table(first, dimensions=["catix"], measures={"ht1": "0.01"})
 
 
-def _measured(own: Parameters, step: Step) -> Found:
+def _measured(own: SimParameters, step: Step) -> SimResults:
     step("SIM: drawing records")
     data = simulation(CATEGORIES * max(own.sizes), seed=own.seed)
     assert isinstance(data, pa.Table)  # noqa: S101 - no path was given
@@ -136,7 +136,7 @@ def _measured(own: Parameters, step: Step) -> Found:
         Needed(threshold, above[threshold], _needed(own, data, threshold))
         for threshold in own.thresholds
     )
-    return Found(
+    return SimResults(
         own.claimed, tuple(boxes), tuple(by_size), lost, needed, same_noise, drawn, own.shown_losses
     )
 
@@ -147,7 +147,7 @@ def _placed(row: Row, above: dict[int, float]) -> Row:
     return kept | {"share": above[row["threshold"]]}
 
 
-def _needed(own: Parameters, data: pa.Table, threshold: int) -> int | None:
+def _needed(own: SimParameters, data: pa.Table, threshold: int) -> int | None:
     """Return the fewest records a cell with which the claimed error is met; None if too many."""
     asked = [setting(threshold, own.claimed.rho)]
 
@@ -165,7 +165,7 @@ def _needed(own: Parameters, data: pa.Table, threshold: int) -> int | None:
     return high
 
 
-def _same_noise(own: Parameters, table: Table) -> SameNoise:
+def _same_noise(own: SimParameters, table: Table) -> SameNoise:
     pair = [setting(threshold, rho) for threshold, rho in own.same_noise]
     errors = [row["middle"] for row in medians(pair, table)]
     lost = [lost_to(each, table, points=[1.0]) for each in pair]

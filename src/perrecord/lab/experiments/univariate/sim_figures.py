@@ -15,7 +15,7 @@ from perrecord.report.numbers import amount, percent
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SimResults:
     """What was measured, and the claim it is compared with."""
 
     claimed: Claimed
@@ -38,7 +38,7 @@ class Found:
         return max(_sizes(self.by_size))
 
 
-def figures(found: Found) -> tuple[Figure, ...]:
+def figures(found: SimResults) -> tuple[Figure, ...]:
     """Return the figures in the paper's order."""
     return _errors_figure(found), _sizes_figure(found), _losses_figure(found)
 
@@ -52,7 +52,7 @@ def _sizes(rows: Sequence[Row]) -> list[int]:
     return sorted({row["records_per_cell"] for row in rows})
 
 
-def _errors_figure(found: Found) -> Figure:
+def _errors_figure(found: SimResults) -> Figure:
     own = found.claimed
     table = pa.Table.from_pylist(list(found.boxes))
     rows = [row | {"budget": f"ρ = {row['rho']:g}"} for row in named(found.boxes)]
@@ -98,7 +98,7 @@ def _errors_figure(found: Found) -> Figure:
     )
 
 
-def _medians_table(found: Found) -> ShownTable:
+def _medians_table(found: SimResults) -> ShownTable:
     return ShownTable(
         "Median ARE; top-coding cuts at the threshold what splitting splits, with the same noise",
         ("records a cell", "ρ", "threshold", "above ρ", "splitting", "top-coding"),
@@ -116,7 +116,7 @@ def _medians_table(found: Found) -> ShownTable:
     )
 
 
-def _sizes_figure(found: Found) -> Figure:
+def _sizes_figure(found: SimResults) -> Figure:
     own = found.claimed
     table = pa.Table.from_pylist(list(found.by_size))
     names = [f"{size:,} a cell" for size in _sizes(found.by_size)]
@@ -165,7 +165,7 @@ def _sizes_figure(found: Found) -> Figure:
     )
 
 
-def _losses_figure(found: Found) -> Figure:
+def _losses_figure(found: SimResults) -> Figure:
     own = found.claimed
     shown = [each for each in found.lost if each.setting.threshold in found.shown_losses]
     table = distribution_rows(shown)

@@ -37,7 +37,7 @@ def error_quantiles(errors: CellErrors, shares: Sequence[float]) -> list[float |
     """
     if errors.is_zero.all():
         return [None] * len(shares)
-    within = Shares.of(errors)
+    within = ErrorShares.of(errors)
     lows = [math.log(_SMALLEST)] * len(shares)
     highs = [math.log(_LARGEST)] * len(shares)
     for _ in range(_HALVINGS):
@@ -57,11 +57,11 @@ def error_quantiles(errors: CellErrors, shares: Sequence[float]) -> list[float |
 
 def share_within(errors: CellErrors, limit: float) -> float:
     """Return the share of the errors that are at most so much of the true number."""
-    return Shares.of(errors).at([limit])[0]
+    return ErrorShares.of(errors).at([limit])[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shares:
+class ErrorShares:
     """What shares of an answer's errors stay within limits; asked often, so prepared once."""
 
     errors: CellErrors
@@ -71,7 +71,7 @@ class Shares:
     laws: tuple[tuple[npt.NDArray[np.intp], Law], ...]
 
     @classmethod
-    def of(cls, errors: CellErrors) -> "Shares":
+    def of(cls, errors: CellErrors) -> "ErrorShares":
         """Prepare the errors of one answer."""
         total, is_known = errors.truth.total, ~errors.is_zero
         sizes = np.abs(np.where(is_known, errors.true, 0.0))
