@@ -14,7 +14,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from perrecord.exact import sqrt_up
 from perrecord.noise import choose
 from perrecord.noise.bits import BitSource
 from perrecord.policy.terms import Currency
@@ -43,10 +42,7 @@ def selection_rate(asked: Choice, currency: Currency) -> Fraction:
     others' down, so log ratios vary within 2 * rate * b * max(q, 1 - q) = eps. eps = sqrt(8 rho),
     rounded down, makes the choice rho-zCDP.
     """
-    eps = asked.amount
-    if currency is Currency.RHO:
-        eps = 8 * asked.amount / sqrt_up(8 * asked.amount)
-    level = asked.level
+    eps, level = currency.log_ratios(asked.amount), asked.level
     return eps / (2 * max(level, 1 - level) * level.denominator)
 
 

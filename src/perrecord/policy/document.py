@@ -87,7 +87,7 @@ def read(written: str) -> tuple[Currency, Form]:
         form = reader.form({key: top.get(key) for key in ("terms", "slots")}, "")
     except RecursionError:
         raise DocumentError("the policy is nested too deeply to be read.") from None
-    if currency is Currency.EPSILON and has_slots(form):
+    if has_slots(form) and not currency.selects_keys:
         raise DocumentError("slots belong to the currency 'rho'; this document is in 'epsilon'.")
     return currency, form
 

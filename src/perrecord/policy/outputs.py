@@ -19,8 +19,6 @@ from heapq import nlargest, nsmallest
 from typing import Protocol
 
 from perrecord.errors import InputError
-from perrecord.exact import sqrt_up
-from perrecord.laws.bounded_range import bounded_range
 from perrecord.policy.cases import Cases, Record, dimension
 from perrecord.policy.loss import Loss, largest, total
 from perrecord.policy.policy import Policy
@@ -200,9 +198,7 @@ class ChosenCandidate:
     @property
     def epsilon(self) -> Fraction:
         """The range of log ratios that one record stays within, as the mechanism has it."""
-        if self.currency is Currency.EPSILON:
-            return self.amount
-        return 8 * self.amount / sqrt_up(8 * self.amount)
+        return self.currency.log_ratios(self.amount)
 
     def loss(self, records: Sequence[Signed]) -> Loss:
         """Return what a change costs."""
@@ -216,9 +212,7 @@ class ChosenCandidate:
         else:  # any of them may be left out: ranges of single records add up to no less
             distance = sum((self._widest([each]) for each in present), Fraction(0))
         eta = self.epsilon / (2 * max(self.level, 1 - self.level)) * distance
-        if self.currency is Currency.EPSILON:
-            return Loss(eta)
-        return Loss(bounded_range(eta).upper, is_exact=not eta)
+        return self.currency.range_loss(eta)
 
     def _widest(self, values: list[tuple[int, Fraction]]) -> Fraction:
         """Return the most by which the changes of two candidates' distances can differ.
@@ -309,7 +303,7 @@ class OnRows:
     def _in_cell(self, records: list[Signed]) -> Loss:
         losses = [self.policy.bounded_loss(record) for _, record in records]
         amount = self.policy.group_loss([record for _, record in records])
-        is_one = sum(loss.amount > 0 for loss in losses) <= 1 or self.currency is Currency.EPSILON
+        is_one = sum(loss.amount > 0 for loss in losses) <= 1 or self.currency.adds_up
         return Loss(amount, is_exact=is_one and all(loss.is_exact for loss in losses))
 
 

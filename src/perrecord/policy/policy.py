@@ -253,7 +253,7 @@ class Policy:
     def group_loss(self, records: Iterable[Record], bound: GroupBound = "tight") -> Fraction:
         """Return the loss of several records changed together (T7); epsilons simply add (T16)."""
         losses = [self.loss(record) for record in several(records)]
-        if self.currency is Currency.EPSILON:
+        if self.currency.adds_up:
             return sum(losses, Fraction(0))
         return group_loss(losses, bound)
 

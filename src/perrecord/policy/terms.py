@@ -18,6 +18,8 @@ from fractions import Fraction
 from typing import assert_never
 
 from perrecord.errors import InternalError
+from perrecord.exact import sqrt_up
+from perrecord.laws.bounded_range import bounded_range
 from perrecord.laws.scales import GaussianScale, LaplaceScale, Scale
 from perrecord.policy.cases import Cases, Record, TaggedKey
 from perrecord.policy.growth import Growth
@@ -27,7 +29,11 @@ from perrecord.policy.split import Scheme, measure
 
 
 class Currency(Enum):
-    """What a loss is counted in. The two never mix in one sum."""
+    """What a loss is counted in: rho of zCDP, or pure epsilon. The two never mix in one sum.
+
+    It says by itself how losses grow, which noise and which choice an amount buys, what a range of
+    log ratios costs, and its words; nobody else asks which of the two it is to work these out.
+    """
 
     RHO = "rho"
     EPSILON = "epsilon"
@@ -46,6 +52,44 @@ class Currency(Enum):
     def amount(self, amount: Fraction) -> dict[str, Fraction]:
         """Return an amount as the constructors of a policy take it: `rho=...` or `epsilon=...`."""
         return {self.value: amount}
+
+    @property
+    def words(self) -> str:
+        """What a loss is in, for people."""
+        return {Currency.RHO: "zCDP rho", Currency.EPSILON: "pure epsilon"}[self]
+
+    @property
+    def promise(self) -> str:
+        """The name of what is promised to a record."""
+        return {
+            Currency.RHO: "per-record zero-concentrated differential privacy (PRzCDP)",
+            Currency.EPSILON: "per-record pure differential privacy",
+        }[self]
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether records changed together lose the sum of their losses (T16), and no more (T7)."""
+        return self.power == 1
+
+    @property
+    def selects_keys(self) -> bool:
+        """Whether noise may decide which keys and cells are published: under zCDP alone (T9)."""
+        return self is Currency.RHO
+
+    def log_ratios(self, amount: Fraction) -> Fraction:
+        """Return the range of log ratios that a choice may have: eps, or sqrt(8 rho) (T14).
+
+        Rounded down, so that it costs no more than the amount.
+        """
+        if self is Currency.EPSILON:
+            return amount
+        return 8 * amount / sqrt_up(8 * amount)
+
+    def range_loss(self, eta: Fraction) -> Loss:
+        """Return what log ratios that vary within eta cost: f(eta) (T38), or eta itself."""
+        if self is Currency.EPSILON:
+            return Loss(eta)
+        return Loss(bounded_range(eta).upper, is_exact=not eta)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ def number(value: Fraction) -> str:
 
 def formula(form: Form, currency: Currency) -> str:
     """Return the policy on one line, for a prompt or a log."""
-    power = "²" if currency is Currency.RHO else ""
+    power = "²" if currency.power == 2 else ""
     terms = [_formula_term(term, currency, power) for term in form.terms]
     slots = [f"selection of {'×'.join(slot.keys)} at {slot.threshold}" for slot in form.slots]
     return visible(" + ".join([*terms, *slots])) or "0"
@@ -70,8 +70,7 @@ def _formula_term(term: Term, currency: Currency, power: str) -> str:
 
 def describe(form: Form, currency: Currency) -> str:
     """Return the policy as a few paragraphs that need no formula to be understood."""
-    unit = "zCDP rho" if currency is Currency.RHO else "pure epsilon"
-    lines = [f"Privacy loss of a record, in {unit}:", *_lines(form, currency, "  ")]
+    lines = [f"Privacy loss of a record, in {currency.words}:", *_lines(form, currency, "  ")]
     return "\n".join(map(visible, lines))
 
 
@@ -85,7 +84,7 @@ def _lines(form: Form, currency: Currency, margin: str) -> list[str]:
 
 def _describe_term(term: Term, currency: Currency, margin: str) -> list[str]:
     deeper = margin + "  "
-    squared = " squared" if currency is Currency.RHO else ""
+    squared = " squared" if currency.power == 2 else ""
     match term:
         case Constant(amount):
             return [f"{number(amount)}, the same for every record"]
@@ -201,7 +200,7 @@ def _latex_sum(form: Form, currency: Currency, names: dict[Scheme, str]) -> str:
 
 
 def _latex_term(term: Term, currency: Currency, names: dict[Scheme, str]) -> str:
-    power = "^2" if currency is Currency.RHO else ""
+    power = "^2" if currency.power == 2 else ""
     match term:
         case Constant(amount):
             return _latex_number(amount)

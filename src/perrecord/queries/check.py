@@ -7,7 +7,6 @@ from typing import assert_never
 import pyarrow as pa
 
 from perrecord.errors import QueryError, listing
-from perrecord.policy.terms import Currency
 from perrecord.queries.answers.errors import ENDINGS
 from perrecord.queries.groupings import KEYS_CHARGE, Grouping, SelectCells, SelectKeys
 from perrecord.queries.methods import Branch, Splitting, Tree, has_default, tree_of
@@ -70,7 +69,7 @@ def _check_grouping(grouping: Grouping, query: Query, schema: Schema) -> None:
                 _check_key_types(keys.factors, kinds)
             _check_kept(name, query)
         case SelectKeys(split=split):
-            if query.currency is not Currency.RHO:
+            if query.currency is None or not query.currency.selects_keys:
                 raise QueryError("keys are selected under zCDP; give the answers rho, not epsilon.")
             if split is not None:
                 check_scheme(split, schema)
@@ -100,7 +99,7 @@ def _check_kept(name: str, query: Query) -> None:
             f"the cells are kept by {name!r}, which is no count or total of the query. It has "
             f"{listing(answer.name for answer in query.answers)}."
         )
-    if query.currency is not Currency.RHO:
+    if query.currency is None or not query.currency.selects_keys:
         raise QueryError("cells are kept under zCDP; give the answers rho, not epsilon.")
     if isinstance(found[0].measurements[0].tree, Branch):
         raise QueryError(

@@ -38,19 +38,14 @@ def methodology(workload: Workload, published: PublishedPolicy) -> str:
 
 def _head(workload: Workload) -> Iterator[str]:
     currency = workload.policy.currency
-    notion = (
-        "per-record zero-concentrated differential privacy (PRzCDP)"
-        if currency is Currency.RHO
-        else "per-record pure differential privacy"
-    )
     yield f"# {_inline(workload.title)}: methodology"
     yield ""
     if workload.description:
         yield from (_paragraph(workload.description), "")
     yield (
-        f"The tables of this release satisfy {notion}: adding or removing one record r changes "
-        "what can be seen in them by no more than the *policy* P(r), which is published in full "
-        "beside them (`policy.json`; `policy.html` computes it for any record you type in)."
+        f"The tables of this release satisfy {currency.promise}: adding or removing one record r "
+        "changes what can be seen in them by no more than the *policy* P(r), which is published in "
+        "full beside them (`policy.json`; `policy.html` computes it for any record you type in)."
     )
     if currency is Currency.RHO and not workload.policy.slots:
         yield (

@@ -201,9 +201,9 @@ TWINS = (
     ),
     Twin(
         "the epsilon of a quantile is rounded up",
-        "mechanisms/quantiles.py",
-        "eps = 8 * asked.amount / sqrt_up(8 * asked.amount)",
-        "eps = sqrt_up(8 * asked.amount)",
+        "policy/terms.py",
+        "return 8 * amount / sqrt_up(8 * amount)",
+        "return sqrt_up(8 * amount)",
         ("mechanisms/test_quantiles.py::test_the_divergence_of_a_record_is_within_the_policy",),
     ),
     Twin(

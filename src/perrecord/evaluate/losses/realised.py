@@ -143,7 +143,7 @@ class _Run:
     def units(self, points: Sequence[float | Fraction]) -> UnitLosses:
         """Keep the losses of units; of those with several records, the records' losses as well."""
         kept = self._kept_units()
-        if self.policy.currency is Currency.EPSILON:  # losses of a group add up (T16)
+        if self.policy.currency.adds_up:
             added = distribution(self.space, kept, "total", "1", points)
             realised = distribution(self.space, kept, "realised", "1", points)
             return UnitLosses(realised, added, added, added)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from perrecord.exact import text
 from perrecord.policy.policy import Policy
-from perrecord.policy.terms import Currency
 from perrecord.release.spec.build import Workload
 from perrecord.release.spec.candidate_advice import candidate_advice
 from perrecord.release.spec.load import LoadedSpec
@@ -150,9 +149,7 @@ def _no_rest(workload: Workload) -> Iterator[Found]:
         )
         return
     rest = _REST * budget.minimum()
-    more = (
-        Policy.constant(rest) if budget.currency is Currency.RHO else Policy.constant(epsilon=rest)
-    )
+    more = Policy.constant(**budget.currency.amount(rest))
     if not (policy + more).is_below(budget):
         yield (
             ("budget",),

@@ -8,7 +8,6 @@ from perrecord.lab.audit.figures import Figures, FiguresTable, number
 from perrecord.lab.audit.sample.audit import CONFIDENCE, Sampled, sampled
 from perrecord.lab.audit.sample.case import SampledCase
 from perrecord.lab.audit.sample.lone_keys import PIECES, PROMISED, LoneKey, lone_keys
-from perrecord.policy.terms import Currency
 
 ENOUGH_RUNS = 4_000_000
 """So many runs must come close to the policy where that is the true loss."""
@@ -108,8 +107,7 @@ def _excess(each: Sampled) -> str:
 
 
 def _loss(each: Sampled) -> str:
-    unit = "rho" if each.case.currency is Currency.RHO else "epsilon"
-    return f"{float(each.policy):g} {unit}"
+    return f"{float(each.policy):g} {each.case.currency.value}"
 
 
 def _lone_row(key: LoneKey) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """Policies in words and as formulas: the numbers that must stand there, from policy.json alone."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from perrecord.lab.audit.shown import by_hand
 from perrecord.lab.audit.shown.document import Json
@@ -13,48 +13,64 @@ _PIECES = (1, 2, 5, 10, 20, 50)
 _NEARLY = 0.9999
 
 
+_Numbers = Iterator[Expected]
+
+
+@dataclass(frozen=True, slots=True)
+class _Style:
+    """What one way of writing policies says of schemes, of cases and of key selections."""
+
+    split: Callable[[Json], _Numbers]
+    cases: Callable[[Json, Json], _Numbers]
+    slot: Callable[[Json, Json], _Numbers]
+
+
 def described(policy: Json) -> list[Expected]:
     """Return the numbers of a policy in words."""
-    return list(_form(policy, policy))
+    return list(_form(policy, policy, _WORDS))
 
 
 def on_one_line(policy: Json) -> list[Expected]:
     """Return the numbers of a policy as a formula of one line."""
-    return list(_formula(policy, policy))
+    return list(_form(policy, policy, _LINE))
 
 
-def _form(form: Json, whole: Json) -> Iterator[Expected]:
+def _form(form: Json, whole: Json, style: _Style) -> _Numbers:
     for term in form["terms"]:
         match term["type"]:
             case "constant":
                 yield Fraction(term["amount"])
             case "split":
                 yield Fraction(term["amount"])
-                yield from _split(whole["splits"][term["split"]])
+                yield from style.split(whole["splits"][term["split"]])
             case "exact":
                 yield from (Fraction(term["amount"]), Fraction(term["threshold"]))
             case "largest":
                 for option in term["options"]:
-                    yield from _form(option, whole)
+                    yield from _form(option, whole, style)
             case "by":
-                yield from _cases(term, "policy", whole)
+                yield from style.cases(term, whole)
     for slot in form["slots"]:
-        yield from _slot(slot, whole)
+        yield from style.slot(slot, whole)
 
 
-def _split(split: Json) -> Iterator[Expected]:
+# -- in words ----------------------------------------------------------------------------------
+
+
+def _split(split: Json) -> _Numbers:
     if "dimensions" in split:
-        yield from _cases(split, "split", {})
+        yield from _cases(split, _split, "split")
         return
     yield from (Fraction(limit) for _, limit in sorted(split["thresholds"].items()))
     if split["cap"] is not None:
         yield int(split["cap"])
 
 
-def _cases(table: Json, what: str, whole: Json) -> Iterator[Expected]:
-    def inside(part: Any) -> Iterator[Expected]:
-        return _split(part) if what == "split" else _form(part, whole)
+def _policies(term: Json, whole: Json) -> _Numbers:
+    return _cases(term, lambda policy: _form(policy, whole, _WORDS), "policy")
 
+
+def _cases(table: Json, inside: Callable[[Json], _Numbers], what: str) -> _Numbers:
     for case in table["cases"][:_MOST_CASES]:
         for value in case["when"]:
             yield from numerals(str(value))
@@ -65,7 +81,7 @@ def _cases(table: Json, what: str, whole: Json) -> Iterator[Expected]:
         yield from inside(table["default"])
 
 
-def _slot(slot: Json, whole: Json) -> Iterator[Expected]:
+def _slot(slot: Json, whole: Json) -> _Numbers:
     spread, threshold = 1 / (2 * Fraction(slot["rho"])), int(slot["threshold"])
     yield threshold
     if slot["split"] is None:
@@ -82,25 +98,10 @@ def _chance(spread: Fraction, start: int) -> Expected:
     return "0.9999" if chance > _NEARLY else Near(chance, 4)
 
 
-def _formula(form: Json, whole: Json) -> Iterator[Expected]:
-    for term in form["terms"]:
-        match term["type"]:
-            case "constant":
-                yield Fraction(term["amount"])
-            case "split":
-                yield Fraction(term["amount"])
-                yield from _scheme(whole["splits"][term["split"]])
-            case "exact":
-                yield from (Fraction(term["amount"]), Fraction(term["threshold"]))
-            case "largest":
-                for option in term["options"]:
-                    yield from _formula(option, whole)
-            case "by":
-                yield len(term["cases"])
-    yield from (int(slot["threshold"]) for slot in form["slots"])
+# -- on one line -------------------------------------------------------------------------------
 
 
-def _scheme(split: Json) -> Iterator[Expected]:
+def _scheme(split: Json) -> _Numbers:
     """Return the numbers of `Split(emp=50)`; by dimension, of how many cases and the default."""
     if "dimensions" not in split:
         yield from (Fraction(limit) for _, limit in sorted(split["thresholds"].items()))
@@ -108,3 +109,11 @@ def _scheme(split: Json) -> Iterator[Expected]:
     yield len(split["cases"])
     if split["default"] is not None:
         yield from _scheme(split["default"])
+
+
+_WORDS = _Style(_split, _policies, _slot)
+_LINE = _Style(
+    _scheme,
+    lambda term, _: iter((len(term["cases"]),)),
+    lambda slot, _: iter((int(slot["threshold"]),)),
+)
