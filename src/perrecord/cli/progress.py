@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ShownProgress:
     """Shows the present step when it is called.
 
     `done` moves the bar on by one part; `share` shows how much of the present step is done.
@@ -24,14 +24,14 @@ class Progress:
 
 
 @contextmanager
-def progress(*, quiet: bool, parts: int | None = None) -> Iterator[Progress]:
+def progress(*, quiet: bool, parts: int | None = None) -> Iterator[ShownProgress]:
     """Give what shows the present step for as long as the block lasts, with a bar.
 
     The bar is over the parts; without parts it is over each step, and moves to and fro where
     nobody knows how much of the step is done.
     """
     if quiet or not sys.stderr.isatty():
-        yield Progress()
+        yield ShownProgress()
         return
     from rich.console import Console
     from rich.progress import (
@@ -61,4 +61,4 @@ def progress(*, quiet: bool, parts: int | None = None) -> Iterator[Progress]:
             if parts is None:
                 shown.update(task, total=1.0, completed=done)
 
-        yield Progress(begin, lambda: shown.advance(task), share)
+        yield ShownProgress(begin, lambda: shown.advance(task), share)

@@ -21,12 +21,12 @@ from perrecord.errors import (
 Record = Mapping[str, object]
 """One record: measure and dimension names with their values."""
 
-Dimension = str | int | bool | None
+DimensionValue = str | int | bool | None
 """What a dimension can hold; None is SQL's NULL."""
 
-Key = tuple[Dimension, ...]
+Key = tuple[DimensionValue, ...]
 
-Case = TypeVar("Case", bound=Dimension | Key)
+Case = TypeVar("Case", bound=DimensionValue | Key)
 """What cases go by: a value, or a value for each of several dimensions."""
 
 TaggedKey = tuple[object, ...]
@@ -85,7 +85,7 @@ class Cases(Generic[V]):
                     f"the case {key!r} does not give one value for each of {listing(names)}; "
                     f"expected a tuple of {len(names)}."
                 )
-            wrong = next((part for part in key if not isinstance(part, Dimension)), None)
+            wrong = next((part for part in key if not isinstance(part, DimensionValue)), None)
             if wrong is not None:
                 raise InputError(
                     f"the case {_shown(key)} holds a {type(wrong).__name__}; a dimension's value "
@@ -199,7 +199,7 @@ def as_record(given: Any) -> Record:
     )
 
 
-def dimension(record: Record, name: str) -> Dimension:
+def dimension(record: Record, name: str) -> DimensionValue:
     """Return a record's dimension as plain text, whole number, truth value or None."""
     try:
         value: Any = record[name]
@@ -212,7 +212,7 @@ _PLAIN = frozenset({str, int, bool, type(None)})
 _WORDS: dict[type, str] = {str: "text", int: "a whole number", bool: "a truth value"}
 
 
-def plain_dimension(value: Any, name: str) -> Dimension:
+def plain_dimension(value: Any, name: str) -> DimensionValue:
     """Return what numpy and subclasses hold as a plain value; NaN is a missing value."""
     plain = value.item() if hasattr(value, "item") and not getattr(value, "ndim", 0) else value
     if isinstance(plain, float) and math.isnan(plain):

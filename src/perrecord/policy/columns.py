@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from perrecord.errors import InexactNumberError, InputError
 from perrecord.exact import float_up
-from perrecord.policy.cases import Cases, Dimension, dimension, missing_field
+from perrecord.policy.cases import Cases, DimensionValue, dimension, missing_field
 from perrecord.policy.growth import Growth
 from perrecord.policy.split import Scheme, Split, SplitBy, measure
 from perrecord.policy.terms import (
@@ -67,7 +67,7 @@ class _Rows:
         self._columns = columns
         self._names = _names(columns)
         self._measures: dict[str, tuple[Integers, int]] = {}
-        self._dimensions: dict[str, tuple[list[Dimension], Integers]] = {}
+        self._dimensions: dict[str, tuple[list[DimensionValue], Integers]] = {}
         self._taken: Integers | slice = slice(None)
         self._length = len(columns[self._names[0]]) if self._names else 0
 
@@ -88,7 +88,7 @@ class _Rows:
         sizes, denominator = self._measures[name]
         return sizes[self._taken], denominator
 
-    def dimension(self, name: str) -> tuple[list[Dimension], Integers]:
+    def dimension(self, name: str) -> tuple[list[DimensionValue], Integers]:
         """Return the distinct values of a dimension and each row's position among them."""
         if name not in self._dimensions:
             self._dimensions[name] = _codes(self._column(name), name)
@@ -284,7 +284,7 @@ def _wrong_type(name: str, kind: str, *, inexact: bool) -> InputError:
     )
 
 
-def _codes(column: Any, name: str) -> tuple[list[Dimension], Integers]:
+def _codes(column: Any, name: str) -> tuple[list[DimensionValue], Integers]:
     """Return the distinct values of a dimension, True and 1 apart, and each row's position."""
     if isinstance(column, pa.ChunkedArray | pa.Array):
         values = column.to_pylist()

@@ -93,7 +93,7 @@ class _Search:
     steps: Steps
     proved: set[Normal] = field(default_factory=set)
     """Differences that are known to be nowhere above 0."""
-    branches: "dict[tuple[str, frozenset[Part]], list[Branch]]" = field(default_factory=dict)
+    branches: "dict[tuple[str, frozenset[Part]], list[_Branch]]" = field(default_factory=dict)
     """The branches of a dimension that are left, by the parts that ask for it."""
 
 
@@ -159,7 +159,7 @@ def _is_below_apart(one: Normal, search: _Search) -> bool:
     return all(next(_above(form, search, {}), None) is None for form in forms)
 
 
-Branch = tuple[object, Normal]
+_Branch = tuple[object, Normal]
 """A value of a dimension, and what the parts that ask for it come to."""
 
 
@@ -182,7 +182,7 @@ def _leading(branch: Normal) -> set[str]:
     return {part.dimension for part in branch.parts}
 
 
-def _fewest(one: Normal, search: _Search) -> tuple[str, list[Branch]]:
+def _fewest(one: Normal, search: _Search) -> tuple[str, list[_Branch]]:
     """Return the dimension with the fewest branches left; a first one where several have as few."""
     every = [
         (dimension, _branches(one, dimension, search))
@@ -191,7 +191,7 @@ def _fewest(one: Normal, search: _Search) -> tuple[str, list[Branch]]:
     return min(every, key=lambda pair: len(pair[1]))
 
 
-def _branches(one: Normal, dimension: str, search: _Search) -> list[Branch]:
+def _branches(one: Normal, dimension: str, search: _Search) -> list[_Branch]:
     """Return the branches of a dimension, without those that are below another for every record."""
     parts = frozenset(part for part in one.parts if _asks(part, dimension))
     known = search.branches.get((dimension, parts))
@@ -201,7 +201,7 @@ def _branches(one: Normal, dimension: str, search: _Search) -> list[Branch]:
     return known
 
 
-def _largest_branches(asking: Normal, dimension: str, search: _Search) -> list[Branch]:
+def _largest_branches(asking: Normal, dimension: str, search: _Search) -> list[_Branch]:
     forms: dict[Normal, object] = {}
     for value in _values(dimension, [asking]):
         search.steps.take(len(asking.parts))

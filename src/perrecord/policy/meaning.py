@@ -27,10 +27,10 @@ from perrecord.laws import DiscreteGaussian
 LEVELS = (0.01, 0.05, 0.10)
 """The false-alarm rates at which an attacker's power is given."""
 
-Figures = npt.NDArray[np.float64]
-Figure = TypeVar("Figure", bound=float | Figures)
+FigureArray = npt.NDArray[np.float64]
+Figure = TypeVar("Figure", bound=float | FigureArray)
 
-Losses = Sequence[float | Fraction] | npt.NDArray[np.generic]
+LossSeries = Sequence[float | Fraction] | npt.NDArray[np.generic]
 
 SMALLEST_SIGMA = 10
 """In grid steps: from here on the continuous Gaussian's figures are near enough to be shown."""
@@ -63,13 +63,13 @@ class Meaning(Generic[Figure]):
 
 @overload
 def meaning(  # type: ignore[overload-overlap]  # an array of integers is a SupportsIndex too
-    loss: Losses,
+    loss: LossSeries,
     *,
     delta: Exact | float = "1e-6",
-    key_delta: Exact | float | Losses = 0,
+    key_delta: Exact | float | LossSeries = 0,
     approximate: bool = False,
     smallest_sigma: Exact | float | None = None,
-) -> Meaning[Figures]: ...
+) -> Meaning[FigureArray]: ...
 
 
 @overload
@@ -84,10 +84,10 @@ def meaning(
 
 
 def meaning(
-    loss: Exact | float | Losses,
+    loss: Exact | float | LossSeries,
     *,
     delta: Exact | float = "1e-6",
-    key_delta: Exact | float | Losses = 0,
+    key_delta: Exact | float | LossSeries = 0,
     approximate: bool = False,
     smallest_sigma: Exact | float | None = None,
 ) -> Meaning[Any]:
@@ -155,7 +155,7 @@ def meaning_of_answer(
 # -- generic ---------------------------------------------------------------------------------
 
 
-def _generic_epsilon(losses: Figures, delta: float) -> Figures:
+def _generic_epsilon(losses: FigureArray, delta: float) -> FigureArray:
     """Return inf over alpha > 1 of the epsilon that T18's bound gives; any alpha is valid.
 
     epsilon(alpha) = alpha P + (ln 1/delta + alpha ln(1 - 1/alpha) - ln(alpha - 1)) / (alpha - 1)
@@ -171,10 +171,10 @@ def _generic_epsilon(losses: Figures, delta: float) -> Figures:
     return np.where(distinct > 0, rounded, 0.0)[place].reshape(losses.shape)
 
 
-def _least_epsilon(losses: Figures, delta: float) -> Figures:
+def _least_epsilon(losses: FigureArray, delta: float) -> FigureArray:
     log_delta = -math.log(delta)
 
-    def epsilon(log_order: Figures) -> Figures:
+    def epsilon(log_order: FigureArray) -> FigureArray:
         above = np.exp(log_order)  # alpha - 1
         order = 1 + above
         # ln(1 - 1/alpha) = log_order - ln(alpha)
@@ -192,13 +192,13 @@ def _least_epsilon(losses: Figures, delta: float) -> Figures:
     return epsilon((low + high) / 2)
 
 
-def _generic_power(losses: Figures, level: float) -> Figures:
+def _generic_power(losses: FigureArray, level: float) -> FigureArray:
     surprise = math.log(1 / level)
     power = np.exp(-((math.sqrt(surprise) - np.sqrt(losses)) ** 2)) * (1 + _MARGIN)
     return np.where(losses <= surprise, np.minimum(power, 1.0), 1.0)
 
 
-def _generic_odds(losses: Figures, revealed: Figures) -> Figures:
+def _generic_odds(losses: FigureArray, revealed: FigureArray) -> FigureArray:
     """Return exp(P + 2 sqrt(P ln(1/(0.05 - delta)))) / (1 - delta), for both right answers (T19).
 
     What key selection reveals uses up some of the 5 % that may exceed the odds; and where it
@@ -289,7 +289,7 @@ def _check_sigma(smallest_sigma: Exact | float | None) -> None:
 # -- numbers in and out ----------------------------------------------------------------------
 
 
-def _figures(value: Any, what: str) -> Figures:
+def _figures(value: Any, what: str) -> FigureArray:
     if isinstance(value, np.ndarray | list | tuple):
         try:
             shape = np.shape(value)
@@ -305,7 +305,7 @@ def _upward(value: Any, what: str) -> float:
     return float_up(rational(value, what))
 
 
-def _spread(values: Figures, like: Figures) -> Figures:
+def _spread(values: FigureArray, like: FigureArray) -> FigureArray:
     if values.ndim and values.shape != like.shape:
         raise InputError("key_delta and the losses differ in length; give one delta a loss.")
     return np.broadcast_to(values, like.shape)
@@ -318,7 +318,7 @@ def _delta(value: Exact | float) -> float:
     return chance
 
 
-def _plain(values: Figures) -> float | Figures:
+def _plain(values: FigureArray) -> float | FigureArray:
     return float(values) if values.ndim == 0 else values
 
 

@@ -6,7 +6,7 @@ from typing import TypeVar, assert_never
 
 from perrecord.errors import listing, visible
 from perrecord.exact import float_up, text
-from perrecord.policy.cases import Cases, Dimension
+from perrecord.policy.cases import Cases, DimensionValue
 from perrecord.policy.slots import Slot
 from perrecord.policy.split import Scheme, Split, SplitBy
 from perrecord.policy.terms import (
@@ -131,7 +131,7 @@ def _describe_split(split: Scheme, margin: str) -> list[str]:
             ]
 
 
-def _value(part: Dimension) -> str:
+def _value(part: DimensionValue) -> str:
     if part is None or part == "":
         return "no value" if part is None else "(empty text)"
     return str(part)

@@ -73,7 +73,7 @@ class SelectCells:
 KEYS_CHARGE = "keys"
 """The name of what finding the keys costs, beside the names of the answers."""
 
-Cells = Keys | SelectKeys | SelectCells
+WhichCells = Keys | SelectKeys | SelectCells
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +81,10 @@ class Grouping:
     """One set of grouping columns, and how its cells are found; no columns mean one total."""
 
     columns: tuple[str, ...]
-    cells: Cells | None
+    cells: WhichCells | None
 
     @classmethod
-    def of(cls, columns: tuple[str, ...], cells: Cells | None) -> "Grouping":
+    def of(cls, columns: tuple[str, ...], cells: WhichCells | None) -> "Grouping":
         """Check that the cells fit the columns, and narrow them to the columns."""
         if len(set(columns)) < len(columns):
             raise QueryError(f"a grouping column is named twice in {listing(columns)}.")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import prod
 
-from perrecord.policy.cases import Dimension, Key
+from perrecord.policy.cases import DimensionValue, Key
 from perrecord.policy.policy import Policy
 from perrecord.queries.groupings import Grouping, SelectKeys
 from perrecord.tables.expressions import And, Expression, as_cases
@@ -50,7 +50,7 @@ def passing(condition: Expression | None, dimensions: frozenset[str]) -> Passing
 
     Conditions that list none are left out: more records then count as passing, never fewer.
     """
-    allowed: dict[str, frozenset[Dimension]] = {}
+    allowed: dict[str, frozenset[DimensionValue]] = {}
     is_whole = True
     parts = condition.parts if isinstance(condition, And) else (condition,)
     for part in parts if condition is not None else ():
@@ -58,7 +58,7 @@ def passing(condition: Expression | None, dimensions: frozenset[str]) -> Passing
         is_whole &= cases is not None
         for name, values in (cases or {}).items():
             if name in dimensions:
-                kept = frozenset(each for each in values if isinstance(each, Dimension))
+                kept = frozenset(each for each in values if isinstance(each, DimensionValue))
                 allowed[name] = allowed.get(name, kept) & kept
             else:
                 is_whole = False

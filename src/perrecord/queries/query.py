@@ -14,7 +14,7 @@ from perrecord.policy.terms import Currency
 from perrecord.queries.answers import Answer, Average, Count, CountDistinct, Quantile, Sum
 from perrecord.queries.answers.average import halves
 from perrecord.queries.answers.quantile import candidates_of, level_of
-from perrecord.queries.groupings import Cells, Grouping
+from perrecord.queries.groupings import Grouping, WhichCells
 from perrecord.queries.methods import (
     Accounting,
     Counting,
@@ -72,11 +72,11 @@ class Query:
         parsed = parse_expression(condition) if isinstance(condition, str) else condition
         return replace(self, filter=parsed)
 
-    def group_by(self, *columns: str | Sequence[str], keys: Cells | None = None) -> "Query":
+    def group_by(self, *columns: str | Sequence[str], keys: WhichCells | None = None) -> "Query":
         """Return the query answered for each key of these columns."""
         return self.group_by_sets([_names(columns)], keys=keys)
 
-    def rollup(self, *columns: str | Sequence[str], keys: Cells | None = None) -> "Query":
+    def rollup(self, *columns: str | Sequence[str], keys: WhichCells | None = None) -> "Query":
         """Return the query answered by all columns, by all but the last, ..., and in total."""
         names = _names(columns)
         return self.group_by_sets(
@@ -86,7 +86,7 @@ class Query:
     def group_by_sets(
         self,
         sets: Iterable[str | Sequence[str]],
-        keys: Cells | Mapping[tuple[str, ...], Cells] | None = None,
+        keys: WhichCells | Mapping[tuple[str, ...], WhichCells] | None = None,
     ) -> "Query":
         """Return the query answered for several grouping sets, each with its own cells.
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from perrecord.errors import DocumentError, InputError, listing
 from perrecord.exact import text
-from perrecord.policy.cases import Dimension, Record
+from perrecord.policy.cases import DimensionValue, Record
 from perrecord.policy.policy import Policy
 from perrecord.policy.reads import check_fields_of
 from perrecord.policy.terms import slots_of
@@ -29,7 +29,7 @@ FORMAT = "perrecord-published-policy"
 VERSION = 2
 
 
-Example = tuple[str, Mapping[str, Dimension]]
+Example = tuple[str, Mapping[str, DimensionValue]]
 """A name and a record; measures are exact text."""
 
 
@@ -101,7 +101,7 @@ class PublishedPolicy:
         for name, record in self.examples:
             self._check_example(name, record)
 
-    def _check_example(self, name: str, record: Mapping[str, Dimension]) -> None:
+    def _check_example(self, name: str, record: Mapping[str, DimensionValue]) -> None:
         fields = {field.name: field for field in self.fields}
         for column, value in record.items():
             if column not in fields:

@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 
 from perrecord.errors import InputError, SchemaError, listing
 from perrecord.exact import rational, text
-from perrecord.policy.cases import Dimension
+from perrecord.policy.cases import DimensionValue
 from perrecord.release.reading import Json, each, exactly, located, plain_text
 from perrecord.tables.fields import Kind
 from perrecord.tables.measures import LARGEST, Measure, Outside
@@ -38,7 +38,7 @@ class Field:
     kind: FieldKind
     label: str = ""
     unit: str = ""
-    values: tuple[Dimension, ...] = ()
+    values: tuple[DimensionValue, ...] = ()
     resolution: Fraction | None = None
     largest: int | None = None
     outside: Outside | None = None

@@ -26,7 +26,7 @@ from perrecord.laws import DiscreteGaussian, DiscreteLaplace, Law
 from perrecord.laws.widths import half_width
 
 Floats = npt.NDArray[np.float64]
-Pieces = list[tuple[Floats, Floats]]
+_Pieces = list[tuple[Floats, Floats]]
 """Bounds c + d |theta|: c and d by law of the total and by law of the count."""
 
 Which = npt.NDArray[np.intp] | int
@@ -67,7 +67,7 @@ def ratio_ends(
 
 
 def _ends(
-    total: Floats, count: Floats, bounds: list[Pieces], first: Which, second: Which
+    total: Floats, count: Floats, bounds: list[_Pieces], first: Which, second: Which
 ) -> tuple[Floats, Floats]:
     """Return the ends of some cells. Every bound holds, so all do; of a bound its widest piece."""
     low, high = np.full(len(total), -np.inf), np.full(len(total), np.inf)
@@ -107,7 +107,7 @@ def _half_widths(laws: tuple[Law, ...], confidence: Fraction) -> Floats:
 
 def _together(
     total_laws: tuple[Law, ...], count_laws: tuple[Law, ...], confidence: Fraction
-) -> Pieces:
+) -> _Pieces:
     """Return the pieces of the quantile of both parts together; none if their laws differ."""
     kinds = {type(law) for law in (*total_laws, *count_laws)}
     if len(kinds) != 1:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from perrecord.report.panels import Panels, harmless, in_panels, panel_width
 from perrecord.report.scales import AxisScale, log_scale
-from perrecord.report.theme import BAD, COLOURS, DASHES, GOOD, SHAPES, TOTAL, Spec, Width
+from perrecord.report.theme import BAD, COLOURS, DASHES, GOOD, SHAPES, TOTAL, ChartSpec, Width
 
 __all__ = ["Axis", "Panels", "boxes", "curves", "nothing", "points", "shares"]
 
@@ -49,7 +49,7 @@ def boxes(
     panels: Panels = _ONE,
     side_by_side: bool = False,
     limits: Sequence[tuple[float, str]] = ((0.05, GOOD), (0.2, BAD)),
-) -> Spec:
+) -> ChartSpec:
     """Return box plots from five numbers each: columns low, lower, middle, upper and high.
 
     Boxes without numbers are left out; the values behind them never get here. Limits are drawn as
@@ -101,7 +101,7 @@ def shares(
     y_title: str,
     panels: Panels = _ONE,
     rule: float | None = None,
-) -> Spec:
+) -> ChartSpec:
     """Return empirical distribution functions: columns value and share, a step at each value.
 
     A value of 0 has no place on a logarithmic axis; it stands at the left edge, marked 0.
@@ -152,7 +152,7 @@ def curves(
     panels: Panels = _ONE,
     with_points: bool = False,
     steps: bool = False,
-) -> Spec:
+) -> ChartSpec:
     """Return lines of one column against another; with steps, each value holds up to its x."""
     table = harmless(table)
     whole, across, up = _on_scales(table, x, y)
@@ -184,7 +184,7 @@ def points(
     y: Axis,
     colour: str,
     panels: Panels = _ONE,
-) -> Spec:
+) -> ChartSpec:
     """Return a point for each row; the legend says which colour and shape is what."""
     table = harmless(table)
     whole, across, up = _on_scales(table, x, y)
@@ -222,7 +222,7 @@ def _on_scales(
     return known, scales[0], scales[1]
 
 
-def nothing(width: Width) -> Spec:
+def nothing(width: Width) -> ChartSpec:
     """Return a picture that says that there is nothing to show."""
     words = alt.Chart(pa.table({"text": ["nothing to show"]})).mark_text(fontSize=13)
     chart = words.encode(text="text:N").properties(width=TOTAL[width] - 40, height=80)

@@ -10,7 +10,7 @@ import vl_convert
 from perrecord.errors import InternalError
 from perrecord.evaluate.confidential import HEADER
 from perrecord.report.text import plain
-from perrecord.report.theme import BAD, FONT, LABEL_SIZE, LINE_HEIGHT, Spec, themed
+from perrecord.report.theme import BAD, FONT, LABEL_SIZE, LINE_HEIGHT, ChartSpec, themed
 
 VEGA_LITE = "6.4"
 """The version of Vega-Lite that figures are written for."""
@@ -21,7 +21,7 @@ _BOLD_LETTER = 0.62 * LABEL_SIZE
 _ROOT = re.compile(r'<svg [^>]*?width="([\d.]+)" height="([\d.]+)"[^>]*>')
 
 
-def drawn(spec: Spec, *, title: str, is_public: bool) -> str:
+def drawn(spec: ChartSpec, *, title: str, is_public: bool) -> str:
     """Return a specification as SVG with our looks; unless public, under a band that marks it."""
     inner = vl_convert.vegalite_to_svg(themed(spec), vl_version=VEGA_LITE, allowed_base_urls=[])
     width, height = size(inner)

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from perrecord.errors import InputError
 from perrecord.report.drawing import drawn
-from perrecord.report.theme import Spec, Width
+from perrecord.report.theme import ChartSpec, Width
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
@@ -43,7 +43,7 @@ class Figure:
     title: str
     finding: str
     reading: str
-    draw: Callable[[Width], Spec]
+    draw: Callable[[Width], ChartSpec]
     numbers: pa.Table
     tables: tuple[ShownTable, ...] = ()
 

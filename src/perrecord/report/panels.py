@@ -11,7 +11,7 @@ import altair as alt
 import pyarrow as pa
 
 from perrecord.report.text import plain
-from perrecord.report.theme import TOTAL, Spec, Width
+from perrecord.report.theme import TOTAL, ChartSpec, Width
 
 _FACET = "panel"
 _BETWEEN = " · "
@@ -61,7 +61,9 @@ def panel_width(table: pa.Table, width: Width, panels: Panels) -> int:
     return (TOTAL["wide"] - _AXIS - 10 - _GAP * (beside - 1)) // beside
 
 
-def in_panels(layers: Sequence[alt.Chart], table: pa.Table, width: Width, panels: Panels) -> Spec:
+def in_panels(
+    layers: Sequence[alt.Chart], table: pa.Table, width: Width, panels: Panels
+) -> ChartSpec:
     """Return the layers as one chart, or as one for each panel, with one legend for all."""
     names, inner, height = panels.names, panel_width(table, width, panels), _HEIGHT[width]
     if not names:
@@ -83,7 +85,7 @@ def in_panels(layers: Sequence[alt.Chart], table: pa.Table, width: Width, panels
 
 def _crossed(
     layers: Sequence[alt.Chart], table: pa.Table, size: tuple[int, int], panels: Panels
-) -> Spec:
+) -> ChartSpec:
     """Return rows and columns of panels."""
     row, column = panels.row or "", panels.column or ""
     inner, height = size

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-Spec = dict[str, Any]
+ChartSpec = dict[str, Any]
 """A Vega-Lite specification, or a part of one."""
 
 Width = Literal["wide", "narrow"]
@@ -36,7 +36,7 @@ SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down"
 PADDING = {"left": 4, "top": 4, "right": 10, "bottom": 8}
 """Free on all sides, more where text ends that a browser may draw a little longer."""
 
-_CONFIG: Spec = {
+_CONFIG: ChartSpec = {
     "font": FONT,
     "aria": False,
     "padding": PADDING,
@@ -72,7 +72,7 @@ _CONFIG: Spec = {
 }
 
 
-def themed(spec: Spec) -> Spec:
+def themed(spec: ChartSpec) -> ChartSpec:
     """Return the specification with our looks; what it configures itself is kept.
 
     >>> themed({"mark": "bar", "config": {"axis": {"grid": False}}})["config"]["axis"]["grid"]
@@ -85,7 +85,7 @@ def themed(spec: Spec) -> Spec:
     }
 
 
-def _merged(below: Spec, above: Spec) -> Spec:
+def _merged(below: ChartSpec, above: ChartSpec) -> ChartSpec:
     """Return both, the one above winning, key by key."""
     found = dict(below)
     for key, value in above.items():

@@ -49,11 +49,11 @@ def is_spark(source: object) -> TypeGuard[SparkFrame]:
 Source = str | Path | ArrowStream | LazyFrame | SparkFrame | Dataset
 """A confidential table: a path or an address, a frame in memory, or a table of Spark or Ibis."""
 
-Columns = ArrowStream | Mapping[str, Iterable[object]]
+ColumnsGiven = ArrowStream | Mapping[str, Iterable[object]]
 """A public table in memory: a frame, or lists by name."""
 
 
-def arrow_table(columns: Columns) -> pa.Table:
+def arrow_table(columns: ColumnsGiven) -> pa.Table:
     """Return a public table in memory as an Arrow table."""
     if isinstance(columns, pa.Table):
         return columns

@@ -17,7 +17,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from perrecord.errors import InputError, listing, suggestion
-from perrecord.tables.given import ArrowStream, Columns, arrow_table
+from perrecord.tables.given import ArrowStream, ColumnsGiven, arrow_table
 
 KeyValue = str | int | None
 """What a key column holds: text, whole numbers, or truth values (which Python counts as whole)."""
@@ -290,7 +290,7 @@ def _checked(columns: KeyColumns) -> pa.Table:
     return in_order(different_rows(stored))
 
 
-def read_columns(source: str | Path | Columns, what: str) -> pa.Table:
+def read_columns(source: str | Path | ColumnsGiven, what: str) -> pa.Table:
     """Return a public table: lists by name, a data frame, or a Parquet or CSV file.
 
     Every column of a CSV file is text.

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from perrecord.errors import SchemaError, listing
-from perrecord.tables.given import Columns
+from perrecord.tables.given import ColumnsGiven
 from perrecord.tables.keys import different_rows, in_order, names_of, read_columns
 from perrecord.tables.kinds import kind_of_column, missing_column
 
@@ -34,7 +34,7 @@ class Lookup:
 
     def __init__(
         self,
-        source: str | Path | Columns,
+        source: str | Path | ColumnsGiven,
         *,
         on: str | Sequence[str] | Mapping[str, str],
         columns: str | Sequence[str] | None = None,

@@ -30,7 +30,7 @@ from perrecord.tables.measures import LARGEST
 from perrecord.tables.schema import Schema
 from perrecord.tables.table import Table
 
-Number = Callable[[int | Fraction], str]
+NumberWriter = Callable[[int | Fraction], str]
 """Writes a number of a policy: as a literal, or as a column of a joined table."""
 
 NOTHING = "CAST(0 AS DOUBLE)"
@@ -71,12 +71,12 @@ class LossWriter:
         """How the engine spells SQL."""
         return self.parts.dialect
 
-    def form(self, form: Form, number: Number | None = None) -> str:
+    def form(self, form: Form, number: NumberWriter | None = None) -> str:
         """Return the loss as a DOUBLE that is never NULL."""
         terms = [self._term(term, number or self._literal) for term in form.terms]
         return f"({' + '.join(terms)})" if terms else NOTHING
 
-    def _term(self, term: Term, number: Number) -> str:
+    def _term(self, term: Term, number: NumberWriter) -> str:
         match term:
             case Constant(amount):
                 return number(amount)
@@ -103,7 +103,7 @@ class LossWriter:
                     self._seen[cases] = self._piecewise(cases)
                 return self._seen[cases]
 
-    def _pieces(self, split: Split, number: Number) -> str:
+    def _pieces(self, split: Split, number: NumberWriter) -> str:
         """Return m(r), its thresholds written by `number` (T3)."""
         every = [self.dialect.literal(1)]
         for name, threshold in split.thresholds:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from perrecord.policy.cases import Cases, Dimension
+from perrecord.policy.cases import Cases, DimensionValue
 from perrecord.policy.policy import Policy
 from perrecord.policy.reads import names_read
 from perrecord.policy.split import SplitBy
@@ -80,9 +80,9 @@ def _of_scheme(split: Any, measure: str) -> Iterator[Fraction]:
         yield dict(split.thresholds).get(measure, Fraction(0))
 
 
-def _dimensions(policy: Policy, names: frozenset[str] | set[str]) -> dict[str, Dimension]:
+def _dimensions(policy: Policy, names: frozenset[str] | set[str]) -> dict[str, DimensionValue]:
     """Return a value for each dimension that a policy reads: that of the first case."""
-    found: dict[str, Dimension] = dict.fromkeys(names)
+    found: dict[str, DimensionValue] = dict.fromkeys(names)
     for cases in _cases(policy.form):
         if cases.entries:
             key, _ = cases.entries[0]

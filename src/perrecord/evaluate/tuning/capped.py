@@ -16,7 +16,7 @@ import numpy as np
 from perrecord.errors import AmountError
 from perrecord.evaluate.accuracy.noise_size import Floats
 from perrecord.evaluate.tuning.candidates import Candidate
-from perrecord.evaluate.tuning.tuner import OutOfReach, Place, Times, Tuner
+from perrecord.evaluate.tuning.tuner import AnswerPlace, OutOfReach, Times, Tuner
 from perrecord.evaluate.variants import rounded_up
 from perrecord.queries.plan import plan
 
@@ -35,7 +35,7 @@ _FARTHEST = 1e-3
 
 def least_errors(
     tuner: Tuner, candidate: Candidate, caps: Caps, start: Times | None = None
-) -> dict[Place, float]:
+) -> dict[AnswerPlace, float]:
     """Return the multiples of the errors with the least sum that keep every cap.
 
     Losses are taken to fall as the square of the errors from those at the start, the goals' own.
@@ -47,7 +47,9 @@ def least_errors(
     return dict(zip(tuner.targets, found.tolist(), strict=True))
 
 
-def kept(tuner: Tuner, candidate: Candidate, caps: Caps, start: Mapping[Place, float]) -> Times:
+def kept(
+    tuner: Tuner, candidate: Candidate, caps: Caps, start: Mapping[AnswerPlace, float]
+) -> Times:
     """Return multiples near the start that keep every cap, none of which can shrink by itself.
 
     An answer that costs no capped record anything keeps the error of its goal.
@@ -96,14 +98,14 @@ def _losses(tuner: Tuner, candidate: Candidate, caps: Caps, times: Times) -> Flo
     )
 
 
-def _scaled(times: Times, places: Collection[Place], factor: float) -> Times:
+def _scaled(times: Times, places: Collection[AnswerPlace], factor: float) -> Times:
     return {
         place: rounded_up(each * Fraction(factor)) if place in places else each
         for place, each in times.items()
     }
 
 
-def _rounded(times: Mapping[Place, float]) -> Times:
+def _rounded(times: Mapping[AnswerPlace, float]) -> Times:
     return {place: rounded_up(Fraction(each)) for place, each in times.items()}
 
 

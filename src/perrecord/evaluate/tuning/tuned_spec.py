@@ -23,7 +23,7 @@ from perrecord.evaluate.confidential import HEADER
 from perrecord.evaluate.tuning.tune import UNDER_CAPS, Tuning, shown_goal
 from perrecord.evaluate.variants import WorkloadTable, one_set_each
 from perrecord.exact import text
-from perrecord.policy.cases import Cases, Dimension
+from perrecord.policy.cases import Cases, DimensionValue
 from perrecord.policy.split import Scheme, Split
 from perrecord.queries.answers import Answer
 from perrecord.queries.query import Query
@@ -180,7 +180,7 @@ def _written(scheme: Scheme) -> Any:
     return made
 
 
-def _key(value: Dimension) -> str:
+def _key(value: DimensionValue) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -38,10 +38,10 @@ from perrecord.queries.plan import Plan, plan
 from perrecord.queries.query import Query
 from perrecord.tables.table import Table
 
-Place = tuple[int, str]
+AnswerPlace = tuple[int, str]
 """A table of the workload, by number, and an answer of it."""
 
-Times = Mapping[Place, Fraction]
+Times = Mapping[AnswerPlace, Fraction]
 """What the error of each answer's target is multiplied by."""
 
 
@@ -56,9 +56,9 @@ class Tuner:
     asked: tuple[WorkloadTable, ...]
     table: Table
     planned: Plan
-    truths: Mapping[Place, Truth]
-    targets: Mapping[Place, Target]
-    _allowed: dict[tuple[Place, Fraction], Floats] = field(default_factory=dict)
+    truths: Mapping[AnswerPlace, Truth]
+    targets: Mapping[AnswerPlace, Target]
+    _allowed: dict[tuple[AnswerPlace, Fraction], Floats] = field(default_factory=dict)
 
     @classmethod
     def of(cls, queries: Mapping[str, Query], table: Table, targets: Sequence[Target]) -> "Tuner":
@@ -131,7 +131,7 @@ class Tuner:
             found.append(replace(each.query, answers=answers))
         return tuple(found)
 
-    def _tuned(self, place: Place, answer: Answer, times: Fraction) -> Answer:
+    def _tuned(self, place: AnswerPlace, answer: Answer, times: Fraction) -> Answer:
         answer = balanced(answer, self.truths[place])
         factor = factor_for(self.factors(place, answer, times), self.targets[place].share)
         assert factor is not None  # noqa: S101 - some cell has another number than 0
@@ -143,7 +143,7 @@ class Tuner:
             )
         return with_factor(answer, Fraction(factor))
 
-    def factors(self, place: Place, answer: Answer, times: Fraction) -> Floats:
+    def factors(self, place: AnswerPlace, answer: Answer, times: Fraction) -> Floats:
         """Return by how much each cell's amounts miss the target, errors multiplied."""
         if (place, times) not in self._allowed:
             goal = self.targets[place].goal.times(times)
@@ -151,7 +151,7 @@ class Tuner:
         otherwise = asked_otherwise(self.truths[place], answer, self.table.schema)
         return factors(otherwise, self._allowed[place, times])
 
-    def errors(self, place: Place, answer: Answer) -> CellErrors:
+    def errors(self, place: AnswerPlace, answer: Answer) -> CellErrors:
         """Return the errors that an answer would have with these amounts, at its own confidence."""
         otherwise = asked_otherwise(self.truths[place], answer, self.table.schema)
         return cell_errors(otherwise, self.targets[place].goal.confidence)
@@ -170,7 +170,7 @@ class Tuner:
         return Policy.total(every)
 
 
-def _decides_cells(asked: Sequence[WorkloadTable], place: Place) -> bool:
+def _decides_cells(asked: Sequence[WorkloadTable], place: AnswerPlace) -> bool:
     """Tell whether an answer decides which cells of a domain are published.
 
     Less accurate, it would let through cells that are empty; only a goal about it alone changes it.

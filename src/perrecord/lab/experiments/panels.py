@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 import pyarrow as pa
 
-from perrecord.report.theme import TOTAL, Spec, Width
+from perrecord.report.theme import TOTAL, ChartSpec, Width
 
 _GAP = 14
 _MARGIN = {"wide": 116, "narrow": 90}
@@ -22,7 +22,7 @@ def in_grid(
     row: str | None,
     column: str,
     height: int,
-) -> Spec:
+) -> ChartSpec:
     """Return the layers once for each row and column of the table, with one legend for all.
 
     Every row meets every column; both are in the order in which the table names them.

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 from perrecord.errors import QueryError, listing, suggestion
-from perrecord.policy.cases import Cases, Dimension
+from perrecord.policy.cases import Cases, DimensionValue
 from perrecord.policy.split import Scheme, SplitBy
 from perrecord.tables.measures import grid_fault
 from perrecord.tables.schema import Schema
@@ -59,5 +59,5 @@ def check_cases(cases: Cases[Any], schema: Schema) -> None:
             )
 
 
-def _is_beyond(value: Dimension) -> bool:
+def _is_beyond(value: DimensionValue) -> bool:
     return isinstance(value, int) and not -(2**63) <= value < 2**63

@@ -9,14 +9,14 @@ from sqlglot import TokenType, exp
 from perrecord.errors import InputError, QueryError, listing
 from perrecord.exact import Exact
 from perrecord.policy.split import Scheme
-from perrecord.queries.groupings import Cells
+from perrecord.queries.groupings import WhichCells
 from perrecord.queries.methods import Accounting
 from perrecord.queries.query import Query
 from perrecord.queries.sql import options
 from perrecord.queries.sql.asked import AnswerForm, AskedAnswer, Shown, read_item
 from perrecord.queries.sql.clauses import select_of
 from perrecord.queries.sql.complete import check_complete
-from perrecord.queries.sql.groups import Columns, read_groups
+from perrecord.queries.sql.groups import ColumnNames, read_groups
 from perrecord.queries.sql.options import Amounts, Bounds
 from perrecord.queries.sql.reader import WHAT, Reader
 from perrecord.tables.expressions import Expression, kind_of
@@ -30,7 +30,7 @@ def from_sql(
     text: str,
     *,
     schema: Schema,
-    keys: Cells | Mapping[Columns, Cells] | None = None,
+    keys: WhichCells | Mapping[ColumnNames, WhichCells] | None = None,
     rho: Amounts | None = None,
     epsilon: Amounts | None = None,
     split: Scheme | Mapping[str, Scheme] | None = None,
@@ -103,7 +103,9 @@ class _Terms:
     candidates: Iterable[Exact] | None
 
 
-def _check_items(items: Sequence[AskedAnswer | Shown], sets: list[Columns], reader: Reader) -> None:
+def _check_items(
+    items: Sequence[AskedAnswer | Shown], sets: list[ColumnNames], reader: Reader
+) -> None:
     grouped = {name for columns in sets for name in columns}
     if not any(isinstance(item, AskedAnswer) for item in items):
         message = "the SELECT list asks for no aggregate; add one, such as COUNT(*) or SUM(emp)."
@@ -139,8 +141,8 @@ def _filter(select: exp.Select, reader: Reader) -> Expression | None:
 
 def _grouped(
     query: Query,
-    sets: list[Columns] | None,
-    keys: Cells | Mapping[Columns, Cells] | None,
+    sets: list[ColumnNames] | None,
+    keys: WhichCells | Mapping[ColumnNames, WhichCells] | None,
     reader: Reader,
 ) -> Query:
     if not sets or not any(sets):

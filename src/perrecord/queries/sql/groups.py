@@ -12,11 +12,11 @@ from perrecord.queries.sql.reader import Reader
 from perrecord.queries.sql.refusals import against_grouping
 
 MOST_SETS = 64
-Columns = tuple[str, ...]
+ColumnNames = tuple[str, ...]
 Items = Sequence[AskedAnswer | Shown]
 
 
-def read_groups(select: exp.Select, items: Items, reader: Reader) -> list[Columns] | None:
+def read_groups(select: exp.Select, items: Items, reader: Reader) -> list[ColumnNames] | None:
     """Return the columns of each grouping set, or None where nothing is grouped.
 
     As in SQL, `GROUP BY state, ROLLUP(county, naics)` groups by every set of the one combined
@@ -55,12 +55,12 @@ def _refused(message: str, reader: Reader) -> SQLTextError:
     return reader.refuse_word(message, TokenType.GROUP_BY)
 
 
-def _combined(factors: list[list[Columns]], reader: Reader) -> list[Columns]:
+def _combined(factors: list[list[ColumnNames]], reader: Reader) -> list[ColumnNames]:
     _check_number(prod(len(sets) for sets in factors), reader)
     return [_union(chosen) for chosen in product(*factors)]
 
 
-def _sets(node: exp.Expr, items: Items, reader: Reader) -> list[Columns]:
+def _sets(node: exp.Expr, items: Items, reader: Reader) -> list[ColumnNames]:
     match node:
         case exp.GroupingSets():
             sets = [each for part in node.expressions for each in _sets(part, items, reader)]
@@ -88,7 +88,7 @@ def _check_number(number: int, reader: Reader) -> None:
         )
 
 
-def _unit(node: exp.Expr, items: Items, reader: Reader) -> Columns:
+def _unit(node: exp.Expr, items: Items, reader: Reader) -> ColumnNames:
     """Return the columns that go together: one, or several in parentheses."""
     match node:
         case exp.Paren():
@@ -99,7 +99,7 @@ def _unit(node: exp.Expr, items: Items, reader: Reader) -> Columns:
             return (_column(node, items, reader),)
 
 
-def _union(units: Sequence[Columns]) -> Columns:
+def _union(units: Sequence[ColumnNames]) -> ColumnNames:
     return tuple(dict.fromkeys(name for unit in units for name in unit))
 
 

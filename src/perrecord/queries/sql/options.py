@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 from perrecord.errors import QueryError, listing, suggestion
 from perrecord.exact import Exact
 from perrecord.policy.split import Scheme, Split, SplitBy
-from perrecord.queries.groupings import Cells
+from perrecord.queries.groupings import WhichCells
 from perrecord.queries.methods import Accounting
 from perrecord.queries.sql.asked import AnswerForm, AskedAnswer
 
@@ -21,7 +21,7 @@ class SQLOptions(TypedDict, total=False):
     A function of your own hands them on as `**options: Unpack[SQLOptions]`.
     """
 
-    keys: Cells | Mapping[tuple[str, ...], Cells] | None
+    keys: WhichCells | Mapping[tuple[str, ...], WhichCells] | None
     rho: Amounts | None
     epsilon: Amounts | None
     split: Scheme | Mapping[str, Scheme] | None

@@ -19,7 +19,7 @@ _MUCH = 10
 _MUCH_DELTA = Fraction(1, 1000)
 _REST = Fraction(1, 1000)
 
-Priced = tuple[Place, tuple[Fraction, ...] | None]
+_Priced = tuple[Place, tuple[Fraction, ...] | None]
 
 
 def warnings_of(loaded: LoadedSpec, workload: Workload | None = None) -> tuple[str, ...]:
@@ -125,7 +125,7 @@ def _large_amounts(spec: Spec) -> Iterator[Found]:
             )
 
 
-def _amounts(spec: Spec) -> Iterator[Priced]:
+def _amounts(spec: Spec) -> Iterator[_Priced]:
     for currency in ("rho", "epsilon"):
         total: Fraction | None = getattr(spec.budget, currency)
         yield ("budget", currency), None if total is None else (total,)

@@ -14,7 +14,7 @@ from perrecord.release.spec.scalars import (
     Positive,
     Proportion,
     Text,
-    Truth,
+    TruthValue,
     Value,
     Whole,
     entries,
@@ -210,7 +210,7 @@ class BudgetEntry(Entry):
 class PostProcessing(Entry):
     """Columns added to the answers; the unbiased ones stay."""
 
-    floor_at_zero: Truth = False
+    floor_at_zero: TruthValue = False
     """Add, for each count, total and average, a column that is never below 0; biased upwards."""
     round: Mapping[str, Annotated[Whole, Field(ge=-12, le=12)]] = Field(default_factory=dict)
     """Add, for each of these answers, a column rounded to so many decimals; -2 is hundreds."""
@@ -219,11 +219,11 @@ class PostProcessing(Entry):
 class Outputs(Entry):
     """What is written beside the policy."""
 
-    csv: Truth = False
+    csv: TruthValue = False
     """Write every table as CSV too."""
     confidence: Proportion = Fraction(19, 20)
     """The probability with which the intervals hold the exact answers."""
-    intervals: Truth = True
+    intervals: TruthValue = True
     """Write the ends of every answer's interval; its standard error is always there."""
 
 

@@ -29,7 +29,7 @@ from perrecord.tables.fields import Kind
 from perrecord.tables.keys import Keys
 from perrecord.tables.schema import Schema
 
-Cells = Keys | Domain | SelectKeys
+DeclaredCells = Keys | Domain | SelectKeys
 
 _MOST_KEYS = 50_000_000
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
@@ -116,9 +116,9 @@ def splits_of(
 
 def keys_of(
     loaded: LoadedSpec, splits: Mapping[str, Scheme], problems: Problems
-) -> Mapping[str, Cells]:
+) -> Mapping[str, DeclaredCells]:
     """Return every key set, domain and selection that can be built, by name."""
-    entries, built = loaded.spec.keys, dict[str, Cells]()
+    entries, built = loaded.spec.keys, dict[str, DeclaredCells]()
 
     def named(name: str) -> Keys:
         if name not in built:
@@ -147,7 +147,7 @@ def _cells(
     loaded: LoadedSpec,
     named: Callable[[str], Keys],
     splits: Mapping[str, Scheme],
-) -> Cells:
+) -> DeclaredCells:
     if entry.file is not None:
         return Keys.read(_public_list(loaded, entry.file), entry.columns)
     if entry.values is not None:

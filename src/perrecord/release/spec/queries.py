@@ -8,13 +8,12 @@ from typing import Any
 from perrecord.errors import InputError, QueryError
 from perrecord.policy.split import Scheme
 from perrecord.queries.check import check
-from perrecord.queries.groupings import Cells as QueryCells
-from perrecord.queries.groupings import Grouping, SelectCells
+from perrecord.queries.groupings import Grouping, SelectCells, WhichCells
 from perrecord.queries.methods import Accounting
 from perrecord.queries.methods.parts import Parts, Priced, clamping, splitting
 from perrecord.queries.query import Query
 from perrecord.queries.sql import from_sql
-from perrecord.release.spec.pieces import Cells, case_keys
+from perrecord.release.spec.pieces import DeclaredCells, case_keys
 from perrecord.release.spec.problems import Path, Problems
 from perrecord.release.spec.query_checks import columns_of_set, sets_of
 from perrecord.release.spec.questions import (
@@ -29,7 +28,7 @@ from perrecord.release.spec.questions import (
 from perrecord.tables.domains import Domain
 from perrecord.tables.schema import Schema
 
-Columns = tuple[str, ...]
+ColumnNames = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class Asking:
 
     table: str
     splits: Mapping[str, Scheme]
-    keys: Mapping[str, Cells]
+    keys: Mapping[str, DeclaredCells]
     accounting: Accounting
     schema: Schema | None
 
@@ -72,7 +71,7 @@ class Asking:
         return query
 
     def _cells_of(
-        self, entry: QueryEntry, path: Path, problems: Problems, sets: list[Columns]
+        self, entry: QueryEntry, path: Path, problems: Problems, sets: list[ColumnNames]
     ) -> Any:
         """Return the cells of every grouping set; those that do not fit are noted at keys."""
         if entry.keys is None:
@@ -83,12 +82,12 @@ class Asking:
                 Grouping.of(columns, cells.get(columns) if isinstance(cells, dict) else cells)
         return cells
 
-    def _keys(self, entry: CellsEntry | None) -> QueryCells | dict[Columns, QueryCells] | None:
+    def _keys(self, entry: CellsEntry | None) -> WhichCells | dict[ColumnNames, WhichCells] | None:
         if entry is None or entry.sets is None:
             return None if entry is None else self._cells(entry)
         return {columns_of_set(name): self._cells(each) for name, each in entry.sets.items()}
 
-    def _cells(self, entry: CellsEntry) -> QueryCells:
+    def _cells(self, entry: CellsEntry) -> WhichCells:
         found = self.keys[str(entry.keys or entry.domain)]
         if not isinstance(found, Domain):
             return found

@@ -20,7 +20,7 @@ _IN_PARTS = ("where", "group_by", "grouping_sets", "rollup", "answers")
 _WITH_SQL = ("rho", "epsilon", "split", "clamp", "candidates", "accounting")
 _GROUPINGS = ("group_by", "grouping_sets", "rollup")
 
-Columns = tuple[str, ...]
+ColumnNames = tuple[str, ...]
 
 
 def check_queries(spec: Spec) -> Iterator[Found]:
@@ -44,12 +44,12 @@ def check_queries(spec: Spec) -> Iterator[Found]:
     yield from check_tables((each.name, () if each.sql else sets_of(each)) for each in spec.queries)
 
 
-def check_tables(queries: Iterable[tuple[str, Sequence[Columns]]]) -> Iterator[Found]:
+def check_tables(queries: Iterable[tuple[str, Sequence[ColumnNames]]]) -> Iterator[Found]:
     """Yield what keeps a table from a file of its own, of queries by name with their grouping sets.
 
     Names are told apart without regard to case, as by file systems.
     """
-    seen: dict[str, tuple[int, str, Columns]] = {}
+    seen: dict[str, tuple[int, str, ColumnNames]] = {}
     for place, (query, sets) in enumerate(queries):
         path: Path = ("queries", place)
         if len(sets) > 1:
@@ -78,7 +78,7 @@ def check_tables(queries: Iterable[tuple[str, Sequence[Columns]]]) -> Iterator[F
                 )
 
 
-def _check_in_names(path: Path, sets: Sequence[Columns]) -> Iterator[Found]:
+def _check_in_names(path: Path, sets: Sequence[ColumnNames]) -> Iterator[Found]:
     """Yield the columns that cannot be part of the name of a file, each once."""
     told: set[str] = set()
     for number, columns in enumerate(sets):

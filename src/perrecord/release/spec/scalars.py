@@ -134,7 +134,7 @@ FieldValue = Annotated[
 Text = Annotated[str, Field(min_length=1)]
 Identifier = Annotated[str, Field(pattern=IDENTIFIER, max_length=LONGEST_NAME)]
 Whole = StrictInt
-Truth = StrictBool
+TruthValue = StrictBool
 
 
 def short(rewrite: Callable[[Any], Any], accepted: Any) -> BeforeValidator:

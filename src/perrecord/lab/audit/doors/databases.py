@@ -7,7 +7,7 @@ from typing import Any
 
 import duckdb
 
-from perrecord.lab.audit.doors.door import Door, Source, arrow_of, package
+from perrecord.lab.audit.doors.door import Door, DoorSource, arrow_of, package
 from perrecord.lab.audit.doors.held import Held
 
 _COLLATIONS = ["NOCASE", "NOACCENT", "NOCASE.NOACCENT", ""]
@@ -37,20 +37,20 @@ def database_doors() -> list[Door]:
     ]
 
 
-def _duckdb_file(folder: Path, held: Held, random: Random) -> Source:
+def _duckdb_file(folder: Path, held: Held, random: Random) -> DoorSource:
     path = folder / "rows.ddb"
     with duckdb.connect(str(path)) as connection:
         _fill(connection, held, random)
-    return Source(f"duckdb://{path}", {"relation": "rows"})
+    return DoorSource(f"duckdb://{path}", {"relation": "rows"})
 
 
-def _ibis_duckdb(_: Path, held: Held, random: Random) -> Source:
+def _ibis_duckdb(_: Path, held: Held, random: Random) -> DoorSource:
     connection = package("ibis").duckdb.connect()
     collation = f"default_collation = '{random.choice(_COLLATIONS)}'"
     for setting in (collation, *random.sample(_SETTINGS, 2)):
         connection.con.execute(f"SET {setting}")
     _fill(connection.con, held, random)
-    return Source(connection.table("rows"))
+    return DoorSource(connection.table("rows"))
 
 
 def _fill(connection: Any, held: Held, random: Random) -> None:
@@ -61,16 +61,16 @@ def _fill(connection: Any, held: Held, random: Random) -> None:
     connection.unregister("given")
 
 
-def _sqlite_file(folder: Path, held: Held, random: Random) -> Source:
+def _sqlite_file(folder: Path, held: Held, random: Random) -> DoorSource:
     path = folder / "rows.sqlite"
     _fill_sqlite(path, held, random)
-    return Source(f"sqlite://{path}", {"relation": "rows"})
+    return DoorSource(f"sqlite://{path}", {"relation": "rows"})
 
 
-def _ibis_sqlite(folder: Path, held: Held, random: Random) -> Source:
+def _ibis_sqlite(folder: Path, held: Held, random: Random) -> DoorSource:
     path = folder / "rows.sqlite"
     _fill_sqlite(path, held, random)
-    return Source(package("ibis").sqlite.connect(str(path)).table("rows"))
+    return DoorSource(package("ibis").sqlite.connect(str(path)).table("rows"))
 
 
 def _fill_sqlite(path: Path, held: Held, random: Random) -> None:

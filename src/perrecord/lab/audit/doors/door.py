@@ -15,7 +15,7 @@ from perrecord.lab.audit.doors.spelling import NUMERIC, TEXT, decimal_size
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class DoorSource:
     """What `table` is given: a source, and the options that it needs beside it."""
 
     source: Any
@@ -27,7 +27,7 @@ class Door:
     """A way for records to come in: it puts them into a new folder, or into memory."""
 
     name: str
-    open: Callable[[Path, Held, Random], Source]
+    open: Callable[[Path, Held, Random], DoorSource]
     kinds: tuple[str, ...] = NUMERIC
     is_text: bool = False
     needs: tuple[str, ...] = ()

@@ -4,7 +4,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from perrecord.lab.audit.doors.door import Door, Source, arrow_of, package
+from perrecord.lab.audit.doors.door import Door, DoorSource, arrow_of, package
 from perrecord.lab.audit.doors.held import Held
 from perrecord.lab.audit.doors.parquet import as_held
 from perrecord.lab.audit.doors.spelling import FLOATS, WHOLE
@@ -19,11 +19,11 @@ def frame_doors() -> list[Door]:
     ]
 
 
-def _arrow(_: Path, held: Held, random: Random) -> Source:
-    return Source(as_held(held, random))
+def _arrow(_: Path, held: Held, random: Random) -> DoorSource:
+    return DoorSource(as_held(held, random))
 
 
-def _pandas(_: Path, held: Held, random: Random) -> Source:
+def _pandas(_: Path, held: Held, random: Random) -> DoorSource:
     """Whole numbers with one missing are of pandas' own nullable types, or their column is text."""
     pandas = package("pandas")
     columns: dict[str, Any] = {}
@@ -37,12 +37,12 @@ def _pandas(_: Path, held: Held, random: Random) -> Source:
         else:
             dtype = random.choice(["object", "string", "category"])
         columns[name] = pandas.Series(values, dtype=dtype)
-    return Source(pandas.DataFrame(columns))
+    return DoorSource(pandas.DataFrame(columns))
 
 
-def _polars(_: Path, held: Held, random: Random) -> Source:
+def _polars(_: Path, held: Held, random: Random) -> DoorSource:
     polars = package("polars")
     frame = polars.from_arrow(arrow_of(held))
     if random.random() < 0.5:
         frame = frame.with_columns(polars.col("sector").cast(polars.Categorical))
-    return Source(frame.lazy() if random.random() < 0.5 else frame)
+    return DoorSource(frame.lazy() if random.random() < 0.5 else frame)

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from perrecord.lab.audit.doors.door import Door, Source, arrow_of, package
+from perrecord.lab.audit.doors.door import Door, DoorSource, arrow_of, package
 from perrecord.lab.audit.doors.held import Held
 from perrecord.lab.audit.doors.spelling import TEXT
 from perrecord.lab.audit.doors.text_files import spread
@@ -29,26 +29,26 @@ def as_held(held: Held, random: Random) -> pa.Table:
     return arrow_of(held, {"sector": random.choice([TEXT, "dictionary", "large text"])})
 
 
-def _single(folder: Path, held: Held, random: Random) -> Source:
+def _single(folder: Path, held: Held, random: Random) -> DoorSource:
     path = folder / "rows.parquet"
     _write(path, as_held(held, random), random, random.random() < 0.5)
-    return Source(path)
+    return DoorSource(path)
 
 
-def _several(folder: Path, held: Held, random: Random) -> Source:
+def _several(folder: Path, held: Held, random: Random) -> DoorSource:
     kind = {"sector": random.choice([TEXT, "large text"])}
     as_integers = random.random() < 0.5  # how decimals are stored is part of a file's types
 
     def write(path: Path, rows: Sequence[dict[str, Any]]) -> None:
         _write(path, arrow_of(replace(held, rows=tuple(rows)), kind), random, as_integers)
 
-    return Source(spread(folder, held, random, ".parquet", write))
+    return DoorSource(spread(folder, held, random, ".parquet", write))
 
 
-def _dataset(folder: Path, held: Held, random: Random) -> Source:
+def _dataset(folder: Path, held: Held, random: Random) -> DoorSource:
     path = folder / "rows.parquet"
     _write(path, as_held(held, random), random)
-    return Source(package("pyarrow.dataset").dataset(str(path)))
+    return DoorSource(package("pyarrow.dataset").dataset(str(path)))
 
 
 def _write(path: Path, rows: pa.Table, random: Random, as_integers: bool = False) -> None:

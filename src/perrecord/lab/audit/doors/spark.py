@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from perrecord.lab.audit.doors.door import Door, Source, arrow_of, package
+from perrecord.lab.audit.doors.door import Door, DoorSource, arrow_of, package
 from perrecord.lab.audit.doors.held import Held
 
 _KINDS = (
@@ -22,8 +22,8 @@ def spark_doors() -> list[Door]:
     return [Door("Spark", _spark, _KINDS, needs=needs, records=12, every=20)]
 
 
-def _spark(_: Path, held: Held, __: Random) -> Source:
-    return Source(_session().createDataFrame(arrow_of(held)))
+def _spark(_: Path, held: Held, __: Random) -> DoorSource:
+    return DoorSource(_session().createDataFrame(arrow_of(held)))
 
 
 @cache

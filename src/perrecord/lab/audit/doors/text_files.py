@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from perrecord.lab.audit.doors.door import Door, Source
+from perrecord.lab.audit.doors.door import Door, DoorSource
 from perrecord.lab.audit.doors.held import Held
 from perrecord.lab.audit.doors.spelling import TEXT
 
@@ -20,16 +20,16 @@ def text_doors() -> list[Door]:
 
 
 def _single(suffix: str) -> Door:
-    def opened(folder: Path, held: Held, random: Random) -> Source:
+    def opened(folder: Path, held: Held, random: Random) -> DoorSource:
         path = folder / f"rows{suffix}"
         write_text(path, held, held.rows, random)
-        return Source(random.choice([path, str(path)]))
+        return DoorSource(random.choice([path, str(path)]))
 
     return Door(f"text, {suffix}", opened, (TEXT,), is_text=True)
 
 
-def _several(folder: Path, held: Held, random: Random) -> Source:
-    return Source(
+def _several(folder: Path, held: Held, random: Random) -> DoorSource:
+    return DoorSource(
         spread(
             folder, held, random, ".csv", lambda path, rows: write_text(path, held, rows, random)
         )

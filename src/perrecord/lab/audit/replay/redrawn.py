@@ -38,7 +38,7 @@ _OTHER = "is not the exact number with the noise of its law"
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class RedrawnNumbers:
     """A noisy number for each cell, its step, and the law of its noise."""
 
     name: str
@@ -48,17 +48,17 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True)
-class Averages:
+class RedrawnAverages:
     """Noisy totals about a centre, and noisy counts."""
 
     name: str
-    total: Numbers
-    count: Numbers
+    total: RedrawnNumbers
+    count: RedrawnNumbers
     centre: Fraction
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class RedrawnChoices:
     """For each cell the place of the chosen candidate."""
 
     name: str
@@ -70,7 +70,7 @@ class Redrawn:
     """One grouping: its keys in order, and its columns."""
 
     keys: list[Key]
-    columns: list[Numbers | Averages | Choices]
+    columns: list[RedrawnNumbers | RedrawnAverages | RedrawnChoices]
 
 
 def redrawn(
@@ -104,8 +104,8 @@ class _Grouping:
     def redrawn(self) -> Redrawn:
         occupied = self.recount.cells(self.columns)
         found = self.grouping.grouping.cells
-        columns: list[Numbers | Averages | Choices] = []
-        by: Numbers | None = None
+        columns: list[RedrawnNumbers | RedrawnAverages | RedrawnChoices] = []
+        by: RedrawnNumbers | None = None
         match found:
             case None:
                 keys: list[Key] = [()]
@@ -126,7 +126,7 @@ class _Grouping:
 
     def _selected(
         self, found: SelectKeys, occupied: dict[Key, list[int]]
-    ) -> tuple[list[Key], Numbers]:
+    ) -> tuple[list[Key], RedrawnNumbers]:
         """Select keys: noise of 1 / (2 rho) on the split rows of every key that there is (T9)."""
         rows: Aggregate = Rows() if found.split is None else Pieces(found.split)
         law = DiscreteGaussian(1 / (2 * found.rho))
@@ -138,11 +138,11 @@ class _Grouping:
         keys = sorted((key for key in noisy if noisy[key] >= found.threshold), key=rank)
         numbers = [noisy[key] for key in keys]
         name = found.rows_as or ""
-        return keys, Numbers(name, numbers, Fraction(1), [law] * len(keys))
+        return keys, RedrawnNumbers(name, numbers, Fraction(1), [law] * len(keys))
 
     def _kept(
         self, found: SelectCells, occupied: dict[Key, list[int]]
-    ) -> tuple[list[Key], Numbers]:
+    ) -> tuple[list[Key], RedrawnNumbers]:
         """Keep cells of a domain: those with records by their noise, others by chance (T9)."""
         asked = next(each for each in self.query.answers if each.name == found.answer)
         (step,) = asked.measurements
@@ -164,35 +164,35 @@ class _Grouping:
         noisy |= dict(zip(others, values, strict=True))
         kept = [place for place in sorted(noisy) if noisy[place] >= start]
         numbers = [noisy[place] for place in kept]
-        return [every[place] for place in kept], Numbers(
+        return [every[place] for place in kept], RedrawnNumbers(
             asked.name, numbers, noise.step, [law] * len(kept)
         )
 
     def _answer(
         self, asked: Answer, cells: Sequence[Cell], table: pa.Table
-    ) -> Numbers | Averages | Choices:
+    ) -> RedrawnNumbers | RedrawnAverages | RedrawnChoices:
         results = [self._step(asked.name, step, cells, table) for step in asked.steps]
         match results:
             case [only]:
                 return only
-            case [Numbers() as total, Numbers() as count]:
+            case [RedrawnNumbers() as total, RedrawnNumbers() as count]:
                 step = asked.measurements[0]
                 low, high = step.bounds if step.is_centred and step.bounds else (0, 0)
                 centre = Fraction(low + high) / 2
-                return Averages(asked.name, total, count, centre)
+                return RedrawnAverages(asked.name, total, count, centre)
             case _:
                 raise InternalError(f"the audit knows no answer of {len(results)} steps.")
 
     def _step(
         self, name: str, step: Step, cells: Sequence[Cell], table: pa.Table
-    ) -> Numbers | Choices:
+    ) -> RedrawnNumbers | RedrawnChoices:
         if not isinstance(step, Choice):
             return self._numbers(name, step.aggregate, self._noise(step), cells, table)
         scores = [self.recount.scores(step, cell) for cell in cells]
         if not scores:
-            return Choices(name, [])
+            return RedrawnChoices(name, [])
         chosen = choose(np.array(scores, np.int64), self._rate(step), _bits=self.bits)
-        return Choices(name, chosen.tolist())
+        return RedrawnChoices(name, chosen.tolist())
 
     def _rate(self, asked: Choice) -> Fraction:
         """Return eps / (2 max(q, 1 - q)) for a score of 1, eps^2 / 8 = rho to 300 bits (T14)."""
@@ -212,14 +212,14 @@ class _Grouping:
         noise: NoisePlan,
         cells: Sequence[Cell],
         table: pa.Table,
-    ) -> Numbers:
+    ) -> RedrawnNumbers:
         laws, which = noise.laws(table)
         numbers = [self.recount.number(aggregate, cell) for cell in cells]
         for index, law in enumerate(laws):
             places = np.flatnonzero(which == index).tolist()
             for place, added in zip(places, _drawn(law, len(places), self.bits), strict=True):
                 numbers[place] += added
-        return Numbers(name, numbers, noise.step, [laws[each] for each in which.tolist()])
+        return RedrawnNumbers(name, numbers, noise.step, [laws[each] for each in which.tolist()])
 
     def _table(self, keys: list[Key]) -> pa.Table:
         """Return the keys in Arrow, as the laws of cells are asked for."""
@@ -280,17 +280,17 @@ def _fault(found: Answers | None, expected: Redrawn | None) -> str | None:
     return None
 
 
-def _is_same(column: Released, wanted: Numbers | Averages | Choices) -> bool:
+def _is_same(column: Released, wanted: RedrawnNumbers | RedrawnAverages | RedrawnChoices) -> bool:
     match column, wanted:
-        case Chosen(), Choices():
+        case Chosen(), RedrawnChoices():
             return bool(wanted.index == column.index.tolist())
-        case Ratio(), Averages():
+        case Ratio(), RedrawnAverages():
             return (
                 column.centre == wanted.centre
                 and _is_same(column.total, wanted.total)
                 and _is_same(column.count, wanted.count)
             )
-        case Estimate(), Numbers():
+        case Estimate(), RedrawnNumbers():
             laws = [column.laws[each] for each in column.which.tolist()]
             return (
                 wanted.numbers == column.numbers.tolist()

@@ -11,7 +11,7 @@ import pyarrow as pa
 from perrecord.lab.audit.frozen import FrozenBits
 from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.run import run
-from perrecord.queries.groupings import Cells
+from perrecord.queries.groupings import WhichCells
 from perrecord.queries.plan import plan
 from perrecord.queries.query import Query
 from perrecord.tables.keys import Keys
@@ -56,7 +56,7 @@ class World:
         return cls(rows, connection, cells)
 
     def answers(
-        self, ask: Callable[[Query], Query], seed: int, cells: Cells | None = None
+        self, ask: Callable[[Query], Query], seed: int, cells: WhichCells | None = None
     ) -> Answers:
         """Return the released answers of a query by cell, and whether the cell is even or odd."""
         columns = ["cell"] if cells is not None else ["cell", "kind"]

@@ -16,7 +16,7 @@ from perrecord.report.charts import Panels, boxes, nothing
 from perrecord.report.figure import Figure, ShownTable
 from perrecord.report.numbers import amount, percent
 from perrecord.report.panels import in_panels
-from perrecord.report.theme import COLOURS, Spec, Width
+from perrecord.report.theme import COLOURS, ChartSpec, Width
 
 _LEVELS = {
     "cell": "county × sector",
@@ -148,7 +148,7 @@ def _distorted(distortion: Distortion) -> str:
     )
 
 
-def _drawn_noise(numbers: pa.Table, width: Width) -> Spec:
+def _drawn_noise(numbers: pa.Table, width: Width) -> ChartSpec:
     panels = Panels(column="attribute", orders={"attribute": [*MEASURES]})
     return boxes(
         numbers,
@@ -211,7 +211,7 @@ def _noise_table(rows: Sequence[Row]) -> ShownTable:
 # -- suppression ------------------------------------------------------------------------------
 
 
-def _drawn_suppression(costs: pa.Table, width: Width) -> Spec:
+def _drawn_suppression(costs: pa.Table, width: Width) -> ChartSpec:
     """Return stacked bars of the cells proper, a panel for each attribute."""
     shown = costs.filter(
         pc.and_(pc.not_equal(costs["size"], "all"), pc.equal(costs["level"], "cell"))

@@ -11,7 +11,7 @@ from perrecord.evaluate.accuracy.summaries import FIVE
 from perrecord.report.charts import nothing
 from perrecord.report.panels import Panels, in_panels
 from perrecord.report.scales import log_scale
-from perrecord.report.theme import BAD, COLOURS, GOOD, Spec
+from perrecord.report.theme import BAD, COLOURS, GOOD, ChartSpec
 
 _BOX = 4
 """How many pixels wide a box is."""
@@ -21,7 +21,7 @@ _LIMITS = ((0.05, GOOD), (0.2, BAD))
 
 def grouped_boxes(
     table: pa.Table, *, group: str, colour: str, y_title: str, panels: Panels
-) -> Spec:
+) -> ChartSpec:
     """Return the boxes of a table, those of a group side by side, panels below each other.
 
     Boxes are placed by numbers, 1 from group to group: offsets of Vega-Lite put whiskers beside

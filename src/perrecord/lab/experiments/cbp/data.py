@@ -23,7 +23,7 @@ from perrecord.evaluate.accuracy.noise_size import Floats
 from perrecord.evaluate.accuracy.truths import truths
 from perrecord.lab.synth import business, published
 from perrecord.lab.synth.keys import business_keys, fitted_keys
-from perrecord.queries.groupings import Cells
+from perrecord.queries.groupings import WhichCells
 from perrecord.queries.plan import plan
 from perrecord.tables.table import Table
 
@@ -151,7 +151,7 @@ def even(total: Fraction, levels: Sequence[int]) -> Amounts:
     return {place: total / len(places) for place in places}
 
 
-def workload(cells: Mapping[int, Cells], scheme: Split, amounts: Amounts) -> tuple[Query, ...]:
+def workload(cells: Mapping[int, WhichCells], scheme: Split, amounts: Amounts) -> tuple[Query, ...]:
     """Return a query for each level: establishments, firms, and three totals by splitting.
 
     An attribute of a level that has no amount is not asked for, nor a level without any.

@@ -15,7 +15,7 @@ from perrecord.report.charts import Panels, boxes
 from perrecord.report.figure import Figure, ShownTable
 from perrecord.report.numbers import amount, percent
 from perrecord.report.scales import log_scale
-from perrecord.report.theme import Spec, Width
+from perrecord.report.theme import ChartSpec, Width
 
 _AXIS = "Relative error"
 _READING = (
@@ -70,7 +70,7 @@ def errors_by_budget(rows: Sequence[Row], fewest: int) -> Figure:
     )
 
 
-def _drawn(table: pa.Table, width: Width, *, row: str) -> Spec:
+def _drawn(table: pa.Table, width: Width, *, row: str) -> ChartSpec:
     """Return panels for attributes beside each other; on a telephone attributes are colours."""
     table = _at_the_edge(table)
     variants = dict.fromkeys(table["variant"].to_pylist())

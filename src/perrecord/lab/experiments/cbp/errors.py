@@ -29,7 +29,7 @@ from perrecord.lab.experiments.cbp.data import (
 )
 from perrecord.lab.experiments.cbp.pooled import pooled_quantiles, pooled_share
 from perrecord.lab.experiments.quantiles import five_numbers, quantiles
-from perrecord.queries.groupings import Cells
+from perrecord.queries.groupings import WhichCells
 from perrecord.queries.plan import plan
 
 Row = dict[str, Any]
@@ -82,7 +82,7 @@ class LevelErrors:
 
 
 def variants_of(
-    cells: Mapping[int, Cells],
+    cells: Mapping[int, WhichCells],
     budget: Fraction,
     splits: Mapping[str, Split],
     top_codes: Mapping[str, Split],

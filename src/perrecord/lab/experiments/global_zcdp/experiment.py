@@ -33,7 +33,7 @@ from perrecord.lab.experiments.panels import in_grid
 from perrecord.report.figure import Figure, ShownTable
 from perrecord.report.numbers import amount, percent
 from perrecord.report.scales import log_scale
-from perrecord.report.theme import BAD, COLOURS, Spec, Width
+from perrecord.report.theme import BAD, COLOURS, ChartSpec, Width
 
 SQUARED, ROOT = "MSE / E[sum], as in the paper", "RMSE / E[sum]"
 _SHADES = ("#4d4d4d", "#009e73")
@@ -174,7 +174,7 @@ def _figure(
     )
 
 
-def _drawn(curves: pa.Table, width: Width) -> Spec:
+def _drawn(curves: pa.Table, width: Width) -> ChartSpec:
     rows = [
         {
             "tail": f"α = {row['tail']:g}",

@@ -4,10 +4,10 @@ import pyarrow as pa
 
 from perrecord.lab.experiments.univariate.settings import labelled
 from perrecord.report.charts import Panels, shares
-from perrecord.report.theme import Spec, Width
+from perrecord.report.theme import ChartSpec, Width
 
 
-def loss_lines(table: pa.Table, width: Width) -> Spec:
+def loss_lines(table: pa.Table, width: Width) -> ChartSpec:
     """Return the picture of what `distribution_rows` gives."""
     return shares(
         labelled(table),

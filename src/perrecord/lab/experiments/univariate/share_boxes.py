@@ -9,7 +9,7 @@ from perrecord.evaluate.accuracy.summaries import FIVE
 from perrecord.lab.experiments.panels import in_grid
 from perrecord.report.charts import nothing
 from perrecord.report.scales import AxisScale, log_scale
-from perrecord.report.theme import BAD, COLOURS, GOOD, INK, Spec, Width
+from perrecord.report.theme import BAD, COLOURS, GOOD, INK, ChartSpec, Width
 
 Row = dict[str, Any]
 
@@ -25,7 +25,7 @@ _ROOM = 3.0
 
 def share_boxes(
     table: pa.Table, width: Width, *, row: str | None, column: str, x_title: str, y_title: str
-) -> Spec:
+) -> ChartSpec:
     """Return box plots at numeric places, both axes logarithmic, a threshold over each box.
 
     Columns: share (of the records, 0 at the left edge), the five numbers and threshold; boxes
