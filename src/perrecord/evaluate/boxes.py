@@ -10,9 +10,9 @@ from perrecord.evaluate.accuracy import CellErrors
 from perrecord.evaluate.noise_size import Floats
 from perrecord.evaluate.quantile_errors import QuantileErrors
 from perrecord.evaluate.simulation import simulated_error
-from perrecord.evaluate.summaries import SIZES, summary
-from perrecord.evaluate.within import known_within, share_of
-from perrecord.exact import Exact, rational, text
+from perrecord.evaluate.summaries import SIZES, summary_rows
+from perrecord.evaluate.within import known_within, share_of, within_column
+from perrecord.exact import Exact, rational
 
 Row = dict[str, Any]
 
@@ -51,7 +51,7 @@ def box(each: AnswerErrors, limits: Sequence[Exact]) -> Row:
     row = each.labels | _five(errors.relative(errors.size))
     row |= {"cells": len(errors.true), "zeros": int(errors.is_zero.sum())}
     for limit in map(rational, limits):
-        row[f"within_{text(100 * limit)}_percent"] = share_of(known_within(errors, limit))
+        row[within_column(limit)] = share_of(known_within(errors, limit))
     return row
 
 
@@ -87,9 +87,12 @@ def drawn(each: AnswerErrors, errors: CellErrors, repeats: int) -> Row:
 
 
 def by_size(each: AnswerErrors, limits: Sequence[Exact]) -> list[Row]:
-    """Return the errors of an answer by how many records a cell has."""
-    rows = summary([each.errors], by=("answer", "size"), limits=limits, sizes=SIZES)
-    return [{"table": each.table, **row} for row in rows.to_pylist()]
+    """Return the errors of an answer by how many records a cell has; `from` is the least."""
+    rows = summary_rows([each.errors], by=("answer", "size"), limits=limits, sizes=SIZES)
+    return [
+        {"table": each.table, **row, "size": str(row["size"]), "from": float(row["size"].start)}
+        for row in rows
+    ]
 
 
 def _five(numbers: Floats) -> dict[str, float | None]:
