@@ -7,9 +7,7 @@ import pyarrow as pa
 import pytest
 
 from perrecord import Keys, Query, SelectKeys, Split, table
-from perrecord.policy.cases import Cases
 from perrecord.policy.changes import (
-    Choice,
     NoisyNumber,
     OnRows,
     Scope,
@@ -20,11 +18,8 @@ from perrecord.policy.changes import (
     unit_loss,
 )
 from perrecord.policy.terms import Currency
-from perrecord.queries.answers import CountDistinct, Quantile
-from perrecord.queries.groupings import SelectKeys as Selected
 from perrecord.queries.plan import plan
-from perrecord.queries.policies import passing
-from perrecord.release.stated import stated_noise
+from perrecord.release.outputs import outputs_of
 
 COUNTIES = Keys.from_dict({"county": ["a", "b"]})
 SCHEME = Split(emp=50, pay=250)
@@ -35,34 +30,6 @@ RECORDS = [
         itertools.product(PLACES, SECTORS), [(12, 60), (400, 900), (None, 5)]
     )
 ]
-
-
-def outputs_of(planned):
-    """Return what a plan publishes, from its statements of noise and what they lack.
-
-    They lack the columns of the cells, a quantile's choice, a selection, and distinct columns.
-    """
-    found = []
-    for grouping in planned.groupings:
-        query = planned.queries[grouping.query]
-        currency = query.currency or Currency.RHO
-        met = passing(query.filter, planned.schema.dimension_names)
-        among = None
-        if met.names:
-            among = Cases.checked(met.names, [(key, True) for key in met.keys], False)
-        scope = Scope(grouping.grouping.columns, met.is_whole, among)
-        if isinstance(grouping.grouping.cells, Selected):
-            ((_, slot),) = set(grouping.selection.slots)
-            found.append(Selection(slot, scope.is_certain, among))
-        for each in grouping.answers:
-            answer = each.answer
-            if isinstance(answer, Quantile):
-                facts = (answer.amount, answer.measure, answer.level, answer.candidates)
-                found.append(Choice(*facts, scope, currency))
-            distinct = answer.column if isinstance(answer, CountDistinct) else None
-            for noise in stated_noise(planned, grouping, answer):
-                found.append(NoisyNumber(noise, scope, currency, distinct))
-    return found
 
 
 def planned(*queries):

@@ -307,7 +307,8 @@ def read_columns(source: str | Path | Columns, what: str) -> pa.Table:
         table = pq.read_table(path) if kind == "Parquet" else _read_csv(path)
     except (pa.ArrowInvalid, OSError, UnicodeDecodeError):
         raise InputError(
-            f"the {what} file {str(source)!r} could not be read as {kind}; mend it or write it again."
+            f"the {what} file {str(source)!r} could not be read as {kind}; mend it or write it "
+            "again."
         ) from None
     if table is None:
         raise InputError(
