@@ -17,7 +17,14 @@ from perrecord.lab.audit.replay.members import Members
 from perrecord.lab.audit.replay.recount import Recount
 from perrecord.laws.bounded_range import bounded_range
 from perrecord.mechanisms.quantiles import selection_rate
-from perrecord.policy.changes import Selection, change_delta, change_loss, unit_delta, unit_loss
+from perrecord.policy.changes import (
+    NoisyNumber,
+    Selection,
+    change_delta,
+    change_loss,
+    unit_delta,
+    unit_loss,
+)
 from perrecord.policy.slots import Slot, any_of
 from perrecord.policy.terms import Currency
 from perrecord.queries.aggregates import Different, Pieces, Rows
@@ -112,7 +119,7 @@ def is_known(output):
     """Tell whether an output costs the same whatever the other records are."""
     if isinstance(output, Selection):
         return output.is_certain
-    return output.scope.is_certain and getattr(output, "noise", None) and output.noise.is_certain
+    return isinstance(output, NoisyNumber) and output.scope.is_certain and output.noise.is_certain
 
 
 def changes(random):
