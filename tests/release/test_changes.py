@@ -113,6 +113,26 @@ def test_changes_by_hand_from_a_plan():
     assert change_loss(outputs, [one], [moved]) == unit_loss(outputs, [one, moved])
 
 
+def test_a_filter_that_dimensions_do_not_show_may_take_a_record_away():
+    """4 employees become 3 where more than 3 are asked for: each output loses a whole record."""
+    one = {"county": "a", "sector": "farm", "firm": "f", "emp": 4, "pay": 60}
+    other = {**one, "emp": 3}
+    large = Query("t").where("emp > 3")
+    asked = {
+        "count": large.count(rho="0.1"),
+        "distinct": large.count_distinct("firm", rho="0.1"),
+        "median": large.median("pay", rho="0.1", candidates=range(0, 1000, 100)),
+    }
+    for name, query in asked.items():
+        found = outputs_of(planned(query))
+        alone = unit_loss(found, [one]).amount
+        assert change_loss(found, [one], [other]).amount >= alone > Fraction("0.09"), name
+    keyed = large.group_by("county", keys=SelectKeys(rho="0.1", threshold=3)).count(rho="0.2")
+    found = [each for each in outputs_of(planned(keyed)) if isinstance(each, Selection)]
+    assert change_loss(found, [one], [other]).amount == Fraction("0.1")
+    assert change_delta(found, [one], [other]) == unit_delta(found, [one]) > 0
+
+
 def test_a_count_of_pieces_that_is_published_with_its_key_costs_nothing_more():
     """Its noise is stated, and belongs to the selection."""
     found = planned(everything()[-1])
