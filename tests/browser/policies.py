@@ -263,6 +263,7 @@ def hostile():
         PublishedCharge(names[0], names[7], selection),
     )
     total = policy + selection
-    record = {measure: "5", "__proto__": "8"} | {field.name: HOSTILE[0] for field in fields[2:]}
+    record = {field.name: HOSTILE[0] for field in fields[2:]}
+    record = {measure: Fraction(5), "__proto__": Fraction(8)} | record
     examples = tuple((name, record) for name in HOSTILE)
     return PublishedPolicy(names[0], measure, fields, charges, total, None, HOSTILE, examples)

@@ -9,7 +9,7 @@ from perrecord.lab.audit.shown.altered import altered_page
 from perrecord.lab.audit.shown.audit import published, text_of
 from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.page import TEXTS, check_page
-from perrecord.release.document import PublishedPolicy
+from perrecord.release.reading import read_published
 from tests.browser.typing import result, retouched, type_record
 
 pytestmark = pytest.mark.browser
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 
 def shown_on(tab, release):
     """Type every record of a release into its page, and return what is shown of each."""
-    policy = PublishedPolicy.from_json((release.folder / "policy.json").read_text("utf-8"))
+    policy = read_published((release.folder / "policy.json").read_text("utf-8"))
     for record in release.records:
         measures = {field.name for field in policy.fields if field.kind == "measure"}
         typed = {

@@ -436,10 +436,11 @@ def test_examples_are_buttons_and_the_first_is_filled_in(show):
 
 def test_an_example_of_measures_is_filled_in_exactly(show):
     """Thousands, decimals and missing values."""
-    examples = (("a", {"employees": "1234567.5", "payroll": None}), ("b", {"employees": "0.1"}))
+    large = {"employees": Fraction("1234567.5"), "payroll": None}
+    examples = (("a", large), ("b", {"employees": Fraction("0.1")}))
     plain = policies.plain()
     for name, record in examples:
-        published = replace(plain, examples=((name, {"payroll": "5000000", **record}),))
+        published = replace(plain, examples=((name, {"payroll": Fraction(5000000), **record}),))
         tab = show(published)
         assert result(tab)["loss"] == str(published.loss(published.examples[0][1]))
         assert tab.evaluate("document.getElementById('examples').offsetHeight") == 0

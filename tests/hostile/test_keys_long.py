@@ -16,8 +16,8 @@ from perrecord.accounting.budget import Budget
 from perrecord.accounting.ledger import Ledger
 from perrecord.errors import SpecError
 from perrecord.release import page as page_module
-from perrecord.release.document import PublishedPolicy
 from perrecord.release.publish import release
+from perrecord.release.reading import read_published
 from perrecord.release.spec import build, load_spec, open_table
 from perrecord.tables import keys as keys_module
 from tests.browser.conftest import chromium, show  # noqa: F401 - fixtures
@@ -174,7 +174,7 @@ def wanted(published, key):
 @pytest.mark.browser
 def test_long_keys_are_looked_up_in_the_page(out, show, record_property):  # noqa: F811
     """A megabyte put into the field, and keys that stand in the page itself; nothing runs."""
-    published = PublishedPolicy.from_json((out / "policy.json").read_text("utf-8"))
+    published = read_published((out / "policy.json").read_text("utf-8"))
     tab = show((out / "policy.html").read_text("utf-8"))
     tab.evaluate(f"{element('emp')}.value = '10', 0")
     assert wanted(published, LISTED) != wanted(published, LISTED_TWIN)
@@ -216,7 +216,7 @@ def test_a_key_set_that_cuts_long_keys_is_caught(tmp_path, monkeypatch):
 @pytest.mark.browser
 def test_a_page_that_cuts_long_keys_is_caught(out, show, monkeypatch):  # noqa: F811
     """Broken twin: the page holds them without their last letter."""
-    published = PublishedPolicy.from_json((out / "policy.json").read_text("utf-8"))
+    published = read_published((out / "policy.json").read_text("utf-8"))
     original = page_module._embedded
     monkeypatch.setattr(page_module, "_embedded", lambda data: original(cut(data)))
     tab = show(published)

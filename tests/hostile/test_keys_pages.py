@@ -7,8 +7,8 @@ import jinja2
 import pytest
 
 from perrecord.release import page as page_module
-from perrecord.release.document import PublishedPolicy
 from perrecord.release.page import policy_page
+from perrecord.release.reading import read_published
 from tests.browser.conftest import chromium, show  # noqa: F401 - fixtures
 from tests.browser.test_page import requests, without_policy
 from tests.browser.typing import element
@@ -61,7 +61,7 @@ def harm(tab):
 
 def test_every_key_is_found_in_the_page_with_its_own_loss(out, show, record_property):  # noqa: F811
     """Put into the field, or chosen by the signs that stand for it; the losses are exact."""
-    published = PublishedPolicy.from_json((out / "policy.json").read_text("utf-8"))
+    published = read_published((out / "policy.json").read_text("utf-8"))
     tab = show((out / "policy.html").read_text("utf-8"))
     tab.evaluate(f"{element('emp')}.value = '1000000', 0")
     wanted = {key: str(published.loss({"emp": "1000000", "key": key})) for key in EVERY}
@@ -82,7 +82,7 @@ def test_every_key_is_found_in_the_page_with_its_own_loss(out, show, record_prop
 
 def test_keys_typed_by_hand_are_exact(out, show):  # noqa: F811
     """By real input events."""
-    published = PublishedPolicy.from_json((out / "policy.json").read_text("utf-8"))
+    published = read_published((out / "policy.json").read_text("utf-8"))
     tab = show((out / "policy.html").read_text("utf-8"))
     tab.evaluate(f"{element('emp')}.focus(), {element('emp')}.select()")
     tab.write("70")
@@ -103,7 +103,7 @@ def test_a_page_that_takes_lines_together_is_caught(out, show):  # noqa: F811
         )
     )
     assert broken != without_policy(page)
-    published = PublishedPolicy.from_json((out / "policy.json").read_text("utf-8"))
+    published = read_published((out / "policy.json").read_text("utf-8"))
     tab = show(broken)
     tab.evaluate(f"{element('emp')}.value = '1000000', 0")
     ((_, _, loss),) = looked_up(tab, ["ab"])
@@ -112,7 +112,7 @@ def test_a_page_that_takes_lines_together_is_caught(out, show):  # noqa: F811
 
 def test_a_template_that_does_not_escape_is_caught(out, show, monkeypatch):  # noqa: F811
     """Broken twin: the same page made with escaping off, and its content policy taken out."""
-    published = PublishedPolicy.from_json((out / "policy.json").read_text("utf-8"))
+    published = read_published((out / "policy.json").read_text("utf-8"))
 
     def careless(**options):
         return jinja2.Environment(**(options | {"autoescape": False}))

@@ -14,8 +14,8 @@ import pytest
 
 from perrecord import InputError, Keys, Query, Session, SourceError, table
 from perrecord.accounting.budget import Budget
-from perrecord.release.document import PublishedPolicy
 from perrecord.release.publish import release
+from perrecord.release.reading import read_published
 from perrecord.tables import keys as keys_module
 from tests.hostile import keys_release
 from tests.hostile.keys import EVERY, HALF_PAIRS, KINDS, random_keys
@@ -184,7 +184,7 @@ def test_every_reader_of_parquet_has_the_keys_back(read, released, record_proper
 
 def test_the_policy_document_keeps_every_case(released):
     """Read back, it gives each key the loss of its own threshold."""
-    published = PublishedPolicy.from_json((released / "policy.json").read_text("utf-8"))
+    published = read_published((released / "policy.json").read_text("utf-8"))
     for place, key in enumerate(CASES):
         one = published.total.loss({"emp": 0, "key": key})
         much = published.total.loss({"emp": 1000, "key": key})

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perrecord import CurrencyError, InputError, Policy, Split
+from perrecord import CurrencyError, InputError, MissingFieldError, Policy, RecordError, Split
 from perrecord.mechanisms.quantiles import selection_rate
 from perrecord.policy.cases import Cases
 from perrecord.policy.changes import (
@@ -506,3 +506,25 @@ def test_what_does_not_belong_together_is_refused():
         unit_loss([gaussian], {"x": 1})
     with pytest.raises(InputError, match="a list or another value"):
         unit_loss([OnRows(Policy.constant(1), gaussian.scope)], units([[1]]))
+
+
+def test_a_record_without_a_measure_that_is_added_up_is_refused():
+    """A field that is left out is no missing value, which would cost nothing."""
+    total = NoisyNumber(Noise("values", "x", cell_noise()), Scope(("place",), is_certain=True))
+    whole, without = {"place": "a", "x": 4}, {"place": "a"}
+    with pytest.raises(MissingFieldError, match="'x'"):
+        unit_loss([total], [without])
+    with pytest.raises(MissingFieldError, match="'x'"):
+        change_loss([total], [whole], [without])
+    assert unit_loss([total], [{**without, "x": None}]).amount == 0
+
+
+def test_cells_may_go_by_a_measure_of_whole_numbers():
+    """Numbers on the grid are fractions; equal ones share a cell, others do not."""
+    count = NoisyNumber(Noise("records", None, cell_noise()), Scope(("x",), is_certain=True))
+    one = Fraction(1) / (2 * SIGMA_SQUARED)
+    assert change_loss([count], [{"x": Fraction(4)}], [{"x": 4}]).amount == 0
+    assert change_loss([count], [{"x": Fraction(4)}], [{"x": Fraction(5)}]).amount == 2 * one
+    assert change_loss([count], [{"x": Fraction(4)}], [{"x": None}]).amount == 2 * one
+    with pytest.raises(RecordError, match="'x'"):
+        unit_loss([count], [{"x": Fraction(1, 2)}])

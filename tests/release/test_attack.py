@@ -28,6 +28,7 @@ from perrecord.queries.plan import plan
 from perrecord.release.attack import estimates, recognised, shifted_loss
 from perrecord.release.document import Field, PublishedCharge, PublishedPolicy
 from perrecord.release.noise import CellNoise, Noise
+from perrecord.release.reading import read_published
 from perrecord.release.stated import stated_noise, stated_rows
 
 ROWS = {
@@ -263,7 +264,7 @@ def test_noise_round_trips_through_the_document():
         .average("pay", clamp=(-5, 100), rho="1/3"),
         Query("t").median("emp", candidates=[1, 5], rho="0.1"),
     )
-    again = PublishedPolicy.from_json(found.to_json())
+    again = read_published(found.to_json())
     assert again == found
     assert again.to_json() == found.to_json()
     assert estimates(again, RECORD) == estimates(found, RECORD)
@@ -294,7 +295,7 @@ def test_spoilt_noise_is_refused(change):
     document = json.loads(published(Query("t").sum("emp", split=SCHEME, rho="0.5")).to_json())
     change(document["charges"][0]["noise"][0])
     with pytest.raises(DocumentError):
-        PublishedPolicy.from_json(json.dumps(document))
+        read_published(json.dumps(document))
 
 
 def test_noise_of_no_field_is_refused():

@@ -7,9 +7,7 @@ import pyarrow as pa
 import pytest
 
 from perrecord import Keys, Query, SelectKeys, Split, table
-from perrecord.policy.cases import Cases
 from perrecord.policy.changes import (
-    ChosenCandidate,
     NoisyNumber,
     OnRows,
     Scope,
@@ -20,11 +18,8 @@ from perrecord.policy.changes import (
     unit_loss,
 )
 from perrecord.policy.terms import Currency
-from perrecord.queries.answers import CountDistinct, Quantile
-from perrecord.queries.groupings import SelectKeys as Selected
 from perrecord.queries.plan import plan
-from perrecord.queries.policies import passing
-from perrecord.release.stated import stated_noise
+from perrecord.release.outputs import outputs_of
 
 COUNTIES = Keys.from_dict({"county": ["a", "b"]})
 SCHEME = Split(emp=50, pay=250)
@@ -35,34 +30,6 @@ RECORDS = [
         itertools.product(PLACES, SECTORS), [(12, 60), (400, 900), (None, 5)]
     )
 ]
-
-
-def outputs_of(planned):
-    """Return what a plan publishes, from its statements of noise and what they lack.
-
-    They lack the columns of the cells, a quantile's choice, a selection, and distinct columns.
-    """
-    found = []
-    for grouping in planned.groupings:
-        query = planned.queries[grouping.query]
-        currency = query.currency or Currency.RHO
-        met = passing(query.filter, planned.schema.dimension_names)
-        among = None
-        if met.names:
-            among = Cases.checked(met.names, [(key, True) for key in met.keys], False)
-        scope = Scope(grouping.grouping.columns, met.is_whole, among)
-        if isinstance(grouping.grouping.cells, Selected):
-            ((_, slot),) = set(grouping.selection.slots)
-            found.append(Selection(slot, scope.is_certain, among))
-        for each in grouping.answers:
-            answer = each.answer
-            if isinstance(answer, Quantile):
-                facts = (answer.amount, answer.measure, answer.level, answer.candidates)
-                found.append(ChosenCandidate(*facts, scope, currency))
-            distinct = answer.column if isinstance(answer, CountDistinct) else None
-            for noise in stated_noise(planned, grouping, answer):
-                found.append(NoisyNumber(noise, scope, currency, distinct))
-    return found
 
 
 def planned(*queries):
@@ -144,6 +111,26 @@ def test_changes_by_hand_from_a_plan():
     assert change_loss(outputs, [one], [without]).amount == expected
     moved = {**one, "county": "b"}
     assert change_loss(outputs, [one], [moved]) == unit_loss(outputs, [one, moved])
+
+
+def test_a_filter_that_dimensions_do_not_show_may_take_a_record_away():
+    """4 employees become 3 where more than 3 are asked for: each output loses a whole record."""
+    one = {"county": "a", "sector": "farm", "firm": "f", "emp": 4, "pay": 60}
+    other = {**one, "emp": 3}
+    large = Query("t").where("emp > 3")
+    asked = {
+        "count": large.count(rho="0.1"),
+        "distinct": large.count_distinct("firm", rho="0.1"),
+        "median": large.median("pay", rho="0.1", candidates=range(0, 1000, 100)),
+    }
+    for name, query in asked.items():
+        found = outputs_of(planned(query))
+        alone = unit_loss(found, [one]).amount
+        assert change_loss(found, [one], [other]).amount >= alone > Fraction("0.09"), name
+    keyed = large.group_by("county", keys=SelectKeys(rho="0.1", threshold=3)).count(rho="0.2")
+    found = [each for each in outputs_of(planned(keyed)) if isinstance(each, Selection)]
+    assert change_loss(found, [one], [other]).amount == Fraction("0.1")
+    assert change_delta(found, [one], [other]) == unit_delta(found, [one]) > 0
 
 
 def test_a_count_of_pieces_that_is_published_with_its_key_costs_nothing_more():

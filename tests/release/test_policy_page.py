@@ -8,6 +8,7 @@ import re
 import pytest
 
 from perrecord.release.page import policy_page
+from perrecord.release.page_data import page_data
 from tests.browser import policies
 
 PAGES = [*policies.EVERY.values(), policies.hostile]
@@ -53,3 +54,101 @@ def test_the_page_is_the_same_each_time_and_can_be_written():
     """A release can be published again byte for byte, lone surrogates and all."""
     for make in PAGES:
         assert policy_page(make()).encode() == policy_page(make()).encode()
+
+
+# -- the page's data, made of values, beside policy.json ---------------------------------------
+
+
+def tagged(value):
+    """Return a part of policy.json as the script has it: keys of cases and caps as text."""
+    match value:
+        case {"when": list(key), **rest}:
+            return {"when": [tag(part) for part in key], **tagged(rest)}
+        case {"cap": int(cap), **rest}:
+            return {"cap": str(cap), **rest}
+        case dict():
+            return {key: tagged(each) for key, each in value.items()}
+        case list():
+            return [tagged(each) for each in value]
+    return value
+
+
+def tag(value):
+    """Return a dimension's value as tagged text."""
+    if value is None:
+        return "n"
+    kinds = {bool: "b", int: "i", str: "t"}
+    return kinds[type(value)] + str(int(value) if isinstance(value, bool) else value)
+
+
+def moved(value, places):
+    """Return a form with the positions of its schemes replaced."""
+    match value:
+        case {"split": int(place), **rest}:
+            return {**rest, "split": places[place]}
+        case dict():
+            return {key: moved(each, places) for key, each in value.items()}
+        case list():
+            return [moved(each, places) for each in value]
+    return value
+
+
+@pytest.mark.parametrize("make", PAGES, ids=lambda make: make.__name__)
+def test_the_data_say_what_the_document_says(make):
+    """Every form, scheme, number and value, by an own reading of policy.json."""
+    published = make()
+    document, data = json.loads(published.to_json()), page_data(published)
+    policies_of = [each["policy"] for each in document["charges"]] + [document["total"]]
+    forms = [each["form"] for each in data["charges"]] + [data["total"]]
+    if document["budget"] is not None:
+        policies_of.append(document["budget"])
+        forms.append(data["budget"])
+    for policy, form in zip(policies_of, forms, strict=True):
+        places = [data["splits"].index(tagged(scheme)) for scheme in policy["splits"]]
+        own = {"terms": policy["terms"], "slots": policy["slots"]}
+        assert form == tagged(moved(own, places))
+    assert [each["noise"] for each in data["charges"]] == [
+        tagged(each["noise"]) for each in document["charges"]
+    ]
+    assert data["examples"] == [
+        [each["name"], [[name, tag(value)] for name, value in each["record"].items()]]
+        for each in document["examples"]
+    ]
+    known = {each["name"]: each for each in document["fields"]}
+    for field in data["fields"]:
+        own = known[field["name"]]
+        kept = {name: field[name] for name in own if name != "values"}
+        assert kept == {name: own[name] for name in kept}
+        if own.get("values"):
+            assert field["values"] == [tag(value) for value in own["values"]]
+
+
+def test_no_number_of_the_data_is_one_that_a_script_would_round():
+    """JavaScript reads 9007199254740993 as a float; only positions and thresholds are numbers."""
+
+    def numbers(value):
+        match value:
+            case dict():
+                for name, each in value.items():
+                    if name not in ("split", "threshold"):
+                        yield from numbers(each)
+            case list():
+                for each in value:
+                    yield from numbers(each)
+            case int() | float() if not isinstance(value, bool):
+                yield value
+
+    for make in PAGES:
+        data = page_data(make())
+        shown = data.pop("shown_splits")
+        assert list(numbers(data)) == []
+        assert shown == list(range(len(shown)))
+
+
+def test_lines_of_the_policy_stand_as_deep_as_they_are_said():
+    """The words are those of `describe`, at the depth that it shows by spaces."""
+    for make in PAGES:
+        policy = make().total
+        lines = policy.lines()
+        assert "\n".join("  " * each.depth + each.words for each in lines) == policy.describe()
+        assert not any(each.words.startswith(" ") for each in lines)

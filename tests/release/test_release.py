@@ -23,9 +23,9 @@ from perrecord import (
     SpecError,
 )
 from perrecord.release import publish
-from perrecord.release.document import PublishedPolicy
 from perrecord.release.identity import identity_of
 from perrecord.release.publish import ledger_of, release, staging_folder
+from perrecord.release.reading import read_published
 from perrecord.release.spec import build, load_spec, open_table
 from tests.noise.checks import Replayed
 
@@ -171,7 +171,7 @@ def test_the_published_policy_is_that_of_the_workload(tmp_path):
     """Anybody can recompute it: the sum of all answers, below the budget that it names."""
     out = tmp_path / "out"
     charge = release(prepared(tmp_path), out).charge
-    published = PublishedPolicy.from_json((out / "policy.json").read_text())
+    published = read_published((out / "policy.json").read_text())
     feedlot = {"state": "TX", "cattle": "9000"}
     pieces = 9000 // 50
     twice = 2  # by state and in total

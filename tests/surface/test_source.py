@@ -135,6 +135,81 @@ def test_no_command_that_charges_takes_a_seed():
         assert not {name for name in public if "seed" in name or "bits" in name}
 
 
+PARSES_JSON = {
+    "policy/reading.py",  # a policy document that somebody else may have written
+    "release/reading.py",  # a policy.json, by whoever has only the file
+    "accounting/rows.py",  # the lines of a ledger, from its file
+    "accounting/entries.py",  # a line, once, to see that nothing is lost on its way to the file
+    "release/publish.py",  # the manifest of an earlier run, from its folder
+}
+"""The modules that read JSON back; audits, in `lab`, read what was published, as anybody would."""
+MAKES_TEXT = {"to_json", "describe", "formula", "latex", "export", "dumps", "repr", "text"}
+TAKES_APART = {
+    "split", "rsplit", "splitlines", "partition", "rpartition", "removeprefix", "removesuffix",
+    "strip", "lstrip", "rstrip", "startswith", "endswith", "loads", "Fraction", "rational",
+}  # fmt: skip
+
+
+def called(node):
+    """Return the name that a call goes by; None for what is no call by name."""
+    match node:
+        case ast.Call(ast.Name(name) | ast.Attribute(_, name)):
+            return name
+    return None
+
+
+def parses_json(text):
+    """Tell whether a module reads JSON."""
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr in ("load", "loads")
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "json"
+        for node in tree(text)
+    )
+
+
+def reads_itself(text):
+    """Return where a module takes apart the text that it makes in the same breath."""
+    found = []
+    for node in tree(text):
+        match node:
+            case ast.Call(ast.Attribute(inner, name)) if name in TAKES_APART:
+                taken = [inner, *node.args]
+            case ast.Call(ast.Name(name)) if name in TAKES_APART:
+                taken = node.args
+            case _:
+                taken = []
+        found += [f"{name}({called(each)})" for each in taken if called(each) in MAKES_TEXT]
+    return found
+
+
+def test_nothing_is_parsed_back_from_its_own_text():
+    """Documents are values that become text once; only what comes from a file is read."""
+    every = {str(path): text for path, text in modules()}
+    parsing = {path for path, text in every.items() if parses_json(text)}
+    assert {path for path in parsing if not path.startswith("lab/")} == PARSES_JSON
+    assert {path: found for path, text in every.items() if (found := reads_itself(text))} == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "json.loads(policy.to_json())",
+        "json.loads(json.dumps(fields))",
+        "policy.describe().splitlines()",
+        "repr(policy).removeprefix('Policy(')",
+        "Fraction(text(amount))",
+        "[line.strip() for line in ledger.export().split('x')]",
+    ],
+)
+def test_text_that_is_read_back_is_seen(text):
+    """Positive controls, taken from what there once was."""
+    assert reads_itself(text)
+    assert parses_json("import json\njson.loads(written)")
+    assert not parses_json("import json\njson.dumps(written)")
+
+
 ENVIRONMENT = {"PERRECORD_DEBUG"}
 """Shows where an error nobody foresaw happened; what it said is withheld while data is open."""
 

@@ -167,25 +167,40 @@ def check_snapshot(snapshot: object) -> None:
 
 
 def document(policy: Policy) -> dict[str, Any]:
-    """Return a policy's document, having read it back: what cannot be reread cannot be charged."""
+    """Return a policy's document, having reread it: what cannot be reread cannot be charged.
+
+    What becomes of it as text is for `line` to check.
+    """
     if not isinstance(policy, Policy):
         raise InputError(
             f"a {type(policy).__name__} stands where a policy belongs; for a plain amount write "
             'Policy.constant("0.1").'
         )
     try:
-        written = json.loads(policy.to_json(indent=None))
-        same = _policy(json.dumps(written)) == policy
+        written = policy.document()
+        same = Policy.from_document(written) == policy
     except (PerrecordError, ValueError, RecursionError) as error:
         raise InputError(f"the policy cannot be written down and read back: {error}") from None
     if not same:
         raise InputError("the policy cannot be written down and read back without a change.")
-    return dict(written)
+    return written
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    """A policy's document from a line; documents of the same text are one policy."""
+
+    key: str
+    parsed: object = field(compare=False)
+
+
+def _policy(parsed: object) -> Policy:
+    return _known(_Document(json.dumps(parsed), parsed))
 
 
 @lru_cache(maxsize=1024)
-def _policy(written: str) -> Policy:
-    return Policy.from_json(written)
+def _known(document: _Document) -> Policy:
+    return Policy.from_document(document.parsed)
 
 
 def entry_of(fields: dict[str, Any], own_hash: str) -> LedgerEntry:
@@ -193,10 +208,10 @@ def entry_of(fields: dict[str, Any], own_hash: str) -> LedgerEntry:
     common = (fields["number"], own_hash, fields["day"])
     match fields["kind"]:
         case "creation" if fields["format"] == FORMAT and fields["version"] in READABLE:
-            policy = _policy(json.dumps(fields["budget"]))
+            policy = _policy(fields["budget"])
             return Creation(*common, fields["name"], policy, fields["secret"])
         case "charge":
-            policy = _policy(json.dumps(fields["policy"]))
+            policy = _policy(fields["policy"])
             meanings = MappingProxyType(fields["meanings"])
             details = MappingProxyType(fields["details"])
             snapshot = fields.get("snapshot")

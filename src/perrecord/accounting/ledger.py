@@ -228,6 +228,12 @@ less rho, for fewer answers, or with a scheme that the budget declares.
             self._every(connection)
             return "".join(f"{row.written}\n" for row in rows.rows_from(connection))
 
+    def lines(self) -> list[dict[str, Any]]:
+        """Return what each line of `export` holds, as plain values."""
+        with reading(self._path) as connection:
+            self._every(connection)
+            return [rows.fields_of(row) for row in rows.rows_from(connection)]
+
     # -- writing ----------------------------------------------------------------------------
 
     def charge(

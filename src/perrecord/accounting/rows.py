@@ -7,7 +7,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from perrecord.accounting.entries import (
     START,
@@ -192,7 +192,7 @@ def checked(path: Path, row: EntryRow, previous: str | None = None) -> LedgerEnt
     if digest(row.written) != row.hash:
         raise LedgerError(f"{path}: entry {row.number} was changed: {RESTORE}")
     try:
-        fields = json.loads(row.written)
+        fields = fields_of(row)
         if previous is not None and fields["previous"] != previous:
             raise LedgerError(f"{path}: entry {row.number} does not follow the last: {RESTORE}")
         beside = (row.number, row.kind, row.charge, row.identity)
@@ -206,6 +206,12 @@ def checked(path: Path, row: EntryRow, previous: str | None = None) -> LedgerEnt
             "perrecord may: pip install --upgrade perrecord. If it does not, "
             f"{RESTORE}"
         ) from None
+
+
+def fields_of(row: EntryRow) -> dict[str, Any]:
+    """Return what the line of a row holds: the disk is where its text comes from."""
+    fields: dict[str, Any] = json.loads(row.written)
+    return fields
 
 
 def known(path: Path, entries: Iterable[LedgerEntry], noted: Iterable[str]) -> None:

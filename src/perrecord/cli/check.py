@@ -1,7 +1,6 @@
 # ruff: noqa: PLC0415 -- what a command needs is loaded when it runs
 """`perrecord check`: what a release would cost and how noisy it would be."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -130,10 +129,8 @@ def _existing_ledger(found: Opened, ledger: "Ledger") -> _LedgerCheck:
 
 
 def _lines(report: _Report) -> Iterator[str]:
-    from perrecord.policy.words import formula
-
     yield report.title
-    yield from ("", "Charge", *indented(report.policy.describe()))
+    yield from ("", "Charge", *indented(report.policy))
     yield from ("", "Expected standard errors")
     rows = [
         [
@@ -141,7 +138,7 @@ def _lines(report: _Report) -> Iterator[str]:
             each.name,
             ", ".join(each.grouping) or "total",
             each.shown(),
-            formula(each.policy.form, each.policy.currency),
+            each.policy.formula(),
         ]
         for table, each in report.answers
     ]
@@ -156,7 +153,6 @@ def _lines(report: _Report) -> Iterator[str]:
 
 def _as_json(report: _Report) -> dict[str, Any]:
     from perrecord.exact import text
-    from perrecord.policy.words import formula
 
     ledger = report.ledger
     return {
@@ -164,7 +160,7 @@ def _as_json(report: _Report) -> dict[str, Any]:
         "can_be_released": ledger.refusal is None,
         "charge": {
             "words": report.policy.describe(),
-            "policy": json.loads(report.policy.to_json()),
+            "policy": report.policy.document(),
         },
         "answers": [
             {
@@ -172,7 +168,7 @@ def _as_json(report: _Report) -> dict[str, Any]:
                 "answer": each.name,
                 "by": list(each.grouping),
                 "standard_errors": list(each.deviations),
-                "loss": formula(each.policy.form, each.policy.currency),
+                "loss": each.policy.formula(),
             }
             for table, each in report.answers
         ],

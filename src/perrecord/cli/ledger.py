@@ -1,7 +1,6 @@
 # ruff: noqa: PLC0415 -- what a command needs is loaded when it runs
 """`perrecord ledger`: make one, look at it, check it."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -70,9 +69,9 @@ def show_ledger(ledger: LedgerPath, as_json: AsJson = False) -> None:
             {
                 "name": found.name,
                 "path": str(found.path),
-                "budget": json.loads(found.budget.to_json()),
-                "spent": json.loads(found.spent().to_json()),
-                "entries": [json.loads(line) for line in found.export().splitlines()],
+                "budget": found.budget.document(),
+                "spent": found.spent().document(),
+                "entries": found.lines(),
             }
         )
         return
@@ -102,10 +101,10 @@ def _shown(ledger: "Ledger") -> list[str]:
         f"Made on {entries[0].day}; {_entries(len(entries))}, all hashes fit.",
         "",
         "Budget, the guarantee of everything charged here:",
-        *indented(ledger.budget.describe()),
+        *indented(ledger.budget),
         "",
         "Charged so far, which is for your desk and no guarantee:",
-        *indented(spent.describe()),
+        *indented(spent),
         "",
         f"The record that loses least may lose {amount(ledger.budget.minimum())} {unit}; charged "
         f"of it so far: {amount(spent.minimum())}.",

@@ -6,11 +6,14 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from perrecord.errors import shortened, visible
+
+if TYPE_CHECKING:
+    from perrecord.policy.policy import Policy
 
 _LONGEST = 12
 
@@ -88,6 +91,6 @@ def amount(value: Fraction) -> str:
     return exact if len(exact) <= _LONGEST else figure_up(value)
 
 
-def indented(text: str, margin: str = "  ") -> list[str]:
-    """Return the lines of a text, moved to the right."""
-    return [f"{margin}{line}" for line in text.splitlines()]
+def indented(policy: "Policy", margin: str = "  ") -> list[str]:
+    """Return a policy in plain English, moved to the right."""
+    return [f"{margin}{line}" for line in policy.lines()]

@@ -1,7 +1,6 @@
 # ruff: noqa: PLC0415 -- what a command needs is loaded when it runs
 """`perrecord policy`: what a hypothetical record loses, and what that means."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -84,7 +83,7 @@ def _show_policy(subject: Subject, *, as_json: bool) -> None:
             {
                 "title": published.title,
                 "words": published.total.describe(),
-                "policy": json.loads(published.total.to_json()),
+                "policy": published.total.document(),
                 "least": text(least),
                 "most": None if most is None else text(most),
             }
@@ -94,7 +93,7 @@ def _show_policy(subject: Subject, *, as_json: bool) -> None:
     show(
         published.title,
         "",
-        *indented(published.total.describe(), margin=""),
+        *indented(published.total, margin=""),
         "",
         f"The least that a record loses is {amount(least)}; {bound}.",
         "",

@@ -46,7 +46,7 @@ class Subject:
 
 def subject_of(path: Path) -> Subject:
     """Return the policy of a published policy.json, of a released folder or of a spec."""
-    from perrecord.release.document import PublishedPolicy
+    from perrecord.release.reading import read_published
 
     file = path / "policy.json" if path.is_dir() else path
     if file.suffix != ".json":
@@ -59,7 +59,7 @@ def subject_of(path: Path) -> Subject:
             f"the policy {str(file)!r} could not be read; give a policy.json, the folder of a "
             "release, or a spec."
         ) from None
-    published = PublishedPolicy.from_json(written)
+    published = read_published(written)
     kinds = {field.name: str(field.kind) for field in published.fields}
     return Subject(published, kinds, lambda row: row)
 

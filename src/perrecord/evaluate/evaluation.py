@@ -69,6 +69,8 @@ class Evaluation:
     """What was found about a workload, table by table and answer by answer. Confidential."""
 
     confidence: Fraction
+    limits: tuple[Fraction, ...]
+    """The errors that cells should come within, each a share of the true number."""
     variants: tuple[Variant, ...]
     """The workload as written, and what it is compared with."""
     policies: tuple[Policy, ...]
@@ -157,10 +159,12 @@ def evaluate(
     lost = losses(plan(found[0].queries, table.schema), table)
     compared = [lost.policy, *(policy_losses(policy, table) for policy in policies[1:])]
     on_step("computing fitness for use")
-    fit = _fitness(queries, table, [rational(each, "a limit") for each in limits], confidence)
+    shares = tuple(rational(each, "a limit") for each in limits)
+    fit = _fitness(queries, table, shares, confidence)
     by_name = dict(zip((each.name for each in found), policies, strict=True))
     return Evaluation(
         rational(confidence, "the confidence"),
+        shares,
         found,
         tuple(policies),
         tuple(compared),

@@ -2,23 +2,16 @@
 
 Numbers are exact text ("0.1", "1/3"), so that no reader's floats come in between. Schemes stand in
 one list and are referred to by position, so that a scheme of thousands of cases is written once.
-The JSON Schema is `policy.schema.json` beside this module.
+The JSON Schema is `policy.schema.json` beside this module; `reading.py` reads documents.
 """
 
-import json
-import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, TypeVar, assert_never
 
-from perrecord.errors import DocumentError, InputError, listing
-from perrecord.exact import rational, text
-from perrecord.policy.cases import Cases
-from perrecord.policy.growth import GROWTHS, Growth
-from perrecord.policy.slots import Slot
-from perrecord.policy.split import Scheme, Split, SplitBy, measure_name, positive_threshold
+from perrecord.exact import text
+from perrecord.policy.cases import Cases, DimensionValue
+from perrecord.policy.split import Scheme, Split, SplitBy
 from perrecord.policy.terms import (
     Constant,
     Currency,
@@ -29,7 +22,6 @@ from perrecord.policy.terms import (
     SizeLoss,
     SplitLoss,
     Term,
-    has_slots,
 )
 
 FORMAT = "perrecord-policy"
@@ -39,303 +31,96 @@ V = TypeVar("V")
 Json = dict[str, Any]
 
 
-def write(form: Form, currency: Currency, indent: int | None) -> str:
-    """Return the document of a policy."""
-    schemes: dict[Scheme, int] = {}
-    body = _form(form, schemes)
-    document = {
+def document(form: Form, currency: Currency) -> Json:
+    """Return the document of a policy as plain values, ready to be written as JSON."""
+    writer = FormWriter()
+    body = writer.form(form)
+    return {
         "format": FORMAT,
         "version": VERSION,
         "currency": currency.value,
-        "splits": [_split(scheme) for scheme in schemes],
+        "splits": writer.splits(),
         **body,
     }
-    return json.dumps(document, indent=indent, ensure_ascii=False)
-
-
-def read(written: str) -> tuple[Currency, Form]:
-    """Return the currency and form of a document, or say where it goes wrong."""
-    if not isinstance(written, str):
-        raise DocumentError(
-            f"the policy is a {type(written).__name__}; expected the text of a document."
-        )
-    try:
-        document = json.loads(written, object_pairs_hook=_no_twins)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise DocumentError(
-            f"the policy is not JSON ({_where(error)}); give what Policy.to_json() returned."
-        ) from None
-    top = _object(document, "the document")
-    if top.get("format") != FORMAT:
-        raise DocumentError(f"the document's format is {top.get('format')!r}; expected {FORMAT!r}.")
-    if type(top.get("version")) is not int or top["version"] != VERSION:
-        raise DocumentError(
-            f"the document is of version {top.get('version')!r}; this perrecord reads version "
-            f"{VERSION}. A newer perrecord may read it: pip install --upgrade perrecord."
-        )
-    _only(top, "the document", {"format", "version", "currency", "splits", "terms", "slots"})
-    try:
-        currency = Currency(top.get("currency"))
-    except ValueError:
-        raise DocumentError(
-            f"the currency is {top.get('currency')!r}; expected 'rho' or 'epsilon'."
-        ) from None
-    reader = _Reader(
-        [_read_split(value, f"splits[{i}]") for i, value in enumerate(_list(top, "splits", ""))]
-    )
-    try:
-        form = reader.form({key: top.get(key) for key in ("terms", "slots")}, "")
-    except RecursionError:
-        raise DocumentError("the policy is nested too deeply to be read.") from None
-    if has_slots(form) and not currency.selects_keys:
-        raise DocumentError("slots belong to the currency 'rho'; this document is in 'epsilon'.")
-    return currency, form
-
-
-# -- writing ---------------------------------------------------------------------------------
-
-
-def _form(form: Form, schemes: dict[Scheme, int]) -> Json:
-    return {
-        "terms": [_term(term, schemes) for term in form.terms],
-        "slots": [
-            {
-                "rho": text(slot.rho),
-                "threshold": slot.threshold,
-                "keys": list(slot.keys),
-                "split": None if slot.split is None else _number_of(slot.split, schemes),
-            }
-            for slot in form.slots
-        ],
-    }
-
-
-def _term(term: Term, schemes: dict[Scheme, int]) -> Json:
-    match term:
-        case Constant(amount):
-            return {"type": "constant", "amount": text(amount)}
-        case SplitLoss(amount, split):
-            number = _number_of(split, schemes)
-            return {"type": "split", "amount": text(amount), "split": number}
-        case ExactLoss(amount, measure, threshold):
-            return {
-                "type": "exact",
-                "amount": text(amount),
-                "measure": measure,
-                "threshold": text(threshold),
-            }
-        case SizeLoss(amount, measure, growth):
-            written = {name: text(value) for name, value in growth.parameters().items()}
-            return {"type": growth.kind, "amount": text(amount), "measure": measure, **written}
-        case Largest(options):
-            return {"type": "largest", "options": [_form(option, schemes) for option in options]}
-        case Piecewise(cases):
-            return {"type": "by", **_cases(cases, "policy", lambda part: _form(part, schemes))}
-        case _:
-            assert_never(term)
-
-
-def _number_of(split: Scheme, schemes: dict[Scheme, int]) -> int:
-    return schemes.setdefault(split, len(schemes))
-
-
-def _split(split: Scheme) -> Json:
-    match split:
-        case Split(thresholds, cap):
-            written = {name: text(threshold) for name, threshold in thresholds}
-            return {"thresholds": written, "cap": cap}
-        case SplitBy(cases):
-            return _cases(cases, "split", _split)
-
-
-def _cases(cases: Cases[V], what: str, write_value: Callable[[V], Json]) -> Json:
-    return {
-        "dimensions": list(cases.dimensions),
-        "cases": [{"when": list(key), what: write_value(value)} for key, value in cases.entries],
-        "default": None if cases.default is None else write_value(cases.default),
-    }
-
-
-# -- reading ---------------------------------------------------------------------------------
-
-
-def _read_split(value: object, where: str) -> Scheme:
-    fields = _object(value, where)
-    if "dimensions" in fields:
-        _only(fields, where, {"dimensions", "cases", "default"})
-        return SplitBy(_read_cases(fields, "split", _read_split, where))
-    _only(fields, where, {"thresholds", "cap"})
-    thresholds = _object(fields["thresholds"], f"{where}.thresholds")
-    with _located(where):
-        split = Split({name: _number(value, name) for name, value in thresholds.items()})
-        return split if fields.get("cap") is None else split.capped(fields["cap"])
-
-
-def _read_cases(
-    fields: Json, what: str, read_value: Callable[[object, str], V], where: str
-) -> Cases[V]:
-    entries = []
-    for i, item in enumerate(_list(fields, "cases", where)):
-        place = f"{where}.cases[{i}]"
-        case = _object(item, place)
-        _only(case, place, {"when", what})
-        value = read_value(case.get(what), f"{place}.{what}")
-        entries.append((tuple(_list(case, "when", place)), value))
-    default = fields.get("default")
-    fallback = None if default is None else read_value(default, f"{where}.default")
-    with _located(where):
-        return Cases.checked(tuple(_list(fields, "dimensions", where)), entries, fallback)
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
-    """Reads terms that refer to schemes by position."""
+class FormWriter:
+    """Writes forms as plain values; schemes are numbered in the order in which they are met.
 
-    schemes: list[Scheme]
+    The policy page spells values and caps in its own way, and everything else alike.
+    """
 
-    def form(self, value: object, where: str) -> Form:
-        fields = _object(value, where or "the document")
-        _only(fields, where, {"terms", "slots"})
-        inside = f"{where}." if where else ""
-        terms = _list(fields, "terms", where)
-        slots = _list(fields, "slots", where)
-        return Form(
-            tuple(self.term(term, f"{inside}terms[{i}]") for i, term in enumerate(terms)),
-            tuple(self.slot(slot, f"{inside}slots[{i}]") for i, slot in enumerate(slots)),
-        )
+    schemes: dict[Scheme, int] = field(default_factory=dict)
 
-    def term(self, value: object, where: str) -> Term:
-        fields = _object(value, where)
-        kind = fields.get("type")
-        if isinstance(kind, str) and kind in GROWTHS:
-            return _size_loss(GROWTHS[kind], fields, where)
-        if not isinstance(kind, str) or kind not in _FIELDS:
-            known = [*_FIELDS, *GROWTHS]
-            raise DocumentError(f"{where}: the type is {kind!r}; expected one of {listing(known)}.")
-        _only(fields, where, {"type", *_FIELDS[kind]})
-        with _located(where):
-            match kind:
-                case "constant":
-                    return Constant(_amount(fields))
-                case "split":
-                    return SplitLoss(_amount(fields), self.scheme(fields.get("split")))
-                case "exact":
-                    measure = measure_name(fields["measure"])
-                    threshold = _number(fields["threshold"], "the threshold")
-                    return ExactLoss(
-                        _amount(fields), measure, positive_threshold(measure, threshold)
-                    )
-                case "largest":
-                    return Largest(self.options(fields))
-                case _:
-                    return Piecewise(_read_cases(fields, "policy", self.form, "by"))
+    def value(self, part: DimensionValue) -> DimensionValue:
+        """Return a dimension's value as it is written."""
+        return part
 
-    def options(self, fields: Json) -> tuple[Form, ...]:
-        options = tuple(
-            self.form(option, f"options[{i}]")
-            for i, option in enumerate(_list(fields, "options", ""))
-        )
-        if not options or any(has_slots(option) for option in options):
-            raise InputError("the options are none, or hold slots; expected forms without slots.")
-        return options
+    def plain_split(self, split: Split) -> Json:
+        """Return a scheme without cases."""
+        written = {name: text(threshold) for name, threshold in split.thresholds}
+        return {"thresholds": written, "cap": split.cap}
 
-    def slot(self, value: object, where: str) -> Slot:
-        fields = _object(value, where)
-        _only(fields, where, {"rho", "threshold", "keys", "split"})
-        with _located(where):
-            split = fields.get("split")
-            scheme = None if split is None else self.scheme(split)
-            keys = _list(fields, "keys", where)
-            rho = _number(fields["rho"], "rho")
-            return Slot.of(rho, keys, scheme, fields["threshold"], None)
+    def splits(self) -> list[Json]:
+        """Return all schemes that were met so far, each at its position."""
+        return [self._split(scheme) for scheme in self.schemes]
 
-    def scheme(self, index: object) -> Scheme:
-        if type(index) is not int or not 0 <= index < len(self.schemes):
-            raise InputError(
-                f"the split is {index!r}; expected a position in the document's list of "
-                f"{len(self.schemes)} splits, counted from 0."
-            )
-        return self.schemes[index]
+    def form(self, form: Form) -> Json:
+        """Return the terms and slots of a form."""
+        return {
+            "terms": [self._term(term) for term in form.terms],
+            "slots": [
+                {
+                    "rho": text(slot.rho),
+                    "threshold": slot.threshold,
+                    "keys": list(slot.keys),
+                    "split": None if slot.split is None else self._position(slot.split),
+                }
+                for slot in form.slots
+            ],
+        }
 
+    def cases(self, cases: Cases[V], what: str, write_value: Callable[[V], Json]) -> Json:
+        """Return a table of cases, with what holds for each under the name `what`."""
+        return {
+            "dimensions": list(cases.dimensions),
+            "cases": [
+                {"when": [self.value(part) for part in key], what: write_value(value)}
+                for key, value in cases.entries
+            ],
+            "default": None if cases.default is None else write_value(cases.default),
+        }
 
-_FIELDS = {
-    "constant": ("amount",),
-    "split": ("amount", "split"),
-    "exact": ("amount", "measure", "threshold"),
-    "largest": ("options",),
-    "by": ("dimensions", "cases", "default"),
-}
+    def _term(self, term: Term) -> Json:
+        match term:
+            case Constant(amount):
+                return {"type": "constant", "amount": text(amount)}
+            case SplitLoss(amount, split):
+                return {"type": "split", "amount": text(amount), "split": self._position(split)}
+            case ExactLoss(amount, measure, threshold):
+                return {
+                    "type": "exact",
+                    "amount": text(amount),
+                    "measure": measure,
+                    "threshold": text(threshold),
+                }
+            case SizeLoss(amount, measure, growth):
+                written = {name: text(value) for name, value in growth.parameters().items()}
+                return {"type": growth.kind, "amount": text(amount), "measure": measure, **written}
+            case Largest(options):
+                return {"type": "largest", "options": [self.form(option) for option in options]}
+            case Piecewise(cases):
+                return {"type": "by", **self.cases(cases, "policy", self.form)}
+            case _:
+                assert_never(term)
 
+    def _position(self, split: Scheme) -> int:
+        return self.schemes.setdefault(split, len(self.schemes))
 
-def _size_loss(growth: type[Growth], fields: Json, where: str) -> SizeLoss:
-    _only(fields, where, {"type", "amount", "measure", *growth.names()})
-    with _located(where):
-        numbers = {name: rational(_number(fields[name], name)) for name in growth.names()}
-        return SizeLoss(_amount(fields), measure_name(fields["measure"]), growth.of(numbers))
-
-
-def _amount(fields: Json) -> Fraction:
-    return rational(_number(fields["amount"], "the amount"))
-
-
-_PLAIN_NUMBER = re.compile(r"[0-9]+(\.[0-9]+|/[0-9]*[1-9][0-9]*)?")
-
-
-def _number(value: object, what: str) -> str:
-    """Return an exact number's text, in the one spelling that the format knows."""
-    if not isinstance(value, str) or not _PLAIN_NUMBER.fullmatch(value):
-        raise InputError(
-            f"{what} is {value!r}; expected an exact number that is not negative, as text: "
-            '"0.1" or "1/3".'
-        )
-    return value
-
-
-def _no_twins(pairs: list[tuple[str, Any]]) -> Json:
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        raise ValueError
-    return fields
-
-
-@contextmanager
-def _located(where: str) -> Iterator[None]:
-    """Put the place in the document in front of whatever goes wrong inside."""
-    try:
-        yield
-    except InputError as error:
-        raise DocumentError(f"{where}: {error}") from None
-
-
-def _object(value: object, where: str) -> Json:
-    if not isinstance(value, dict):
-        raise DocumentError(f"{where} is {_kind(value)}; expected an object.")
-    return value
-
-
-def _list(fields: Json, name: str, where: str) -> list[Any]:
-    value = fields.get(name)
-    if not isinstance(value, list):
-        place = f"{where}.{name}" if where else name
-        raise DocumentError(f"{place} is {_kind(value)}; expected a list.")
-    return value
-
-
-def _only(fields: Json, where: str, known: set[str]) -> None:
-    unknown, missing = sorted(fields.keys() - known), sorted(known - fields.keys())
-    if unknown or missing:
-        fault = f"holds {listing(unknown)}" if unknown else f"lacks {listing(missing)}"
-        raise DocumentError(
-            f"{where or 'the document'} {fault}; expected exactly {listing(sorted(known))}."
-        )
-
-
-def _kind(value: object) -> str:
-    names = {dict: "an object", list: "a list", str: "text", type(None): "missing"}
-    return names.get(type(value), f"a {type(value).__name__}")
-
-
-def _where(error: Exception) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return f"line {error.lineno}, column {error.colno}: {error.msg}"
-    return "a name is given twice" if isinstance(error, ValueError) else type(error).__name__
+    def _split(self, split: Scheme) -> Json:
+        match split:
+            case Split():
+                return self.plain_split(split)
+            case SplitBy(cases):
+                return self.cases(cases, "split", self._split)

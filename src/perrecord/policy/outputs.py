@@ -19,7 +19,7 @@ from heapq import nlargest, nsmallest
 from typing import Protocol
 
 from perrecord.errors import InputError
-from perrecord.policy.cases import Cases, Record, dimension
+from perrecord.policy.cases import Cases, DimensionValue, Record, dimension, missing_field
 from perrecord.policy.loss import Loss, largest, total
 from perrecord.policy.policy import Policy
 from perrecord.policy.slots import Slot, any_of
@@ -77,10 +77,18 @@ class Scope:
         found: dict[Cell, list[Signed]] = {}
         for sign, record in records if self.is_certain else differing(records):
             if self.among is None or self.among.at(record):
-                values = (dimension(record, name) for name in self.columns)
+                values = (_key_part(record, name) for name in self.columns)
                 cell = tuple((type(value), value) for value in values)
                 found.setdefault(cell, []).append((sign, record))
         return found
+
+
+def _key_part(record: Record, name: str) -> DimensionValue:
+    """Return the part of a key that a column gives: a measure of whole numbers is one, too."""
+    value = record.get(name)
+    if isinstance(value, Fraction) and value.denominator == 1:
+        return int(value)
+    return dimension(record, name)
 
 
 class CellStatement(Protocol):
@@ -115,6 +123,10 @@ class NoiseStatement(Protocol):
     @property
     def moved(self) -> str:
         """What a record moves it by: "records", "values" or "pieces"."""
+
+    @property
+    def measure(self) -> str | None:
+        """What is added up; of a count, what a record must have to be counted, if anything."""
 
     @property
     def is_certain(self) -> bool:
@@ -163,6 +175,9 @@ class NoisyNumber:
     def _net_shift(self, records: list[Signed]) -> Fraction:
         if self.distinct is not None:
             return self._distinct_shift(records, self.distinct)
+        for _, record in records:
+            if self.noise.measure is not None and self.noise.measure not in record:
+                raise missing_field("measure", self.noise.measure, record)
         shifts = [sign * self.noise.shift(record) for sign, record in records]
         if self.noise.is_certain and self.scope.is_certain:
             return abs(sum(shifts, Fraction(0)))

@@ -1,16 +1,17 @@
 """The `Policy`: a public function from records to privacy loss, as a value."""
 
 import html
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from perrecord.errors import CurrencyError, InputError
 from perrecord.exact import Exact
-from perrecord.policy import document, words
+from perrecord.policy import document, reading, words
 from perrecord.policy.cases import Case, Cases, Record, as_record
 from perrecord.policy.compose import GroupBound, group_loss
 from perrecord.policy.dominate import is_below
@@ -395,7 +396,15 @@ class Policy:
 
     def describe(self) -> str:
         """Return the policy in plain English."""
-        return words.describe(self.form, self.currency)
+        return "\n".join(map(str, self.lines()))
+
+    def lines(self) -> tuple[words.Line, ...]:
+        """Return what `describe` says, line by line, each with how deep it stands."""
+        return words.lines(self.form, self.currency)
+
+    def formula(self) -> str:
+        """Return the policy on one line."""
+        return words.formula(self.form, self.currency)
 
     def latex(self) -> str:
         """Return the policy as a LaTeX formula."""
@@ -403,16 +412,24 @@ class Policy:
 
     def to_json(self, indent: int | None = 2) -> str:
         """Return the policy as a document in the public format (docs/policy-format.md)."""
-        return document.write(self.form, self.currency, indent)
+        return json.dumps(self.document(), indent=indent, ensure_ascii=False)
+
+    def document(self) -> dict[str, Any]:
+        """Return what `to_json` writes as plain values, to stand inside another document."""
+        return document.document(self.form, self.currency)
 
     @classmethod
     def from_json(cls, written: str) -> "Policy":
         """Read a policy back from its document; nothing is lost."""
-        currency, form = document.read(written)
-        return cls(currency, form)
+        return cls(*reading.read(written))
+
+    @classmethod
+    def from_document(cls, parsed: object) -> "Policy":
+        """Read a policy back from a document that stood inside another, parsed with it."""
+        return cls(*reading.read_parsed(parsed))
 
     def __repr__(self) -> str:
-        return f"Policy({words.formula(self.form, self.currency)})"
+        return f"Policy({self.formula()})"
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(self.describe())}</pre>"

@@ -1,6 +1,7 @@
 """Which fields of a record a policy reads, and whether a list of fields has them."""
 
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from typing import Any, assert_never
 
 from perrecord.errors import SchemaError, listing, suggestion
@@ -54,6 +55,38 @@ def names_read(policy: Policy) -> frozenset[str]:
     """
     selected = {name for _, slot in policy.slots for name in slot.keys}
     return frozenset(selected | {name for name, _ in reads(policy.form)})
+
+
+def thresholds(form: Form) -> Iterator[tuple[str, Fraction]]:
+    """Yield each measure with every threshold that its values are divided by, some repeatedly."""
+    for slot in form.slots:
+        if slot.split is not None:
+            yield from _split_thresholds(slot.split)
+    for term in form.terms:
+        match term:
+            case Constant() | SizeLoss():
+                pass
+            case SplitLoss(_, split):
+                yield from _split_thresholds(split)
+            case ExactLoss(_, measure, threshold):
+                yield measure, threshold
+            case Largest(options):
+                for option in options:
+                    yield from thresholds(option)
+            case Piecewise(cases):
+                for part in cases.values():
+                    yield from thresholds(part)
+            case _:
+                assert_never(term)
+
+
+def _split_thresholds(split: Scheme) -> Iterator[tuple[str, Fraction]]:
+    match split:
+        case Split(given):
+            yield from given
+        case SplitBy(cases):
+            for inner in cases.values():
+                yield from _split_thresholds(inner)
 
 
 def _split_reads(split: Scheme) -> Iterator[Read]:

@@ -1,6 +1,7 @@
 """A policy in words: plain English, one line of formula, LaTeX."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar, assert_never
 
@@ -68,66 +69,68 @@ def _formula_term(term: Term, currency: Currency, power: str) -> str:
 # -- plain English ---------------------------------------------------------------------------
 
 
-def describe(form: Form, currency: Currency) -> str:
-    """Return the policy as a few paragraphs that need no formula to be understood."""
-    lines = [f"Privacy loss of a record, in {currency.words}:", *_lines(form, currency, "  ")]
-    return "\n".join(map(visible, lines))
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a policy in plain English, and how many steps it stands to the right."""
+
+    depth: int
+    words: str
+
+    def __str__(self) -> str:
+        return "  " * self.depth + self.words
 
 
-def _lines(form: Form, currency: Currency, margin: str) -> list[str]:
-    lines: list[str] = [] if form.terms else [f"{margin}nothing"]
+def lines(form: Form, currency: Currency) -> tuple[Line, ...]:
+    """Return the policy as a few lines that need no formula to be understood."""
+    every = [Line(0, f"Privacy loss of a record, in {currency.words}:"), *_lines(form, currency, 1)]
+    return tuple(Line(line.depth, visible(line.words)) for line in every)
+
+
+def _lines(form: Form, currency: Currency, depth: int) -> list[Line]:
+    found: list[Line] = [] if form.terms else [Line(depth, "nothing")]
     for index, term in enumerate(form.terms):
-        first, *rest = _describe_term(term, currency, margin)
-        lines += [f"{margin}{'plus ' if index else ''}{first}", *rest]
-    return lines + [line for slot in form.slots for line in _describe_slot(slot, margin)]
+        first, *rest = _describe_term(term, currency, depth)
+        found += [Line(depth, f"{'plus ' if index else ''}{first.words}"), *rest]
+    return found + [line for slot in form.slots for line in _describe_slot(slot, depth)]
 
 
-def _describe_term(term: Term, currency: Currency, margin: str) -> list[str]:
-    deeper = margin + "  "
+def _describe_term(term: Term, currency: Currency, depth: int) -> list[Line]:
     squared = " squared" if currency.power == 2 else ""
     match term:
         case Constant(amount):
-            return [f"{number(amount)}, the same for every record"]
+            return [Line(depth, f"{number(amount)}, the same for every record")]
         case SplitLoss(amount, split):
-            return [
-                f"{number(amount)} times the record's number of pieces{squared}, where",
-                *_describe_split(split, deeper),
-            ]
+            pieces = f"{number(amount)} times the record's number of pieces{squared}, where"
+            return [Line(depth, pieces), *_describe_split(split, depth + 1)]
         case ExactLoss(amount, measure, threshold):
-            return [
-                f"{number(amount)} times (the size of {measure} divided by "
-                f"{number(threshold)}){squared}"
-            ]
+            ratio = f"(the size of {measure} divided by {number(threshold)})"
+            return [Line(depth, f"{number(amount)} times {ratio}{squared}")]
         case SizeLoss(amount, measure, growth):
-            return [f"{number(amount)} times {growth.words(measure)}"]
+            return [Line(depth, f"{number(amount)} times {growth.words(measure)}")]
         case Largest(options):
-            choices = [_lines(option, currency, deeper) for option in options]
-            return ["the largest of", *_joined(choices, f"{deeper}or")]
+            choices = [_lines(option, currency, depth + 1) for option in options]
+            return [Line(depth, "the largest of"), *_joined(choices, Line(depth + 1, "or"))]
         case Piecewise(cases):
             return [
-                f"by {listing(cases.dimensions)}:",
-                *_describe_cases(cases, lambda part: _lines(part, currency, deeper + "  "), deeper),
+                Line(depth, f"by {listing(cases.dimensions)}:"),
+                *_describe_cases(cases, lambda part: _lines(part, currency, depth + 2), depth + 1),
             ]
         case _:
             assert_never(term)
 
 
-def _describe_split(split: Scheme, margin: str) -> list[str]:
+def _describe_split(split: Scheme, depth: int) -> list[Line]:
     match split:
         case Split(thresholds, cap):
             parts = " or ".join(f"{number(limit)} {name}" for name, limit in thresholds)
             most = "" if cap is None else f", and never more than {cap:,}"
             choice = ", whichever gives more" if len(thresholds) > 1 else ""
-            return [
-                f"{margin}a record is one piece for every {parts}, or part thereof{choice}; at "
-                f"least one{most}"
-            ]
+            one = f"a record is one piece for every {parts}, or part thereof{choice}"
+            return [Line(depth, f"{one}; at least one{most}")]
         case SplitBy(cases):
             return [
-                f"{margin}what a piece may hold goes by {listing(cases.dimensions)}:",
-                *_describe_cases(
-                    cases, lambda inner: _describe_split(inner, margin + "    "), margin + "  "
-                ),
+                Line(depth, f"what a piece may hold goes by {listing(cases.dimensions)}:"),
+                *_describe_cases(cases, lambda inner: _describe_split(inner, depth + 2), depth + 1),
             ]
 
 
@@ -137,31 +140,32 @@ def _value(part: DimensionValue) -> str:
     return str(part)
 
 
-def _describe_cases(cases: Cases[V], lines: Callable[[V], list[str]], margin: str) -> list[str]:
-    shown: list[str] = []
+def _describe_cases(cases: Cases[V], inner: Callable[[V], list[Line]], depth: int) -> list[Line]:
+    shown: list[Line] = []
     for key, value in cases.entries[:_SHOWN_CASES]:
-        shown += [f"{margin}for {', '.join(map(_value, key))}:", *lines(value)]
+        shown += [Line(depth, f"for {', '.join(map(_value, key))}:"), *inner(value)]
     if len(cases.entries) > _SHOWN_CASES:
-        shown.append(f"{margin}and {len(cases.entries) - _SHOWN_CASES:,} more cases")
+        shown.append(Line(depth, f"and {len(cases.entries) - _SHOWN_CASES:,} more cases"))
     if cases.default is None:
-        return [*shown, f"{margin}no other record is covered"]
-    return [*shown, f"{margin}for all others:", *lines(cases.default)]
+        return [*shown, Line(depth, "no other record is covered")]
+    return [*shown, Line(depth, "for all others:"), *inner(cases.default)]
 
 
-def _describe_slot(slot: Slot, margin: str) -> list[str]:
+def _describe_slot(slot: Slot, depth: int) -> list[Line]:
     counted = "records" if slot.split is None else "pieces"
     found = (
-        f"{margin}and the groups by {listing(slot.keys)} are found in the data: a group is shown "
-        f"when its noisy count of {counted} reaches {slot.threshold}."
+        f"and the groups by {listing(slot.keys)} are found in the data: a group is shown when its "
+        f"noisy count of {counted} reaches {slot.threshold}."
     )
-    alone = f"{margin}A record alone in its group shows that the group exists with probability"
+    alone = "A record alone in its group shows that the group exists with probability"
     if slot.split is None:
-        return [found, f"{alone} {_chance(slot.delta(1))}"]
+        return [Line(depth, found), Line(depth, f"{alone} {_chance(slot.delta(1))}")]
     sizes = ", ".join(
         f"{pieces} {'piece' if pieces == 1 else 'pieces'}: {_chance(slot.delta(pieces))}"
         for pieces in (1, 2, 5, 10, 20, 50)
     )
-    return [found, f"{alone}, by its size: {sizes}", *_describe_split(slot.split, margin)]
+    by_size = Line(depth, f"{alone}, by its size: {sizes}")
+    return [Line(depth, found), by_size, *_describe_split(slot.split, depth)]
 
 
 def _chance(probability: Fraction) -> str:
@@ -169,11 +173,11 @@ def _chance(probability: Fraction) -> str:
     return "over 0.9999" if probability > Fraction(9999, 10000) else f"{float_up(probability):.4g}"
 
 
-def _joined(blocks: list[list[str]], between: str) -> list[str]:
-    lines = list(blocks[0])
+def _joined(blocks: list[list[Line]], between: Line) -> list[Line]:
+    joined = list(blocks[0])
     for block in blocks[1:]:
-        lines += [between, *block]
-    return lines
+        joined += [between, *block]
+    return joined
 
 
 # -- LaTeX -----------------------------------------------------------------------------------

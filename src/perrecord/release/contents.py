@@ -10,7 +10,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from perrecord.exact import text
 from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.write import write_csv, write_parquet
 from perrecord.queries.plan import PlannedGrouping
@@ -106,16 +105,8 @@ def published_policy(workload: Workload) -> PublishedPolicy:
         workload.policy,
         workload.budget,
         (workload.description,) if workload.description else (),
-        tuple((name, _typed_in(record)) for name, record in workload.examples),
+        workload.examples,
     )
-
-
-def _typed_in(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record as somebody would type it: numbers of measures as exact text."""
-    return {
-        name: text(value) if isinstance(value, Fraction) else value
-        for name, value in record.items()
-    }
 
 
 def _manifest(workload: Workload, files: Mapping[str, bytes], charge_hash: str) -> dict[str, Any]:

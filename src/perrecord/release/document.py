@@ -12,16 +12,16 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from perrecord.errors import DocumentError, InputError, listing
-from perrecord.exact import text
+from perrecord.errors import InputError, listing
 from perrecord.policy.cases import DimensionValue, Record
+from perrecord.policy.document import FormWriter, Json
 from perrecord.policy.policy import Policy
 from perrecord.policy.reads import check_fields_of
 from perrecord.policy.terms import slots_of
 from perrecord.release.curves import Curve, curve_of, together
-from perrecord.release.fields import TYPES, Field, read_field, write_field
-from perrecord.release.noise import Noise, check_noise, read_noise, write_noise
-from perrecord.release.reading import Json, each, exactly, located, one_of_each, plain_text
+from perrecord.release.fields import TYPES, Field
+from perrecord.release.noise import Noise, check_noise
+from perrecord.release.writing import write_curve, write_field, write_noise, write_record
 
 __all__ = ["ChargeShare", "Example", "Field", "PublishedCharge", "PublishedPolicy"]
 
@@ -29,8 +29,8 @@ FORMAT = "perrecord-published-policy"
 VERSION = 2
 
 
-Example = tuple[str, Mapping[str, DimensionValue]]
-"""A name and a record; measures are exact text."""
+Example = tuple[str, Mapping[str, DimensionValue | Fraction]]
+"""A name and an invented record; measures are fractions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +71,8 @@ class PublishedPolicy:
     >>> published = PublishedPolicy("Employment", "firms", (employees,), (charge,), policy)
     >>> published.loss({"employees": "150.4"})
     Fraction(9, 10)
-    >>> PublishedPolicy.from_json(published.to_json()) == published
-    True
+    >>> published.document()["total"]["splits"]
+    [{'thresholds': {'employees': '50'}, 'cap': None}]
     """
 
     title: str
@@ -83,7 +83,7 @@ class PublishedPolicy:
     budget: Policy | None = None
     notes: tuple[str, ...] = ()
     examples: tuple[Example, ...] = ()
-    """Named records, invented ones, for the policy page to start with; measures as exact text."""
+    """Named records, invented ones, for the policy page to start with."""
 
     def __post_init__(self) -> None:
         _no_twins("field", [field.name for field in self.fields])
@@ -101,16 +101,16 @@ class PublishedPolicy:
         for name, record in self.examples:
             self._check_example(name, record)
 
-    def _check_example(self, name: str, record: Mapping[str, DimensionValue]) -> None:
+    def _check_example(self, name: str, record: Mapping[str, DimensionValue | Fraction]) -> None:
         fields = {field.name: field for field in self.fields}
         for column, value in record.items():
             if column not in fields:
                 raise InputError(f"the example {name!r} gives {column!r}, which is no field.")
-            expected = TYPES.get(fields[column].kind, str)
+            expected = TYPES.get(fields[column].kind, Fraction)
             if value is not None and type(value) is not expected:
                 raise InputError(
-                    f"the example {name!r} gives {column!r} a {type(value).__name__}; expected "
-                    f"{'a measure as exact text' if expected is str else expected.__name__}."
+                    f"the example {name!r} gives {column!r} a {type(value).__name__}; expected a "
+                    f"{expected.__name__}."
                 )
         self.total.loss(self.record(record))
 
@@ -155,46 +155,30 @@ class PublishedPolicy:
             for charge in self.charges
         )
 
-    # -- writing and reading ----------------------------------------------------------------
+    # -- writing ----------------------------------------------------------------------------
 
-    def to_json(self, indent: int | None = 2) -> str:
-        """Return the document; the same policy always gives the same text."""
-        document = {
+    def document(self) -> Json:
+        """Return the document as plain values; the same policy always gives the same ones."""
+        writer = FormWriter()
+        return {
             "format": FORMAT,
             "version": VERSION,
             "title": self.title,
             "table": self.table,
             "fields": [write_field(field) for field in self.fields],
-            "charges": [_charge(charge) for charge in self.charges],
-            "total": _policy(self.total),
-            "budget": None if self.budget is None else _policy(self.budget),
-            "curves": [_curve(curve) for curve in self.curves],
+            "charges": [_charge(charge, writer) for charge in self.charges],
+            "total": self.total.document(),
+            "budget": None if self.budget is None else self.budget.document(),
+            "curves": [write_curve(curve) for curve in self.curves],
             "notes": list(self.notes),
-            "examples": [{"name": name, "record": dict(record)} for name, record in self.examples],
+            "examples": [
+                {"name": name, "record": write_record(record)} for name, record in self.examples
+            ],
         }
-        return json.dumps(document, indent=indent, ensure_ascii=False)
 
-    @classmethod
-    def from_json(cls, written: str) -> "PublishedPolicy":
-        """Read a published policy back; nothing is lost."""
-        top = _parsed(written)
-        with located("the document"):
-            published = cls(
-                title=plain_text(top["title"], "title"),
-                table=plain_text(top["table"], "table"),
-                fields=tuple(each(top["fields"], "fields", read_field)),
-                charges=tuple(each(top["charges"], "charges", _read_charge)),
-                total=_read_policy(top["total"], "total"),
-                budget=None if top["budget"] is None else _read_policy(top["budget"], "budget"),
-                notes=tuple(each(top["notes"], "notes", plain_text)),
-                examples=tuple(each(top["examples"], "examples", _read_example)),
-            )
-        if top["curves"] != [_curve(curve) for curve in published.curves]:
-            raise DocumentError(
-                "the curves do not belong to the document's key selections; expected what "
-                "PublishedPolicy.to_json() wrote."
-            )
-        return published
+    def to_json(self, indent: int | None = 2) -> str:
+        """Return the document as text, which `perrecord.release.reading` reads."""
+        return json.dumps(self.document(), indent=indent, ensure_ascii=False)
 
 
 def _published_delta(policy: Policy, record: Record) -> Fraction:
@@ -221,75 +205,11 @@ def _check_below(lower: Policy | None, upper: Policy | None, what: str, limit: s
     )
 
 
-# -- writing ---------------------------------------------------------------------------------
-
-
-def _policy(policy: Policy) -> Json:
-    return dict(json.loads(policy.to_json(indent=None)))
-
-
-def _charge(charge: PublishedCharge) -> Json:
-    noise = None if charge.noise is None else [write_noise(noise) for noise in charge.noise]
+def _charge(charge: PublishedCharge, writer: FormWriter) -> Json:
+    noise = None if charge.noise is None else [write_noise(each, writer) for each in charge.noise]
     return {
         "name": charge.name,
         "title": charge.title,
-        "policy": _policy(charge.policy),
+        "policy": charge.policy.document(),
         "noise": noise,
     }
-
-
-def _curve(curve: Curve) -> Json:
-    points = [[pieces, format(delta, "f")] for pieces, delta in curve.points]
-    return {"rho": text(curve.rho), "threshold": curve.threshold, "points": points}
-
-
-# -- reading ---------------------------------------------------------------------------------
-
-_TOP = ["budget", "charges", "curves", "examples", "fields", "format", "notes", "table", "title",
-        "total", "version"]  # fmt: skip
-
-
-def _parsed(written: str) -> Json:
-    try:
-        top = json.loads(written, object_pairs_hook=one_of_each)
-    except (TypeError, ValueError, RecursionError):
-        raise DocumentError(
-            "the published policy is not JSON, or gives a name twice; expected what "
-            "PublishedPolicy.to_json() returned."
-        ) from None
-    if not isinstance(top, dict) or top.get("format") != FORMAT:
-        raise DocumentError(f"the text is no published policy; expected the format {FORMAT!r}.")
-    if type(top.get("version")) is not int or top["version"] not in (1, VERSION):
-        raise DocumentError(
-            f"the published policy is of version {top.get('version')!r}; this perrecord reads "
-            f"1 and {VERSION}. A newer perrecord may read it: pip install --upgrade perrecord."
-        )
-    return exactly(top, "the document", _TOP)
-
-
-def _read_charge(value: object, where: str) -> PublishedCharge:
-    if isinstance(value, dict):
-        value = {"noise": None} | value  # version 1, of perrecord 0.1, did not state it
-    given = exactly(value, where, ["name", "title", "policy", "noise"])
-    with located(where):
-        name, title = plain_text(given["name"], "name"), plain_text(given["title"], "title")
-        noise = None if given["noise"] is None else each(given["noise"], "noise", read_noise)
-        policy = _read_policy(given["policy"], "policy")
-        return PublishedCharge(name, title, policy, None if noise is None else tuple(noise))
-
-
-def _read_example(value: object, where: str) -> Example:
-    given = exactly(value, where, ["name", "record"])
-    if not isinstance(given["record"], dict):
-        raise DocumentError(f"{where}: expected a record as an object.")
-    with located(where):
-        return plain_text(given["name"], "name"), given["record"]
-
-
-def _read_policy(value: object, where: str) -> Policy:
-    try:
-        written = json.dumps(value)
-    except RecursionError:
-        raise DocumentError(f"{where} is nested too deeply to be read.") from None
-    with located(where):
-        return Policy.from_json(written)

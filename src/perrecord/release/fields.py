@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
-from perrecord.errors import InputError, SchemaError, listing
-from perrecord.exact import rational, text
+from perrecord.errors import SchemaError, listing
+from perrecord.exact import rational
 from perrecord.policy.cases import DimensionValue
-from perrecord.release.reading import Json, each, exactly, located, plain_text
 from perrecord.tables.fields import Kind
 from perrecord.tables.measures import LARGEST, Measure, Outside
 
@@ -91,43 +90,3 @@ class Field:
         if isinstance(value, str):
             value = rational(value, f"the measure {self.name!r}")
         return self.measure().number(value)
-
-
-def write_field(field: Field) -> Json:
-    """Return a field as the document has it."""
-    named: Json = {
-        "name": field.name, "kind": field.kind, "label": field.label, "unit": field.unit,
-        "expression": field.expression,
-    }  # fmt: skip
-    if field.resolution is None:
-        return named | {"values": list(field.values)}
-    grid = {"largest": str(field.largest), "outside": field.outside}
-    return named | {"resolution": text(field.resolution)} | grid
-
-
-def read_field(value: object, where: str) -> Field:
-    """Return the field that the document has, or say where it goes wrong."""
-    names = ["name", "kind", "label", "unit", "expression"]
-    is_measure = False
-    if isinstance(value, dict) and value.get("kind") == "measure":
-        # Version 0.1 wrote down how the source stored numbers, which changes nothing any more.
-        is_measure, value = True, {key: each for key, each in value.items() if key != "rounding"}
-    extra = ["resolution", "largest", "outside"] if is_measure else ["values"]
-    given = exactly(value, where, [*names, *extra])
-    with located(where):
-        texts = {name: plain_text(given[name], name) for name in names}
-        if not is_measure:
-            return Field(**texts, values=tuple(each(given["values"], "values", _as_it_is)))
-        resolution, largest = plain_text(given["resolution"], "resolution"), given["largest"]
-        if not (isinstance(largest, str) and largest.isascii() and largest.isdigit()):
-            raise InputError('largest is no whole number as text, such as "1000".')
-        return Field(
-            **texts,
-            resolution=rational(resolution, "the resolution"),
-            largest=int(rational(largest, "largest")),
-            outside=plain_text(given["outside"], "outside"),
-        )
-
-
-def _as_it_is(value: Any, _: str) -> Any:
-    return value

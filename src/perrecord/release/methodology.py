@@ -196,7 +196,7 @@ def _cells(grouping: Grouping) -> str:
 
 
 def _row(answer: Answer, found: Expected) -> str:
-    price = _cell(repr(found.policy).removeprefix("Policy(").removesuffix(")"))
+    price = _cell(found.policy.formula())
     return f"| {_cell(answer.name)} | {answer.described(_cell)} | {price} | {found.shown()} |"
 
 

@@ -13,12 +13,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
-from perrecord.errors import DocumentError, InputError, SchemaError, UnknownCaseError
-from perrecord.exact import rational, text
+from perrecord.errors import InputError, SchemaError, UnknownCaseError
 from perrecord.laws import DiscreteGaussian, DiscreteLaplace, Law
 from perrecord.laws.scales import LawName
 from perrecord.policy.cases import Cases, Record
-from perrecord.release.reading import Json, each, exactly, located, plain_text
 
 Moved = Literal["records", "values", "pieces"]
 
@@ -56,8 +54,8 @@ class CellNoise:
         return Fraction(self.shown_variance)
 
     @property
-    def shown_variance(self) -> str:
-        """The variance as the document has it."""
+    def shown_variance(self) -> Decimal:
+        """The variance as documents show it."""
         return _variance(self.law, self.spread, self.step)
 
     def cut(self, value: Fraction) -> Fraction:
@@ -116,6 +114,15 @@ class Noise:
         return value - (low + high) / 2
 
 
+def cells_of(tree: NoiseTree) -> Iterator[CellNoise]:
+    """Yield the noise of every part."""
+    if isinstance(tree, CellNoise):
+        yield tree
+    else:
+        for part in tree.values():
+            yield from cells_of(part)
+
+
 def dimensions_read(tree: NoiseTree) -> Iterator[str]:
     """Yield the dimensions that noise depends on, some more than once."""
     if isinstance(tree, Cases):
@@ -135,93 +142,10 @@ def check_noise(noise: Noise, kinds: Mapping[str, type | None]) -> None:
 
 
 @lru_cache(maxsize=4096)
-def _variance(name: LawName, spread: Fraction, step: Fraction) -> str:
+def _variance(name: LawName, spread: Fraction, step: Fraction) -> Decimal:
     law: Law = (
         DiscreteGaussian(spread / step**2) if name == "gaussian" else DiscreteLaplace(spread / step)
     )
     exact = max(law.variance().upper, _LEAST) * step**2
     rounded = _TWELVE_DIGITS.divide(Decimal(exact.numerator), Decimal(exact.denominator))
-    return str(rounded.normalize())
-
-
-# -- the document ----------------------------------------------------------------------------
-
-
-def write_noise(noise: Noise) -> Json:
-    """Return the noise as the document has it."""
-    return {
-        "moved": noise.moved,
-        "measure": noise.measure,
-        "centred": noise.is_centred,
-        "certain": noise.is_certain,
-        "cells": _write_tree(noise.cells),
-    }
-
-
-def _write_tree(tree: NoiseTree) -> Json:
-    if isinstance(tree, CellNoise):
-        return {
-            "law": tree.law,
-            "spread": text(tree.spread),
-            "step": text(tree.step),
-            "variance": tree.shown_variance,
-            "bounds": None if tree.bounds is None else [text(end) for end in tree.bounds],
-        }
-    return {
-        "dimensions": list(tree.dimensions),
-        "cases": [{"when": list(key), "cells": _write_tree(part)} for key, part in tree.entries],
-        "default": None if tree.default is None else _write_tree(tree.default),
-    }
-
-
-def read_noise(value: object, where: str) -> Noise:
-    """Return the noise that the document has, or say where it goes wrong."""
-    given = exactly(value, where, ["moved", "measure", "centred", "certain", "cells"])
-    with located(where):
-        for name in ("centred", "certain"):
-            if not isinstance(given[name], bool):
-                raise DocumentError(f"{name} is no truth value.")
-        measure = None if given["measure"] is None else plain_text(given["measure"], "measure")
-        return Noise(
-            plain_text(given["moved"], "moved"),
-            measure,
-            _read_tree(given["cells"], "cells"),
-            given["centred"],
-            given["certain"],
-        )
-
-
-def _read_tree(value: object, where: str) -> NoiseTree:
-    if isinstance(value, dict) and "dimensions" in value:
-        given = exactly(value, where, ["dimensions", "cases", "default"])
-        names = tuple(each(given["dimensions"], f"{where}.dimensions", plain_text))
-        cases = each(given["cases"], f"{where}.cases", _read_case)
-        default = given["default"]
-        rest = None if default is None else _read_tree(default, f"{where}.default")
-        with located(where):
-            return Cases.checked(names, cases, rest)
-    given = exactly(value, where, ["law", "spread", "step", "variance", "bounds"])
-    with located(where):
-        ends = given["bounds"]
-        if ends is not None and (not isinstance(ends, list) or len(ends) != 2):
-            raise DocumentError("bounds are no pair of numbers.")
-        low, high = (None, None) if ends is None else (_number(end, "bounds") for end in ends)
-        cell = CellNoise(
-            plain_text(given["law"], "law"),
-            _number(given["spread"], "spread"),
-            _number(given["step"], "step"),
-            None if low is None or high is None else (low, high),
-        )
-        if given["variance"] != cell.shown_variance:
-            raise DocumentError("the variance is not that of the law.")
-        return cell
-
-
-def _read_case(value: object, where: str) -> tuple[Any, NoiseTree]:
-    given = exactly(value, where, ["when", "cells"])
-    key = tuple(each(given["when"], f"{where}.when", lambda part, _: part))
-    return key, _read_tree(given["cells"], f"{where}.cells")
-
-
-def _number(value: object, name: str) -> Fraction:
-    return rational(plain_text(value, name), name)
+    return rounded.normalize()

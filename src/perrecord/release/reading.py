@@ -1,37 +1,220 @@
-"""Reading JSON that somebody else may have written: every mistake is named with its place."""
+"""`policy.json` read back, by whoever has only the file: every mistake is named with its place.
 
+It may be somebody else's text. The library itself holds policies, and never reads its own text.
+"""
+
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from fractions import Fraction
+from functools import partial
 from typing import Any, TypeVar
 
 from perrecord.errors import DocumentError, InputError, listing
+from perrecord.exact import rational
+from perrecord.policy.cases import Cases
+from perrecord.policy.document import Json
+from perrecord.policy.policy import Policy
+from perrecord.release.document import FORMAT, VERSION, Example, PublishedCharge, PublishedPolicy
+from perrecord.release.fields import TYPES, Field
+from perrecord.release.noise import CellNoise, Noise, NoiseTree
+from perrecord.release.writing import write_curve
 
-Json = dict[str, Any]
 V = TypeVar("V")
 
+_TOP = ["budget", "charges", "curves", "examples", "fields", "format", "notes", "table", "title",
+        "total", "version"]  # fmt: skip
 
-def plain_text(value: object, where: str) -> Any:
+
+def read_published(written: str) -> PublishedPolicy:
+    """Return the published policy that a text holds; nothing is lost.
+
+    >>> from perrecord import Policy, Split
+    >>> policy = Policy.split("0.1", Split(employees=50))
+    >>> employees = Field("employees", "measure", resolution=Fraction(1))
+    >>> charge = PublishedCharge("employment", "Employment by county", policy)
+    >>> published = PublishedPolicy("Employment", "firms", (employees,), (charge,), policy)
+    >>> read_published(published.to_json()) == published
+    True
+    """
+    top = _parsed(written)
+    with _located("the document"):
+        fields = tuple(_each(top["fields"], "fields", _read_field))
+        measures = {field.name for field in fields if field.kind not in TYPES}
+        published = PublishedPolicy(
+            title=_plain_text(top["title"], "title"),
+            table=_plain_text(top["table"], "table"),
+            fields=fields,
+            charges=tuple(_each(top["charges"], "charges", _read_charge)),
+            total=_read_policy(top["total"], "total"),
+            budget=None if top["budget"] is None else _read_policy(top["budget"], "budget"),
+            notes=tuple(_each(top["notes"], "notes", _plain_text)),
+            examples=tuple(
+                _each(top["examples"], "examples", partial(_read_example, measures=measures))
+            ),
+        )
+    if top["curves"] != [write_curve(curve) for curve in published.curves]:
+        raise DocumentError(
+            "the curves do not belong to the document's key selections; expected what "
+            "PublishedPolicy.to_json() wrote."
+        )
+    return published
+
+
+def _parsed(written: str) -> Json:
+    try:
+        top = json.loads(written, object_pairs_hook=_one_of_each)
+    except (TypeError, ValueError, RecursionError):
+        raise DocumentError(
+            "the published policy is not JSON, or gives a name twice; expected what "
+            "PublishedPolicy.to_json() returned."
+        ) from None
+    if not isinstance(top, dict) or top.get("format") != FORMAT:
+        raise DocumentError(f"the text is no published policy; expected the format {FORMAT!r}.")
+    if type(top.get("version")) is not int or top["version"] not in (1, VERSION):
+        raise DocumentError(
+            f"the published policy is of version {top.get('version')!r}; this perrecord reads "
+            f"1 and {VERSION}. A newer perrecord may read it: pip install --upgrade perrecord."
+        )
+    return _exactly(top, "the document", _TOP)
+
+
+def _read_charge(value: object, where: str) -> PublishedCharge:
+    if isinstance(value, dict):
+        value = {"noise": None} | value  # version 1, of perrecord 0.1, did not state it
+    given = _exactly(value, where, ["name", "title", "policy", "noise"])
+    with _located(where):
+        name, title = _plain_text(given["name"], "name"), _plain_text(given["title"], "title")
+        noise = None if given["noise"] is None else _each(given["noise"], "noise", _read_noise)
+        policy = _read_policy(given["policy"], "policy")
+        return PublishedCharge(name, title, policy, None if noise is None else tuple(noise))
+
+
+def _read_example(value: object, where: str, *, measures: set[str]) -> Example:
+    given = _exactly(value, where, ["name", "record"])
+    record = given["record"]
+    if not isinstance(record, dict):
+        raise DocumentError(f"{where}: expected a record as an object.")
+    with _located(where):
+        return _plain_text(given["name"], "name"), {
+            name: value
+            if value is None or name not in measures
+            else _number(value, f"the measure {name!r}")
+            for name, value in record.items()
+        }
+
+
+def _read_policy(value: object, where: str) -> Policy:
+    with _located(where):
+        return Policy.from_document(value)
+
+
+def _read_field(value: object, where: str) -> Field:
+    """Return the field that the document has, or say where it goes wrong."""
+    names = ["name", "kind", "label", "unit", "expression"]
+    is_measure = False
+    if isinstance(value, dict) and value.get("kind") == "measure":
+        # Version 0.1 wrote down how the source stored numbers, which changes nothing any more.
+        is_measure, value = True, {key: each for key, each in value.items() if key != "rounding"}
+    extra = ["resolution", "largest", "outside"] if is_measure else ["values"]
+    given = _exactly(value, where, [*names, *extra])
+    with _located(where):
+        texts = {name: _plain_text(given[name], name) for name in names}
+        if not is_measure:
+            return Field(**texts, values=tuple(_each(given["values"], "values", _as_it_is)))
+        resolution, largest = _plain_text(given["resolution"], "resolution"), given["largest"]
+        if not (isinstance(largest, str) and largest.isascii() and largest.isdigit()):
+            raise InputError('largest is no whole number as text, such as "1000".')
+        return Field(
+            **texts,
+            resolution=rational(resolution, "the resolution"),
+            largest=int(rational(largest, "largest")),
+            outside=_plain_text(given["outside"], "outside"),
+        )
+
+
+def _as_it_is(value: Any, _: str) -> Any:
+    return value
+
+
+def _read_noise(value: object, where: str) -> Noise:
+    """Return the noise that the document has, or say where it goes wrong."""
+    given = _exactly(value, where, ["moved", "measure", "centred", "certain", "cells"])
+    with _located(where):
+        for name in ("centred", "certain"):
+            if not isinstance(given[name], bool):
+                raise DocumentError(f"{name} is no truth value.")
+        measure = None if given["measure"] is None else _plain_text(given["measure"], "measure")
+        return Noise(
+            _plain_text(given["moved"], "moved"),
+            measure,
+            _read_tree(given["cells"], "cells"),
+            given["centred"],
+            given["certain"],
+        )
+
+
+def _read_tree(value: object, where: str) -> NoiseTree:
+    if isinstance(value, dict) and "dimensions" in value:
+        given = _exactly(value, where, ["dimensions", "cases", "default"])
+        names = tuple(_each(given["dimensions"], f"{where}.dimensions", _plain_text))
+        cases = _each(given["cases"], f"{where}.cases", _read_case)
+        default = given["default"]
+        rest = None if default is None else _read_tree(default, f"{where}.default")
+        with _located(where):
+            return Cases.checked(names, cases, rest)
+    given = _exactly(value, where, ["law", "spread", "step", "variance", "bounds"])
+    with _located(where):
+        ends = given["bounds"]
+        if ends is not None and (not isinstance(ends, list) or len(ends) != 2):
+            raise DocumentError("bounds are no pair of numbers.")
+        low, high = (None, None) if ends is None else (_number(end, "bounds") for end in ends)
+        cell = CellNoise(
+            _plain_text(given["law"], "law"),
+            _number(given["spread"], "spread"),
+            _number(given["step"], "step"),
+            None if low is None or high is None else (low, high),
+        )
+        if given["variance"] != str(cell.shown_variance):
+            raise DocumentError("the variance is not that of the law.")
+        return cell
+
+
+def _read_case(value: object, where: str) -> tuple[Any, NoiseTree]:
+    given = _exactly(value, where, ["when", "cells"])
+    key = tuple(_each(given["when"], f"{where}.when", lambda part, _: part))
+    return key, _read_tree(given["cells"], f"{where}.cells")
+
+
+def _number(value: object, name: str) -> Fraction:
+    return rational(_plain_text(value, name), name)
+
+
+# -- any JSON -------------------------------------------------------------------------------
+
+
+def _plain_text(value: object, where: str) -> Any:
     """Return text, or say where there is none."""
     if not isinstance(value, str):
         raise DocumentError(f"{where} is a {type(value).__name__}; expected text.")
     return value
 
 
-def each(value: object, where: str, read: Callable[[object, str], V]) -> list[V]:
+def _each(value: object, where: str, read: Callable[[object, str], V]) -> list[V]:
     """Return the items of a list, each read with its place."""
     if not isinstance(value, list):
         raise DocumentError(f"{where} is a {type(value).__name__}; expected a list.")
     return [read(item, f"{where}[{index}]") for index, item in enumerate(value)]
 
 
-def exactly(value: object, where: str, names: list[str]) -> Json:
+def _exactly(value: object, where: str, names: list[str]) -> Json:
     """Return an object that has these fields and no others."""
     if not isinstance(value, dict) or sorted(value) != sorted(names):
         raise DocumentError(f"{where}: expected an object of exactly {listing(names, limit=12)}.")
     return value
 
 
-def one_of_each(pairs: list[tuple[str, Any]]) -> Json:
+def _one_of_each(pairs: list[tuple[str, Any]]) -> Json:
     """Return an object's fields; json.loads would quietly keep the last of two twins."""
     if len(dict(pairs)) < len(pairs):
         raise ValueError
@@ -39,7 +222,7 @@ def one_of_each(pairs: list[tuple[str, Any]]) -> Json:
 
 
 @contextmanager
-def located(where: str) -> Iterator[None]:
+def _located(where: str) -> Iterator[None]:
     """Put the place in the document in front of whatever goes wrong inside."""
     try:
         yield

@@ -21,10 +21,13 @@ from perrecord.release.noise import CellNoise, Noise, NoiseTree
 def stated_noise(planned: Plan, grouping: PlannedGrouping, answer: Answer) -> tuple[Noise, ...]:
     """Return the noisy numbers that an answer consists of; what is chosen has none."""
     return tuple(
-        noise
-        for step in answer.measurements
-        for noise in _filtered(planned, grouping, _stated(planned, grouping, step))
+        noise for step in answer.measurements for noise in stated_number(planned, grouping, step)
     )
+
+
+def stated_number(planned: Plan, grouping: PlannedGrouping, step: Measurement) -> tuple[Noise, ...]:
+    """Return one noisy number; none if no record can pass the filter."""
+    return _filtered(planned, grouping, _stated(planned, grouping, step))
 
 
 def _stated(planned: Plan, grouping: PlannedGrouping, step: Measurement) -> Noise:

@@ -2,12 +2,15 @@
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
 
+from perrecord.evaluate.accuracy.within import within_column
 from perrecord.evaluate.evaluation import Evaluation
 from perrecord.evaluate.variants import AS_WRITTEN, SPLITTING, TOP_CODING
+from perrecord.exact import text
 from perrecord.report.charts import Axis, Panels, boxes, curves, points
 from perrecord.report.figure import Figure, ShownTable
 from perrecord.report.numbers import amount, percent
@@ -90,19 +93,14 @@ def bias_and_noise(found: Evaluation) -> Section | None:
 
 def by_cell_size(found: Evaluation) -> Section | None:
     """Return the section on small cells and large ones."""
-    rows = [
-        {**row, "from": float(row["size"].split()[0])}
-        for row in found.by_size.to_pylist()
-        if row["size"] != "0"
-    ]
+    rows = [row for row in found.by_size.to_pylist() if row["from"]]
     known = [row for row in rows if row["median_expected_error"] is not None]
     if not known:
         return None
     table = pa.Table.from_pylist(rows)
-    within = [name for name in table.column_names if name.startswith("within_")]
     shown = ShownTable(
         f"Expected errors by how many records a cell has; {_last_columns(found)}",
-        ("table", "answer", "records", "cells", "zeros", "median cell", *map(_limit, within)),
+        ("table", "answer", "records", "cells", "zeros", "median cell", *map(_limit, found.limits)),
         tuple(
             (
                 row["table"],
@@ -111,7 +109,7 @@ def by_cell_size(found: Evaluation) -> Section | None:
                 amount(row["cells"]),
                 amount(row["zeros"]),
                 percent(row["median_expected_error"]),
-                *(percent(row[name]) for name in within),
+                *(percent(row[within_column(limit)]) for limit in found.limits),
             )
             for row in rows
         ),
@@ -282,12 +280,11 @@ def _what_quantiles_are(found: Evaluation) -> tuple[str, ...]:
 
 def _table_of_errors(found: Evaluation) -> ShownTable:
     rows = found.errors.to_pylist()
-    within = [name for name in found.errors.column_names if name.startswith("within_")]
     return ShownTable(
         f"Expected errors of cells; {_last_columns(found)}",
         (
             *("variant", "table", "answer", "cells", "zeros", "median cell"),
-            *("95 % of cells up to", *map(_limit, within)),
+            *("95 % of cells up to", *map(_limit, found.limits)),
         ),
         tuple(
             (
@@ -298,7 +295,7 @@ def _table_of_errors(found: Evaluation) -> ShownTable:
                 amount(row["zeros"]),
                 percent(row["middle"]),
                 percent(row["high"]),
-                *(percent(row[name]) for name in within),
+                *(percent(row[within_column(limit)]) for limit in found.limits),
             )
             for row in rows
         ),
@@ -324,9 +321,9 @@ def _last_columns(found: Evaluation) -> str:
     )
 
 
-def _limit(name: str) -> str:
-    """Return the heading of a share of cells: `within_5_percent` is < 5 %."""
-    return f"< {name.removeprefix('within_').removesuffix('_percent')} %"
+def _limit(limit: Fraction) -> str:
+    """Return the heading of the share of cells within a limit."""
+    return f"< {text(100 * limit)} %"
 
 
 def _known(table: pa.Table) -> list[Row]:

@@ -87,7 +87,7 @@ class Keys:
 
         Codes such as 01001 keep their zeros. Make numbers of them with Parquet, or before.
         """
-        table = read_columns(path, "the key")
+        table = read_columns(path, "key")
         if columns is not None:
             table = table.select([_known(name, table.column_names) for name in names_of(columns)])
         return cls.from_columns(table)
@@ -300,19 +300,19 @@ def read_columns(source: str | Path | ColumnsGiven, what: str) -> pa.Table:
     path = Path(source)
     if not path.is_file():
         raise InputError(
-            f"there is no {what.removeprefix('the ')} file {str(source)!r}; give the path of a "
-            "Parquet or CSV file."
+            f"there is no {what} file {str(source)!r}; give the path of a Parquet or CSV file."
         )
     kind = "Parquet" if path.suffix == ".parquet" else "CSV"
     try:
         table = pq.read_table(path) if kind == "Parquet" else _read_csv(path)
     except (pa.ArrowInvalid, OSError, UnicodeDecodeError):
         raise InputError(
-            f"{what} file {str(source)!r} could not be read as {kind}; mend it or write it again."
+            f"the {what} file {str(source)!r} could not be read as {kind}; mend it or write it "
+            "again."
         ) from None
     if table is None:
         raise InputError(
-            f"{what} file {str(source)!r} has a quote that is never closed; close it, or all "
+            f"the {what} file {str(source)!r} has a quote that is never closed; close it, or all "
             "lines behind it would be one value."
         )
     return table

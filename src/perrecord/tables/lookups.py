@@ -40,7 +40,7 @@ class Lookup:
         columns: str | Sequence[str] | None = None,
     ) -> None:
         chosen = names_of(columns or ())
-        rows = read_columns(source, "the lookup")
+        rows = read_columns(source, "lookup")
         pairs = _pairs(on)
         keys = [theirs for _, theirs in pairs]
         for name in [*keys, *chosen]:

@@ -157,6 +157,24 @@ TWINS = (
         ("release/test_policy_page.py::test_the_data_is_plain_ascii_without_markup",),
     ),
     Twin(
+        "values of dimensions are numbers that the page's script rounds",
+        "release/page_data.py",
+        "return _tag(part)",
+        "return part",
+        (
+            "release/test_policy_page.py::"
+            "test_no_number_of_the_data_is_one_that_a_script_would_round",
+            "release/test_policy_page.py::test_the_data_say_what_the_document_says",
+        ),
+    ),
+    Twin(
+        "a policy is read back from its own text",
+        "cli/policy.py",
+        "published.total.document()",
+        "__import__('json').loads(published.total.to_json())",
+        ("surface/test_source.py::test_nothing_is_parsed_back_from_its_own_text",),
+    ),
+    Twin(
         "a database is read after the charge",
         "release/publish.py",
         "        check_text(table)  # and a database that cannot be read costs no budget\n",

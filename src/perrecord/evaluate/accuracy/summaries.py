@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,14 @@ from perrecord.errors import InputError, listing
 from perrecord.evaluate.accuracy.errors import CellErrors, simulated_error
 from perrecord.evaluate.accuracy.noise_size import Floats
 from perrecord.evaluate.accuracy.quantiles import QuantileErrors
-from perrecord.evaluate.accuracy.within import Which, is_within, known_within, share_of
-from perrecord.exact import Exact, rational, text
+from perrecord.evaluate.accuracy.within import (
+    Which,
+    is_within,
+    known_within,
+    share_of,
+    within_column,
+)
+from perrecord.exact import Exact, rational
 
 BY = ("query", "grouping", "answer", "size")
 """What cells can be told apart by: query, grouping columns, answer, number of records."""
@@ -26,6 +31,23 @@ SIZES = (1, 10, 100, 1000)
 Row = dict[str, Any]
 FIVE = {"low": 0.05, "lower": 0.25, "middle": 0.5, "upper": 0.75, "high": 0.95}
 """The five numbers of a box, and the shares of the cells that lie at or below them."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizeClass:
+    """Cells that hold so many records: from `start` on, and fewer than `end` if there is one.
+
+    >>> str(SizeClass(0, 1)), str(SizeClass(1, 10)), str(SizeClass(1000, None))
+    ('0', '1 to 9', '1000 or more')
+    """
+
+    start: int
+    end: int | None
+
+    def __str__(self) -> str:
+        if self.end is None:
+            return f"{self.start} or more"
+        return str(self.start) if self.end - 1 == self.start else f"{self.start} to {self.end - 1}"
 
 
 def summary(
@@ -42,6 +64,24 @@ def summary(
     confidence that the errors were computed for, as a goal asks (T22). Size classes begin at the
     numbers of records in `sizes`.
     """
+    rows = summary_rows(errors, by=by, limits=limits, sizes=sizes)
+    return pa.Table.from_pylist(
+        [{name: _shown(value) for name, value in row.items()} for row in rows]
+    )
+
+
+def _shown(value: Any) -> Any:
+    return str(value) if isinstance(value, SizeClass) else value
+
+
+def summary_rows(
+    errors: Sequence[CellErrors | QuantileErrors],
+    *,
+    by: Sequence[str],
+    limits: Sequence[Exact],
+    sizes: Sequence[int],
+) -> list[dict[str, Any]]:
+    """Return the rows of `summary`, in which a size is a `SizeClass`."""
     unknown = [name for name in by if name not in BY]
     if unknown or not by:
         raise InputError(
@@ -65,9 +105,9 @@ def summary(
         figures = _Figures.joined(found)
         row = dict(zip(by, key, strict=True)) | figures.row()
         for limit, which in zip(edges, figures.within, strict=True):
-            row[f"within_{text(100 * limit)}_percent"] = share_of(which)
+            row[within_column(limit)] = share_of(which)
         rows.append(row)
-    return pa.Table.from_pylist(rows)
+    return rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,22 +164,16 @@ class _Figures:
 
 def _by_size(
     errors: CellErrors | QuantileErrors, sizes: Sequence[int] | None
-) -> Iterator[tuple[str | None, Which]]:
+) -> Iterator[tuple[SizeClass | None, Which]]:
     records = errors.truth.records
     if sizes is None:
         yield None, np.ones(len(records), dtype=np.bool_)
         return
     starts = sorted({0, *sizes})
-    for start, end in pairwise([*starts, None]):
+    for start, end in zip(starts, [*starts[1:], None], strict=True):
         cells = records >= start if end is None else (records >= start) & (records < end)
         if cells.any():
-            yield _range(start, end), np.asarray(cells, dtype=np.bool_)
-
-
-def _range(start: int | None, end: int | None) -> str:
-    if end is None:
-        return f"{start} or more"
-    return str(start) if end - 1 == start else f"{start} to {end - 1}"
+            yield SizeClass(start, end), np.asarray(cells, dtype=np.bool_)
 
 
 def _mean(numbers: Floats) -> float | None:
@@ -181,7 +215,7 @@ def box(each: AnswerErrors, limits: Sequence[Exact]) -> Row:
     row = each.labels | _five(errors.relative(errors.size))
     row |= {"cells": len(errors.true), "zeros": int(errors.is_zero.sum())}
     for limit in map(rational, limits):
-        row[f"within_{text(100 * limit)}_percent"] = share_of(known_within(errors, limit))
+        row[within_column(limit)] = share_of(known_within(errors, limit))
     return row
 
 
@@ -217,9 +251,12 @@ def drawn(each: AnswerErrors, errors: CellErrors, repeats: int) -> Row:
 
 
 def by_size(each: AnswerErrors, limits: Sequence[Exact]) -> list[Row]:
-    """Return the errors of an answer by how many records a cell has."""
-    rows = summary([each.errors], by=("answer", "size"), limits=limits, sizes=SIZES)
-    return [{"table": each.table, **row} for row in rows.to_pylist()]
+    """Return the errors of an answer by how many records a cell has; `from` is the least."""
+    rows = summary_rows([each.errors], by=("answer", "size"), limits=limits, sizes=SIZES)
+    return [
+        {"table": each.table, **row, "size": str(row["size"]), "from": float(row["size"].start)}
+        for row in rows
+    ]
 
 
 def _five(numbers: Floats) -> dict[str, float | None]:

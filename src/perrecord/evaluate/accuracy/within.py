@@ -16,6 +16,7 @@ import numpy.typing as npt
 from perrecord.evaluate.accuracy.errors import CellErrors
 from perrecord.evaluate.accuracy.noise_size import Floats, normal_below, normal_density
 from perrecord.evaluate.accuracy.quantiles import QuantileErrors
+from perrecord.exact import text
 from perrecord.laws import DiscreteGaussian
 
 Which = npt.NDArray[np.bool_]
@@ -65,6 +66,15 @@ def known_within(errors: CellErrors | QuantileErrors, limit: Fraction) -> Which:
 def share_of(which: Which) -> float | None:
     """Return the share of the cells that are so; None where there are none."""
     return float(which.mean()) if len(which) else None
+
+
+def within_column(limit: Fraction) -> str:
+    """Return the name of the column that holds the share of cells within a limit.
+
+    >>> within_column(Fraction(1, 20))
+    'within_5_percent'
+    """
+    return f"within_{text(100 * limit)}_percent"
 
 
 def is_share(which: Which, share: Fraction) -> bool:

@@ -7,6 +7,7 @@ part in a thousand, whole ones by one.
 import json
 import re
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -151,7 +152,7 @@ def _in_json(document: Any) -> Iterator[_Place]:
 
 
 def _replaced(document: Any, path: tuple[Any, ...], changed: Any) -> str:
-    copied = json.loads(json.dumps(document))
+    copied = deepcopy(document)
     inner = copied
     for step in path[:-1]:
         inner = inner[step]

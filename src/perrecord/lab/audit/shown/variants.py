@@ -1,7 +1,7 @@
 """The ways to ask that `evaluate` compares, each as a spec of its own."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
@@ -66,7 +66,7 @@ def _is_split(answer: Json) -> bool:
 
 
 def _answers(spec: Json, change: Callable[[Json], Json]) -> Json:
-    copied: Json = json.loads(json.dumps(spec))
+    copied = deepcopy(spec)
     for query in copied["queries"]:
         query["answers"] = {name: change(each) for name, each in query["answers"].items()}
     return copied
@@ -107,7 +107,7 @@ def as_clamped(spec: Json) -> Json:
 
     No spec can say that an average is clamped by sector: its total and count stand in for it.
     """
-    copied: Json = json.loads(json.dumps(spec))
+    copied = deepcopy(spec)
     for query in copied["queries"]:
         query["answers"] = dict(
             each

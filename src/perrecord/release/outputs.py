@@ -1,0 +1,70 @@
+"""What a workload publishes, output by output: what changes and units are priced by (T27, T34).
+
+Every random number, choice and selection of a plan is one output. What is known of it is public:
+its noise as `policy.json` states it, the columns of its cells, and which records pass its filter.
+"""
+
+from collections.abc import Iterator
+
+from perrecord.policy.cases import Cases
+from perrecord.policy.outputs import ChosenCandidate, NoisyNumber, Output, Scope, Selection
+from perrecord.policy.slots import Slot
+from perrecord.policy.terms import Currency
+from perrecord.queries.aggregates import Different
+from perrecord.queries.groupings import SelectKeys
+from perrecord.queries.measurements import Measurement, Step
+from perrecord.queries.plan import Plan, PlannedGrouping
+from perrecord.queries.policies import passing
+from perrecord.release.stated import stated_number
+
+
+def outputs_of(planned: Plan) -> tuple[Output, ...]:
+    """Return the outputs of a plan, as `change_loss` and `unit_loss` take them.
+
+    Records are given to those with every field that the workload reads, and with the id or unit
+    whose different values it counts. Keys that are not published cost nothing, but are counted as
+    if they were: what is said of a change is never too little.
+
+    >>> import pyarrow as pa, perrecord
+    >>> from perrecord.policy.changes import change_loss, unit_loss
+    >>> from perrecord.queries.plan import plan
+    >>> rows = pa.table({"county": ["Kent"], "emp": [50]})
+    >>> counties = perrecord.Keys.from_dict({"county": ["Kent", "York"]})
+    >>> asked = perrecord.Query().group_by("county", keys=counties)
+    >>> asked = asked.count(rho="0.1").sum("emp", split=perrecord.Split(emp=50), rho=1)
+    >>> with perrecord.table(rows, dimensions=["county"], measures=["emp"]) as source:
+    ...     outputs = outputs_of(plan(asked, source.schema))
+    >>> before, after = {"county": "Kent", "emp": 50}, {"county": "Kent", "emp": 55}
+    >>> print(change_loss(outputs, [before], [after]), unit_loss(outputs, [before]))
+    0.01 1.1
+    """
+    return tuple(output for grouping in planned.groupings for output in _each(planned, grouping))
+
+
+def _each(planned: Plan, grouping: PlannedGrouping) -> Iterator[Output]:
+    query = planned.queries[grouping.query]
+    found = passing(query.filter, planned.schema.dimension_names)
+    among = None
+    if found.names:
+        among = Cases.checked(found.names, [(key, True) for key in found.keys], False)
+    scope = Scope(grouping.grouping.columns, found.is_whole, among)
+    cells = grouping.grouping.cells
+    if isinstance(cells, SelectKeys):  # its counts of pieces, if published, cost nothing more (T9)
+        slot = Slot.of(cells.rho, scope.columns, cells.split, cells.threshold, None)
+        yield Selection(slot, scope.is_certain, among)
+    for charged in grouping.answers:
+        for step in charged.answer.steps:
+            yield from _step(planned, grouping, step, scope, query.currency or Currency.RHO)
+
+
+def _step(
+    planned: Plan, grouping: PlannedGrouping, step: Step, scope: Scope, currency: Currency
+) -> Iterator[Output]:
+    match step:
+        case Measurement(aggregate):
+            distinct = aggregate.column if isinstance(aggregate, Different) else None
+            for noise in stated_number(planned, grouping, step):
+                yield NoisyNumber(noise, scope, currency, distinct)
+        case _:
+            facts = (step.amount, step.measure, step.level, step.candidates)
+            yield ChosenCandidate(*facts, scope, currency)

@@ -1,0 +1,122 @@
+"""What the script of the policy page reads: a published policy as plain values of text.
+
+Schemes are shared between the policies. Values of dimensions and caps are text, values tagged with
+their kind: JavaScript would read 9007199254740993 as a float and lose its last digit.
+"""
+
+from collections import defaultdict
+from fractions import Fraction
+
+from perrecord.exact import text
+from perrecord.policy.cases import DimensionValue
+from perrecord.policy.document import FormWriter, Json
+from perrecord.policy.reads import reads, thresholds
+from perrecord.policy.split import Split
+from perrecord.release.attack import fields_of_noise
+from perrecord.release.curves import Curve
+from perrecord.release.document import PublishedCharge, PublishedPolicy
+from perrecord.release.fields import Field
+from perrecord.release.noise import cells_of
+from perrecord.release.writing import write_curve, write_field, write_noise, write_record
+
+Sizes = dict[str, set[Fraction]]
+"""The thresholds and bounds of each measure."""
+
+
+def page_data(published: PublishedPolicy) -> Json:
+    """Return the document as the script has it."""
+    writer = _PageWriter()
+    priced = fields_priced(published)
+    charges = [_charge(charge, writer) for charge in published.charges]
+    total = writer.form(published.total.form)
+    shown = len(writer.schemes)  # the budget's own schemes, which come after, cut no record
+    budget = None if published.budget is None else writer.form(published.budget.form)
+    sizes = _sizes(published)
+    asked = priced | fields_of_noise(published)
+    return {
+        "currency": published.total.currency.value,
+        "fields": [
+            _field(field, sizes, is_priced=field.name in priced)
+            for field in published.fields
+            if field.name in asked
+        ],
+        "labels": [[field.name, field.label] for field in published.fields],
+        "splits": writer.splits(),
+        "shown_splits": list(range(shown)),
+        "charges": charges,
+        "total": total,
+        "budget": budget,
+        "curves": [_curve(curve) for curve in published.curves],
+        "least": text(published.total.minimum()),
+        "examples": [
+            [name, [[column, _tag(value)] for column, value in write_record(record).items()]]
+            for name, record in published.examples
+        ],
+    }
+
+
+def fields_priced(published: PublishedPolicy) -> frozenset[str]:
+    """Return the fields that the loss of a record depends on."""
+    forms = [policy.form for policy in published.policies()]
+    return frozenset(name for form in forms for name, _ in reads(form))
+
+
+class _PageWriter(FormWriter):
+    """Writes forms for the script: the schemes of all policies in one list."""
+
+    def value(self, part: DimensionValue) -> DimensionValue:
+        """Return a dimension's value as tagged text."""
+        return _tag(part)
+
+    def plain_split(self, split: Split) -> Json:
+        """Return a scheme with its cap, if there is one, as text."""
+        written = super().plain_split(split)
+        if split.cap is None:
+            return written
+        return {"cap": str(split.cap), "thresholds": written["thresholds"]}
+
+
+def _tag(value: DimensionValue) -> str:
+    match value:
+        case None:
+            return "n"
+        case bool():
+            return f"b{value:d}"
+        case int():
+            return f"i{value}"
+        case _:
+            return f"t{value}"
+
+
+def _charge(charge: PublishedCharge, writer: FormWriter) -> Json:
+    noise = None if charge.noise is None else [write_noise(each, writer) for each in charge.noise]
+    form = writer.form(charge.policy.form)
+    return {"name": charge.name, "title": charge.title, "form": form, "noise": noise}
+
+
+def _curve(curve: Curve) -> Json:
+    written = write_curve(curve)
+    return {**written, "points": [[str(pieces), delta] for pieces, delta in written["points"]]}
+
+
+def _field(field: Field, sizes: Sizes, *, is_priced: bool) -> Json:
+    written = write_field(field)
+    if field.resolution is not None:
+        known = sorted(sizes[field.name]) or [field.resolution]
+        return {**written, "scale": text(known[len(known) // 2]), "priced": is_priced}
+    values = field.values or ((True, False) if field.kind == "truth" else ())
+    return {**written, "values": [_tag(value) for value in values]}
+
+
+def _sizes(published: PublishedPolicy) -> Sizes:
+    """Return the thresholds and bounds of each measure; the middle one is its usual size."""
+    found: Sizes = defaultdict(set)
+    for policy in published.policies():
+        for measure, threshold in thresholds(policy.form):
+            found[measure].add(threshold)
+    for charge in published.charges:
+        for noise in charge.noise or ():
+            if noise.moved == "values" and noise.measure is not None:
+                bounds = [cell.bounds for cell in cells_of(noise.cells) if cell.bounds is not None]
+                found[noise.measure].update(max(abs(low), abs(high)) for low, high in bounds)
+    return found

@@ -1,0 +1,64 @@
+"""The parts of a published policy as plain values, ready to be written as JSON.
+
+`policy.json` and the data of the policy page are both made of these; they differ in how the writer
+spells values of dimensions.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from perrecord.exact import text
+from perrecord.policy.cases import DimensionValue
+from perrecord.policy.document import FormWriter, Json
+from perrecord.release.curves import Curve
+from perrecord.release.fields import Field
+from perrecord.release.noise import CellNoise, Noise, NoiseTree
+
+
+def write_field(field: Field) -> Json:
+    """Return a field: what it is called, and its values or its grid."""
+    named: Json = {
+        "name": field.name, "kind": field.kind, "label": field.label, "unit": field.unit,
+        "expression": field.expression,
+    }  # fmt: skip
+    if field.resolution is None:
+        return named | {"values": list(field.values)}
+    grid = {"largest": str(field.largest), "outside": field.outside}
+    return named | {"resolution": text(field.resolution)} | grid
+
+
+def write_noise(noise: Noise, writer: FormWriter) -> Json:
+    """Return what one noisy number tells of a record."""
+    return {
+        "moved": noise.moved,
+        "measure": noise.measure,
+        "centred": noise.is_centred,
+        "certain": noise.is_certain,
+        "cells": _tree(noise.cells, writer),
+    }
+
+
+def _tree(tree: NoiseTree, writer: FormWriter) -> Json:
+    if isinstance(tree, CellNoise):
+        return {
+            "law": tree.law,
+            "spread": text(tree.spread),
+            "step": text(tree.step),
+            "variance": str(tree.shown_variance),
+            "bounds": None if tree.bounds is None else [text(end) for end in tree.bounds],
+        }
+    return writer.cases(tree, "cells", lambda part: _tree(part, writer))
+
+
+def write_curve(curve: Curve) -> Json:
+    """Return a delta curve, point by point."""
+    points = [[pieces, format(delta, "f")] for pieces, delta in curve.points]
+    return {"rho": text(curve.rho), "threshold": curve.threshold, "points": points}
+
+
+def write_record(record: Mapping[str, DimensionValue | Fraction]) -> dict[str, DimensionValue]:
+    """Return an example as somebody would type it: measures as exact text."""
+    return {
+        name: text(value) if isinstance(value, Fraction) else value
+        for name, value in record.items()
+    }
