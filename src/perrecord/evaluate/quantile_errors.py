@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from perrecord.confidential.revealing import revealed
 from perrecord.errors import ProbabilityError
 from perrecord.evaluate.quantile_truths import Floats, QuantileTruth, quantile_truths
 from perrecord.exact import Exact, rational
@@ -139,7 +140,8 @@ def _chunks(truth: QuantileTruth, step: Fraction) -> Iterator[tuple[slice, Integ
     candidates = np.array([float(each / step) for each in truth.choice.candidates])
     low, high = (_steps(each, truth, step) for each in (truth.low, truth.high))
     start = 0
-    for scores in scores_of(truth.choice, truth.counts, len(low)):
+    for held in scores_of(truth.choice, truth.counts, len(low)):
+        scores = revealed(held)
         cells = slice(start, start + len(scores))
         below, above = low[cells, None] - candidates, candidates - high[cells, None]
         yield cells, scores, np.maximum(np.maximum(below, above), 0.0)

@@ -13,13 +13,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from perrecord.confidential.revealing import revealed
+from perrecord.confidential.tally import integers
 from perrecord.evaluate.truths import keys_of
 from perrecord.evaluate.workspace import Workspace, workspace
 from perrecord.policy.policy import Policy
 from perrecord.policy.terms import Currency
 from perrecord.queries.aggregates import Rows
 from perrecord.queries.answers import Answer
-from perrecord.queries.cells import Cells, Counts, integers, scanned
+from perrecord.queries.cells import Cells, Counts, scanned
 from perrecord.queries.measurements import Choice
 from perrecord.queries.plan import Plan, PlannedGrouping
 from perrecord.queries.positions import Coded, Places
@@ -79,7 +81,7 @@ class _Reader:
             return
         keys, columns = keys_of(grouping, cells), grouping.grouping.columns
         shown = pa.table({"": pa.array([True])}).select([]) if keys is None else keys.table
-        records = cells.numbers(columns, [Rows()], keys)[Rows()]
+        records = revealed(cells.reading(columns, keys).numbers(Rows()))
         query = self.planned.queries[grouping.query]
         every = [(each, choice) for each in grouping.answers for choice in each.answer.choices]
         for charged, choice in every:

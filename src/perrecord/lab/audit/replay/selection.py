@@ -23,7 +23,7 @@ from perrecord.mechanisms.selection import Selected
 from perrecord.noise.bits import BitSource
 from perrecord.policy.terms import Currency
 from perrecord.queries.groupings import SelectCells, SelectKeys
-from perrecord.released.numbers import Integers, added
+from perrecord.released.numbers import Integers, NoisyIntegers, added
 
 KEYS, LONE, DOMAIN = "key selection", "key selection, a key of one record", "cells of a domain"
 _SLACK = 1 + Fraction(1, 2**40)
@@ -94,7 +94,7 @@ def _coupled(
 ) -> Selected:
     keys, rows = world
     own = np.array([noise[key] for key in _tuples(keys)], dtype=np.int64)
-    return selection.keys_reaching(cells, keys, added(rows, own))
+    return selection.keys_reaching(cells, keys, NoisyIntegers(added(rows, own)))
 
 
 def _published(selected: Selected) -> list[tuple[Key, int]]:
@@ -121,9 +121,9 @@ def _cells(
     (noisy,) = chosen.noisy
     positions = np.arange(len(noisy.numbers), dtype=np.int64)
     noise = draw(noisy.laws[0], len(positions), bits)
+    answers = [NoisyIntegers(added(exact, noise)) for exact in noisy.numbers.T]
     published = [
-        _published(selection.cells_reaching(cells, positions, added(exact, noise), plan))
-        for exact in noisy.numbers.T
+        _published(selection.cells_reaching(cells, positions, each, plan)) for each in answers
     ]
     own = members.keys(columns)
     for index, place in enumerate(places):
