@@ -29,7 +29,8 @@ TWINS = (
     Twin(
         "numpy and Arrow take exact numbers as they are",
         "confidential/held.py",
-        "def __array__(self, *_: Any, **__: Any) -> NoReturn:\n            raise TypeError(_REFUSAL)",
+        "def __array__(self, *_: Any, **__: Any) -> NoReturn:\n"
+        "            raise TypeError(_REFUSAL)",
         "def __array__(self, *_: Any, **__: Any) -> Any:\n            return self._content",
         ("confidential/test_held.py::test_it_is_turned_into_nothing_else",),
     ),
