@@ -22,6 +22,7 @@ from perrecord import (
     QueryError,
     Split,
 )
+from perrecord.confidential.held import Confidential
 from perrecord.laws.scales import GaussianScale
 from perrecord.mechanisms.additive import estimate
 from perrecord.mechanisms.answers import Answers
@@ -70,7 +71,7 @@ def variance_of(law):
 def test_standard_errors_are_those_of_the_discrete_law(sigma_squared):
     """Not the parameter sigma, which for small noise is another number."""
     law = DiscreteGaussian(sigma_squared)
-    found = estimate("x", np.arange(3), keys_of(3), plan_of(law), None)
+    found = estimate("x", Confidential(np.arange(3)), keys_of(3), plan_of(law), None)
     wanted = variance_of(law) ** 0.5
     assert found.standard_errors() == pytest.approx([wanted] * 3, rel=1e-9)
     if sigma_squared == "0.05":
@@ -80,7 +81,7 @@ def test_standard_errors_are_those_of_the_discrete_law(sigma_squared):
 def covered(law, confidence, interval=Estimate.interval, bits=None, count=100_000):
     """Return in how many of the cells the interval holds the true number."""
     exact = np.arange(count)
-    found = estimate("x", exact, keys_of(count), plan_of(law), bits)
+    found = estimate("x", Confidential(exact), keys_of(count), plan_of(law), bits)
     low, high = (np.asarray(end) for end in interval(found, confidence))
     return int(((low <= exact) & (exact <= high)).sum())
 
@@ -215,8 +216,9 @@ def test_averages_vary_as_the_delta_method_says():
     """50,000 averages of replayed noise: their deviation within 3 percent, so without flicker."""
     count, bits = 50_000, Replayed(2)
     keys = keys_of(count)
-    total = estimate("x", np.full(count, 5000), keys, plan_of(DiscreteGaussian(400)), bits)
-    records = estimate("n", np.full(count, 100), keys, plan_of(DiscreteGaussian(9)), bits)
+    totals, counts = Confidential(np.full(count, 5000)), Confidential(np.full(count, 100))
+    total = estimate("x", totals, keys, plan_of(DiscreteGaussian(400)), bits)
+    records = estimate("n", counts, keys, plan_of(DiscreteGaussian(9)), bits)
     found = Ratio("x", total, records, Fraction(0))
     spread = np.asarray(found.values()).std()
     assert np.median(found.standard_errors()) == pytest.approx(spread, rel=0.03)

@@ -15,6 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perrecord import Policy, QueryError
+from perrecord.confidential.held import Confidential
+from perrecord.confidential.revealing import revealed
 from perrecord.lab.audit import random_queries, random_tables
 from perrecord.mechanisms import quantiles
 from perrecord.mechanisms.quantiles import quantile, scores_of, selection_rate
@@ -192,7 +194,7 @@ def test_scores_of_random_tables_are_those_of_the_definition(seed):
         with scanned(planned, opened) as cells:
             counts = cells[0].buckets(["sector"], Bucket(measure, asked.candidates), keys)
         records = records_of(opened.schema, rows)
-    (found,) = scores_of(asked, counts, len(keys))
+    (found,) = map(revealed, scores_of(asked, counts, len(keys)))
     members = [
         [record[measure] for record in records if record["sector"] == sector] for (sector,) in keys
     ]
@@ -231,8 +233,9 @@ def scores(asked, values):
         for value in values
     ]
     buckets, numbers = np.unique(np.array(places, dtype=np.int64), return_counts=True)
-    counts = Counts(np.zeros(len(buckets), dtype=np.int64), buckets, numbers)
-    (found,) = scores_of(asked, counts, 1)
+    places = np.zeros(len(buckets), dtype=np.int64)
+    counts = Counts(*map(Confidential, (places, buckets, numbers)))
+    (found,) = map(revealed, scores_of(asked, counts, 1))
     return found[0]
 
 
@@ -454,7 +457,8 @@ def spread_out(cells, candidates, records, seed=3):
     codes = np.unique(np.random.default_rng(seed).integers(0, cells * wide, records))
     shuffled = np.random.default_rng(seed).permutation(codes)
     ones = np.ones(len(codes), dtype=np.int64)
-    return asked_of("0.5", range(candidates)), Counts(shuffled // wide, shuffled % wide, ones)
+    counts = Counts(*map(Confidential, (shuffled // wide, shuffled % wide, ones)))
+    return asked_of("0.5", range(candidates)), counts
 
 
 def peak(asked, counts, cells):
@@ -489,7 +493,7 @@ def test_chunks_do_not_change_the_scores(monkeypatch):
     found = []
     for entries in (1, 40, 10**6):
         monkeypatch.setattr(quantiles, "_ENTRIES", entries)
-        found.append(np.concatenate(list(scores_of(asked, counts, 50))))
+        found.append(np.concatenate([revealed(each) for each in scores_of(asked, counts, 50)]))
     assert found[0].shape == (50, 7)
     assert (found[0] == found[2]).all()
     assert (found[1] == found[2]).all()

@@ -12,11 +12,13 @@ import pytest
 from scipy import stats
 
 from perrecord import DiscreteGaussian, Policy, QueryError, Split
+from perrecord.confidential.held import Confidential
 from perrecord.laws.scales import GaussianScale
 from perrecord.mechanisms import run as running
 from perrecord.mechanisms.additive import draw
 from perrecord.mechanisms.run import answer
 from perrecord.mechanisms.selection import check_sparse, selected_cells, selected_keys
+from perrecord.queries.cells import Occupied, OccupiedDomain
 from perrecord.queries.groupings import SelectCells, SelectKeys
 from perrecord.queries.methods import Scales
 from perrecord.queries.noise_plan import NoisePlan
@@ -44,7 +46,8 @@ def tail(law, start):
 def published(select, pieces, count, bits):
     """Return the noisy numbers of the published ones among so many lone records."""
     keys = pa.table({"k": pa.array(np.arange(count))})
-    return select(CHOSEN, keys, np.full(count, pieces), bits).by.numbers
+    occupied = Occupied(Confidential(keys), Confidential(np.full(count, pieces)))
+    return select(CHOSEN, occupied, bits).by.numbers
 
 
 def selection_p_value(select, pieces, count=100_000, bits=None):
@@ -60,19 +63,19 @@ def selection_p_value(select, pieces, count=100_000, bits=None):
     return pearson(np.array(counts), np.array(chances), 200.0)
 
 
-def tardy(cells, keys, rows, bits):
+def tardy(cells, occupied, bits):
     """Publish from 14 rows on: broken."""
-    return selected_keys(SelectKeys(rho="0.1", threshold=14, split=SCHEME), keys, rows, bits)
+    return selected_keys(SelectKeys(rho="0.1", threshold=14, split=SCHEME), occupied, bits)
 
 
-def noiseless(cells, keys, rows, bits):
+def noiseless(cells, occupied, bits):
     """Compare the exact number of rows with the threshold: broken."""
-    return selected_keys(SelectKeys(rho=EXACTLY, threshold=13, split=SCHEME), keys, rows, bits)
+    return selected_keys(SelectKeys(rho=EXACTLY, threshold=13, split=SCHEME), occupied, bits)
 
 
-def noisier(cells, keys, rows, bits):
+def noisier(cells, occupied, bits):
     """Add noise of variance 1/rho, not 1/(2 rho): broken."""
-    return selected_keys(SelectKeys(rho="0.05", threshold=13, split=SCHEME), keys, rows, bits)
+    return selected_keys(SelectKeys(rho="0.05", threshold=13, split=SCHEME), occupied, bits)
 
 
 @pytest.mark.parametrize("pieces", [1, 5, 10, 12, 13, 20])
@@ -334,7 +337,8 @@ def dense(cells, positions, exact, noise, bits):
 
 def sparse(cells, positions, exact, noise, bits):
     """Return the same from the sparse way."""
-    found = selected_cells(cells, positions, exact, noise, bits)
+    occupied = OccupiedDomain(Confidential(positions), Confidential(exact))
+    found = selected_cells(cells, occupied, noise, bits)
     return np.asarray(found.keys.table["k"]), found.by.numbers
 
 

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+from perrecord.confidential.revealing import revealed
 from perrecord.queries.aggregates import Bucket, Different, Filled, Pieces, Rows, Total
 from perrecord.queries.cells import Cells, scanned
 from perrecord.queries.methods import Clamping, at
@@ -100,12 +101,13 @@ def _read(grouping: PlannedGrouping, cells: Cells):
     columns, keys = grouping.grouping.columns, grouping.grouping.cells
     keys = keys if isinstance(keys, Keys) else None
     numbers = cells.numbers(columns, grouping.aggregates, keys)
-    values = {aggregate: [int(each) for each in found] for aggregate, found in numbers.items()}
+    values = {
+        aggregate: [int(each) for each in revealed(found)] for aggregate, found in numbers.items()
+    }
     buckets = {}
     for bucket in grouping.buckets:
         counts = cells.buckets(columns, bucket, keys)
-        rows = zip(
-            counts.cells.tolist(), counts.buckets.tolist(), counts.numbers.tolist(), strict=True
-        )
+        columns_of_counts = (counts.cells, counts.buckets, counts.numbers)
+        rows = zip(*(revealed(each).tolist() for each in columns_of_counts), strict=True)
         buckets[bucket] = sorted(rows)
     return values, buckets

@@ -5,6 +5,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from perrecord.confidential.revealing import revealed
 from perrecord.lab.audit import random_queries, random_tables
 from perrecord.queries.aggregates import Pieces
 from perrecord.queries.cells import scanned
@@ -96,7 +97,8 @@ def test_the_pieces_of_every_key_are_counted_in_the_engine(seed):
         asked = random_queries.Query().group_by("sector", "code", keys=chosen).count(rho=1)
         planned = plan(asked, opened.schema)
         with scanned(planned, opened) as cells:
-            keys, numbers = cells[0].occupied(("sector", "code"), Pieces(split))
+            occupied = cells[0].occupied(("sector", "code"), Pieces(split))
+    keys, numbers = revealed(occupied.keys), revealed(occupied.numbers)
     found = dict(
         zip(map(tuple, zip(*keys.to_pydict().values(), strict=True)), numbers, strict=True)
     )

@@ -2,6 +2,7 @@
 
 from tests.twins.topics import (
     changes,
+    confidential,
     doors,
     figures,
     ledgers,
@@ -18,6 +19,7 @@ EVERY = (
     *changes.TWINS,
     *noises.TWINS,
     *tables.TWINS,
+    *confidential.TWINS,
     *queries.TWINS,
     *mechanisms.TWINS,
     *ledgers.TWINS,

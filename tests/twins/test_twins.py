@@ -17,6 +17,7 @@ SOURCE = PROJECT / "src" / "perrecord"
 LAYERS = {
     "accounting",
     "cli",
+    "confidential",
     "evaluate",
     "exact",
     "laws",

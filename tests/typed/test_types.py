@@ -1,6 +1,7 @@
 """What a type checker knows of the public interface: all of it, and every wrong use."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -15,20 +16,29 @@ from perrecord.queries.sql import SQLOptions, from_sql
 from tests.typed import right
 
 HERE = Path(__file__).parent
+WRONG = ("wrong.py", "unnoised.py")
+"""Uses of the public interface, and of exact numbers, that are mistakes."""
 FINDING = re.compile(r"^(?:.*[/\\])?(\w+\.py):(\d+): error: .*\[([a-z-]+)\]$")
 EXPECTED = re.compile(r"# error: ([a-z-]+)$")
 
 
 @pytest.fixture(scope="module")
 def findings(tmp_path_factory):
-    """Return what mypy --strict says of both programs, as (file, line, kind)."""
+    """Return what mypy --strict says of the programs, as (file, line, kind)."""
     cache = tmp_path_factory.mktemp("mypy")
-    programs = [str(HERE / "right.py"), str(HERE / "wrong.py")]
-    options = ["--strict", "--config-file=", f"--cache-dir={cache}", "--no-error-summary"]
+    programs = [str(HERE / name) for name in ("right.py", *WRONG)]
+    options = [
+        "--strict",
+        "--follow-imports=silent",
+        "--config-file=",
+        f"--cache-dir={cache}",
+        "--no-error-summary",
+    ]
     options += ["--hide-error-context", "--no-pretty", "--disable-error-code=import-untyped"]
     shown = subprocess.run(
         [sys.executable, "-m", "mypy", *options, *programs],
         cwd=cache,
+        env={**os.environ, "MYPYPATH": str(Path(perrecord.__file__).parents[1])},
         capture_output=True,
         text=True,
         check=False,
@@ -53,17 +63,18 @@ def test_the_program_runs_as_its_types_say(tmp_path):
     right.main(tmp_path)
 
 
-def test_every_wrong_use_is_found(findings):
+@pytest.mark.parametrize("program", WRONG)
+def test_every_wrong_use_is_found(findings, program):
     """Line by line: mypy says what the comment says, and nothing of any other line."""
-    lines = (HERE / "wrong.py").read_text(encoding="utf-8").splitlines()
+    lines = (HERE / program).read_text(encoding="utf-8").splitlines()
     expected = {
         number: marked[1]
         for number, line in enumerate(lines, 1)
         if (marked := EXPECTED.search(line))
     }
-    found = {number: set() for name, number, _ in findings if name == "wrong.py"}
+    found = {number: set() for name, number, _ in findings if name == program}
     for name, number, kind in findings:
-        if name == "wrong.py":
+        if name == program:
             found[number].add(kind)
     assert found.keys() == expected.keys()
     assert all(kind in found[number] for number, kind in expected.items())

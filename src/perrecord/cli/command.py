@@ -14,13 +14,14 @@ import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from perrecord.cli.output import complain
+from perrecord.confidential.withheld import place_of
 from perrecord.errors import InternalError, PerrecordError
 
 REFUSED, FAULT, INTERRUPTED = 1, 3, 130
@@ -166,15 +167,6 @@ def data_open() -> Iterator[None]:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise InternalError(
-            f"{type(error).__name__} in {_place(error.__traceback__)} while the data was open. "
+            f"{type(error).__name__} in {place_of(error.__traceback__)} while the data was open. "
             f"What it said is withheld, also under {DEBUG}=1, because it may quote records."
         ) from None
-
-
-def _place(trace: TracebackType | None) -> str:
-    """Return the innermost line of ours that an error came through."""
-    frames = [
-        (frame.f_globals.get("__name__", ""), line) for frame, line in traceback.walk_tb(trace)
-    ]
-    ours = [f"{name}:{line}" for name, line in frames if str(name).startswith("perrecord")]
-    return ours[-1] if ours else "another library"

@@ -14,13 +14,15 @@ from fractions import Fraction
 
 import numpy as np
 
+from perrecord.confidential.held import Confidential
+from perrecord.confidential.revealing import revealed
 from perrecord.noise import choose
 from perrecord.noise.bits import BitSource
 from perrecord.policy.terms import Currency
 from perrecord.queries.cells import Counts
 from perrecord.queries.measurements import Choice
 from perrecord.released.columns import Chosen
-from perrecord.released.numbers import Integers
+from perrecord.released.numbers import Integers, NoisyIntegers
 
 _ENTRIES = 4_000_000
 """So many scores are held at once."""
@@ -31,8 +33,8 @@ def quantile(
 ) -> Chosen:
     """Return a candidate for each cell, empty ones included."""
     rate = selection_rate(asked, currency)
-    parts = [choose(scores, rate, _bits=bits) for scores in scores_of(asked, counts, cells)]
-    return Chosen(name, asked.candidates, np.concatenate(parts or [_NONE]))
+    parts = [choose(revealed(each), rate, _bits=bits) for each in scores_of(asked, counts, cells)]
+    return Chosen(name, asked.candidates, NoisyIntegers(np.concatenate(parts or [_NONE])))
 
 
 def selection_rate(asked: Choice, currency: Currency) -> Fraction:
@@ -46,22 +48,24 @@ def selection_rate(asked: Choice, currency: Currency) -> Fraction:
     return eps / (2 * max(level, 1 - level) * level.denominator)
 
 
-def scores_of(asked: Choice, counts: Counts, cells: int) -> Iterator[Integers]:
+def scores_of(asked: Choice, counts: Counts, cells: int) -> Iterator[Confidential[Integers]]:
     """Yield the scores of some cells at a time: a row per cell, a column per candidate."""
     wide = 2 * len(asked.candidates) + 1
     most = max(1, _ENTRIES // wide)
-    order = np.argsort(counts.cells, kind="stable")
-    places = counts.cells[order]
+    occupied, buckets, numbers = map(revealed, (counts.cells, counts.buckets, counts.numbers))
+    order = np.argsort(occupied, kind="stable")
+    places = occupied[order]
     whole = asked.level.denominator
     for start in range(0, cells, most):
         end = min(cells, start + most)
         chosen = order[np.searchsorted(places, start) : np.searchsorted(places, end)]
         table = np.zeros((end - start, wide), dtype=np.int64)
-        table[counts.cells[chosen] - start, counts.buckets[chosen]] = counts.numbers[chosen]
+        table[occupied[chosen] - start, buckets[chosen]] = numbers[chosen]
         up_to = np.cumsum(table, axis=1)
         below, not_above = up_to[:, 0:-1:2], up_to[:, 1::2]
         rank = asked.level.numerator * up_to[:, -1:]
-        yield np.maximum(np.maximum(whole * below - rank, rank - whole * not_above), 0)
+        scores = np.maximum(np.maximum(whole * below - rank, rank - whole * not_above), 0)
+        yield Confidential(scores)
 
 
 _NONE: Integers = np.empty(0, dtype=np.int64)

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
+from perrecord.confidential.withheld import withheld
 from perrecord.mechanisms.additive import estimate
 from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.parallel import in_threads
@@ -76,7 +77,8 @@ def run_each(
         done, every = [0], sum(map(_declared_keys, planned.groupings)) or 1
 
         def made(grouping: PlannedGrouping) -> Made:
-            found = _Run(planned, grouping, _bits).answers(cells[grouping.scan])
+            own = _Run(planned, grouping, _bits)
+            found = withheld(lambda: own.answers(cells[grouping.scan]))
             result = make(grouping, found)
             done.append(_declared_keys(grouping))
             return result
@@ -175,12 +177,11 @@ class _Run:
         found = self.grouping.grouping.cells
         if isinstance(found, SelectKeys):
             rows: Aggregate = Rows() if found.split is None else Pieces(found.split)
-            keys, numbers = cells.occupied(self.columns, rows)
-            return selected_keys(found, keys, numbers, self.bits)
+            return selected_keys(found, cells.occupied(self.columns, rows), self.bits)
         if isinstance(found, SelectCells):
             step = self._kept_by(found)
-            positions, exact = cells.positions(found.domain, self.columns, step.aggregate)
-            return selected_cells(found, positions, exact, self._noise(step), self.bits)
+            occupied = cells.positions(found.domain, self.columns, step.aggregate)
+            return selected_cells(found, occupied, self._noise(step), self.bits)
         return None
 
 

@@ -8,15 +8,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from perrecord.confidential.revealing import revealed
 from perrecord.errors import QueryError
 from perrecord.laws import DiscreteGaussian
-from perrecord.mechanisms.additive import draw
+from perrecord.mechanisms.additive import draw, noisy
 from perrecord.noise import gaussian_tail, passing
 from perrecord.noise.bits import BitSource
+from perrecord.queries.cells import Occupied, OccupiedDomain
 from perrecord.queries.groupings import SelectCells, SelectKeys
 from perrecord.queries.noise_plan import NoisePlan
 from perrecord.released.columns import Estimate
-from perrecord.released.numbers import Integers, added
+from perrecord.released.numbers import NoisyIntegers
 from perrecord.tables.keys import Keys
 
 _MOST_BY_CHANCE = 20_000_000
@@ -30,23 +32,22 @@ class Selected:
     by: Estimate
 
 
-def selected_keys(
-    cells: SelectKeys, keys: pa.Table, rows: Integers, bits: BitSource | None
-) -> Selected:
+def selected_keys(cells: SelectKeys, occupied: Occupied, bits: BitSource | None) -> Selected:
     """Return the keys whose noisy number of split rows reaches the threshold.
 
     The policy is rho * pieces^2 with delta(pieces) = Pr[Z >= tau - pieces].
     """
     law = DiscreteGaussian.for_zcdp(cells.rho)
-    return keys_reaching(cells, keys, added(rows, draw(law, len(rows), bits)))
+    keys = revealed(occupied.keys)
+    return keys_reaching(cells, keys, noisy(occupied.numbers, draw(law, keys.num_rows, bits)))
 
 
-def keys_reaching(cells: SelectKeys, keys: pa.Table, noisy: Integers) -> Selected:
+def keys_reaching(cells: SelectKeys, keys: pa.Table, rows: NoisyIntegers) -> Selected:
     """Return the keys whose number of split rows, noisy already, reaches the threshold."""
     law = DiscreteGaussian.for_zcdp(cells.rho)
-    kept = np.asarray(noisy >= cells.threshold, dtype=bool)
+    kept = np.asarray(rows >= cells.threshold, dtype=bool)
     found = Keys.from_columns(keys.filter(pa.array(kept)))
-    numbers = noisy[kept]
+    numbers = NoisyIntegers(rows[kept])
     return Selected(found, Estimate("rows", numbers, Fraction(1), (law,), _first(len(numbers))))
 
 
@@ -62,11 +63,7 @@ def check_sparse(cells: SelectCells, noise: NoisePlan) -> None:
 
 
 def selected_cells(
-    cells: SelectCells,
-    positions: npt.NDArray[np.int64],
-    exact: Integers,
-    noise: NoisePlan,
-    bits: BitSource | None,
+    cells: SelectCells, occupied: OccupiedDomain, noise: NoisePlan, bits: BitSource | None
 ) -> Selected:
     """Return the cells of the domain whose noisy answer reaches the threshold: pure zCDP.
 
@@ -74,23 +71,26 @@ def selected_cells(
     their values are noise given that it passes.
     """
     law, start = _law(noise), _steps(cells, noise)
-    noisy = added(exact, draw(law, len(exact), bits))
+    positions = revealed(occupied.positions)
+    held = noisy(occupied.numbers, draw(law, len(positions), bits))
     empty = passing(cells.domain.size - len(positions), law, start, _bits=bits)
     others = cells.domain.sample(empty, positions, _bits=bits)
     values = gaussian_tail(law.sigma_squared, start, empty, _bits=bits)
     places = np.concatenate([positions, others])
-    return cells_reaching(cells, places, np.concatenate([noisy, values]), noise)
+    numbers = NoisyIntegers(np.concatenate([held, values]))
+    return cells_reaching(cells, places, numbers, noise)
 
 
 def cells_reaching(
-    cells: SelectCells, positions: npt.NDArray[np.int64], noisy: Integers, noise: NoisePlan
+    cells: SelectCells, positions: npt.NDArray[np.int64], answers: NoisyIntegers, noise: NoisePlan
 ) -> Selected:
     """Return the cells at these positions whose answer, noisy already, reaches the threshold."""
-    kept = np.asarray(noisy >= _steps(cells, noise), dtype=bool)
-    places, numbers = positions[kept], noisy[kept]
+    kept = np.asarray(answers >= _steps(cells, noise), dtype=bool)
+    places = positions[kept]
     order = np.argsort(places)
+    numbers = NoisyIntegers(answers[kept][order])
     found = Keys.trusted(cells.domain.decode(places[order]))
-    by = Estimate(cells.answer, numbers[order], noise.step, (_law(noise),), _first(len(order)))
+    by = Estimate(cells.answer, numbers, noise.step, (_law(noise),), _first(len(order)))
     return Selected(found, by)
 
 

@@ -1,6 +1,7 @@
 """The exact integers of a plan: scanned once, then read cell by cell for each grouping.
 
-Everything here is confidential. It leaves only through the mechanisms.
+Everything here is confidential: which keys the data holds, and how much of what. What is read has
+the type `Confidential`, and leaves only through the mechanisms.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,9 +11,10 @@ from threading import Lock
 from uuid import uuid4
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from perrecord.confidential.held import Confidential
+from perrecord.confidential.tally import Addends, ExactSums, integers
 from perrecord.errors import SourceError
 from perrecord.queries.aggregates import Aggregate, Bucket, Different, Rows
 from perrecord.queries.plan import Plan, source_set
@@ -39,13 +41,29 @@ _LONG_TEXT, _MOST_LONG_TEXT = 1 << 13, 1 << 29
 """Bytes. Arrow takes 2 GB of text in a batch of 100,000 rows: that many short ones, and these."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Counts:
     """How many records lie in which bucket of which cell; what is not listed is 0."""
 
-    cells: npt.NDArray[np.int64]
-    buckets: npt.NDArray[np.int64]
-    numbers: npt.NDArray[np.int64]
+    cells: Confidential[Positions]
+    buckets: Confidential[Integers]
+    numbers: Confidential[Integers]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Occupied:
+    """Every key that the data holds, sorted, with its aggregate."""
+
+    keys: Confidential[pa.Table]
+    numbers: Confidential[Integers]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OccupiedDomain:
+    """The positions in a domain that the data holds, sorted, each with its aggregate."""
+
+    positions: Confidential[Positions]
+    numbers: Confidential[Integers]
 
 
 @contextmanager
@@ -114,18 +132,17 @@ def _check_size(table: Table, kept: str, scan: Scan) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Chunk:
     """Some of the finest cells: the columns that they are grouped by, and their aggregates."""
 
     columns: dict[str, Coded]
-    numbers: dict[Aggregate, Integers]
-    reaches: dict[Aggregate, int]
+    addends: dict[Aggregate, Addends]
     size: int
     is_kept: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Cells:
     """The finest cells of one scan."""
 
@@ -138,7 +155,7 @@ class Cells:
 
     def numbers(
         self, columns: Sequence[str], aggregates: Sequence[Aggregate], keys: Keys | None
-    ) -> dict[Aggregate, Integers]:
+    ) -> dict[Aggregate, Confidential[Integers]]:
         """Return each aggregate in the order of the keys; 0 where no record is.
 
         Cells that are finer than the keys are added up on the way.
@@ -162,9 +179,9 @@ class Cells:
             [shown, value],
             f"{cells} WHERE cells.{shown} IS NOT NULL",
         )
-        return Counts(found[0], found[1], found[2])
+        return Counts(*map(Confidential, found))
 
-    def occupied(self, columns: Sequence[str], aggregate: Aggregate) -> tuple[pa.Table, Integers]:
+    def occupied(self, columns: Sequence[str], aggregate: Aggregate) -> Occupied:
         """Return every key that the data holds, sorted, with its aggregate."""
         names = [DUCKDB.identifier(column) for column in columns]
         cells = self._rolled_up(columns, [aggregate])
@@ -172,21 +189,20 @@ class Cells:
         batches = list(
             self.engine.local(f"SELECT {shown} FROM {cells} ORDER BY {', '.join(names)}")
         )
-        if not batches:
-            return pa.table({column: pa.array([], pa.string()) for column in columns}), _NONE
         rows = pa.Table.from_batches(batches)
-        return rows.select(range(len(columns))), integers(rows.column(len(columns)))
+        keys, numbers = rows.select(range(len(columns))), integers(rows.column(len(columns)))
+        return Occupied(Confidential(keys), Confidential(numbers))
 
     def positions(
         self, domain: Domain, columns: Sequence[str], aggregate: Aggregate
-    ) -> tuple[npt.NDArray[np.int64], Integers]:
+    ) -> OccupiedDomain:
         """Return the positions in a domain that the data holds, sorted, each with its aggregate."""
         factors = [table for keys in domain.factors for table in keys.factors]
         value = self.scan.aggregate_name(aggregate)
         cells = self._rolled_up(columns, [aggregate])
         positions, values = self._placed(factors, columns, [value], cells)
         order = np.argsort(positions)
-        return positions[order], values[order]
+        return OccupiedDomain(Confidential(positions[order]), Confidential(values[order]))
 
     def _placed(
         self, factors: Sequence[pa.Table], columns: Sequence[str], values: list[str], cells: str
@@ -239,10 +255,9 @@ class Cells:
             columns = dict(zip(names, map(Coded.of, batch.columns[: len(names)]), strict=True))
             for name, (whole, length) in beginnings.items():
                 columns[name] = columns[whole].beginning(length)
-            found = map(integers, batch.columns[len(names) :])
-            numbers = dict(zip(self.scan.aggregates, found, strict=True))
-            reaches = {each: reach(values) for each, values in numbers.items()}
-            yield Chunk(columns, numbers, reaches, batch.num_rows, is_kept)
+            found = map(Addends.of, batch.columns[len(names) :])
+            addends = dict(zip(self.scan.aggregates, found, strict=True))
+            yield Chunk(columns, addends, batch.num_rows, is_kept)
 
     def _from(self, source: GroupSet) -> str:
         return f"FROM {self.relation} AS cells WHERE {SET} = {self.scan.set_number(source)}"
@@ -275,7 +290,7 @@ def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield pa.concat_batches(waiting)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Reading:
     """The exact integers of one grouping, in the order of its keys; 0 where no record is."""
 
@@ -286,18 +301,14 @@ class Reading:
     _positions: dict[int, Positions] = field(default_factory=dict)
     """Those of chunks that are kept, by their identity."""
 
-    def numbers(self, aggregate: Aggregate) -> Integers:
+    def numbers(self, aggregate: Aggregate) -> Confidential[Integers]:
         """Return an aggregate, cells that are finer than the keys added up."""
         tally = ExactSums(self.size)
         is_exact = isinstance(aggregate, Different)
         source = source_set(self.cells.scan, self.columns, is_exact=is_exact)
         for chunk in self.cells.chunks(source):
-            positions = self._placed(chunk)
-            is_known = positions >= 0
-            known = slice(None) if is_known.all() else is_known
-            values = chunk.numbers[aggregate][known]
-            tally.add(positions[known], values, chunk.reaches[aggregate])
-        return tally.numbers
+            tally.add(self._placed(chunk), chunk.addends[aggregate])
+        return tally.sums()
 
     def _placed(self, chunk: Chunk) -> Positions:
         if not chunk.is_kept:
@@ -305,53 +316,3 @@ class Reading:
         if id(chunk) not in self._positions:
             self._positions[id(chunk)] = self.places.positions(chunk.columns, chunk.size)
         return self._positions[id(chunk)]
-
-
-_NONE: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)
-_FITS = 2**63 - 1
-_HALF = 32
-_WIDE = pa.decimal128(38, 0)  # two halves of 64 bits, the lower one first
-
-
-@dataclass(slots=True, init=False)
-class ExactSums:
-    """Sums by position, exactly: int64 for as long as no sum can leave it, then Python ints."""
-
-    numbers: Integers
-    _reach: int
-
-    def __init__(self, size: int) -> None:
-        self.numbers = np.zeros(size, dtype=np.int64)
-        self._reach = 0
-
-    def add(self, positions: npt.NDArray[np.int64], values: Integers, most: int) -> None:
-        """Add each value at its position; the absolute values sum to `most` at the most."""
-        self._reach += most
-        if self._reach > _FITS and self.numbers.dtype != np.object_:
-            self.numbers = self.numbers.astype(np.object_)
-        np.add.at(self.numbers, positions, values)
-
-
-def reach(values: Integers) -> int:
-    """Return the sum of absolute values, exactly: by halves, whose sums fit."""
-    sizes = np.abs(values)
-    if sizes.dtype == np.object_:
-        return int(sizes.sum())
-    high, low = sizes >> _HALF, sizes & ((1 << _HALF) - 1)
-    return (int(high.sum()) << _HALF) + int(low.sum())
-
-
-def integers(column: pa.Array | pa.ChunkedArray) -> Integers:
-    """Return a column of whole numbers, exactly: int64, or Python ints where it takes more."""
-    if pa.types.is_integer(column.type):
-        return np.asarray(column.cast(pa.int64()))
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    if not len(column):
-        return _NONE
-    if column.type == _WIDE and not column.null_count:
-        halves = np.frombuffer(column.buffers()[1], dtype=np.int64).reshape(-1, 2)
-        low, high = halves[column.offset : column.offset + len(column)].T
-        if (high == low >> 63).all() and low.min() >= -_FITS:
-            return np.ascontiguousarray(low)
-    return np.array([int(each) for each in column.to_pylist()], dtype=np.object_)

@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 Positions = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Coded:
-    """A column of cells: its different values, and which of them each row has."""
+    """A column of cells: its different values, and which of them each row has. Confidential."""
 
     values: pa.Array
     codes: npt.NDArray[np.int32]

@@ -13,7 +13,7 @@ from perrecord.exact import Exact, rational
 from perrecord.laws import Law
 from perrecord.laws.widths import deviation, half_width
 from perrecord.released.numbers import (
-    Integers,
+    NoisyIntegers,
     added,
     common_step,
     floats,
@@ -35,7 +35,7 @@ class Estimate:
     """A noisy whole number of steps for each cell; `which` says which law's noise a cell has."""
 
     name: str
-    numbers: Integers
+    numbers: NoisyIntegers
     step: Fraction
     laws: tuple[Law, ...]
     which: npt.NDArray[np.intp]
@@ -170,7 +170,7 @@ class Chosen:
 
     name: str
     candidates: tuple[Fraction, ...]
-    index: npt.NDArray[np.int64]
+    index: NoisyIntegers
 
     def values(self) -> pa.Array:
         """Return the chosen candidates."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from fractions import Fraction
 from math import inf, lcm
-from typing import Any
+from typing import Any, NewType
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,9 @@ import pyarrow as pa
 
 Integers = npt.NDArray[Any]
 """int64, or Python ints in an object array where 64 bits are not enough."""
+
+NoisyIntegers = NewType("NoisyIntegers", np.ndarray[Any, np.dtype[Any]])
+"""Integers that noise was added to, or that noise chose. Only `mechanisms` makes them."""
 
 _FITS = 2**62
 _STRETCH = 1 << 17

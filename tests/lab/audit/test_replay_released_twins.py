@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from perrecord.confidential.held import Confidential
+from perrecord.confidential.revealing import revealed
 from perrecord.mechanisms import additive, quantiles, run, selection
 from perrecord.mechanisms.answers import Answers
 from perrecord.queries.answers import Average
@@ -26,7 +28,7 @@ def test_answers_without_noise_are_caught(monkeypatch):
     """The exact numbers, said to be noisy."""
 
     def bare(name, exact, keys, noise, bits):
-        return Estimate(name, exact, noise.step, *noise.laws(keys))
+        return Estimate(name, revealed(exact), noise.step, *noise.laws(keys))
 
     monkeypatch.setattr(run, "estimate", bare)
     assert caught(NUMBER)
@@ -37,7 +39,7 @@ def test_answers_with_noise_that_is_not_used_are_caught(monkeypatch):
     honest = additive.estimate
 
     def bare(name, exact, keys, noise, bits):
-        return replace(honest(name, exact, keys, noise, bits), numbers=exact)
+        return replace(honest(name, exact, keys, noise, bits), numbers=revealed(exact))
 
     monkeypatch.setattr(run, "estimate", bare)
     assert caught(NUMBER)
@@ -48,7 +50,8 @@ def test_twice_the_number_is_caught(monkeypatch):
     honest = additive.estimate
 
     def twice(name, exact, keys, noise, bits):
-        return honest(name, added(exact, exact), keys, noise, bits)
+        twofold = Confidential(added(revealed(exact), revealed(exact)))
+        return honest(name, twofold, keys, noise, bits)
 
     monkeypatch.setattr(run, "estimate", twice)
     assert caught(NUMBER)
@@ -59,7 +62,8 @@ def test_a_total_of_all_that_is_ten_times_itself_is_caught(monkeypatch):
     honest = Reading.numbers
 
     def numbers(self, aggregate):
-        return honest(self, aggregate) * (1 if self.columns else 10)
+        found = revealed(honest(self, aggregate))
+        return Confidential(found * (1 if self.columns else 10))
 
     monkeypatch.setattr(Reading, "numbers", numbers)
     assert caught(NUMBER)
@@ -92,8 +96,8 @@ def test_the_smallest_law_for_every_cell_is_caught(monkeypatch):
 
     def smallest(name, exact, keys, noise, bits):
         laws, which = noise.laws(keys)
-        drawn = additive.draw(min(laws, key=size), len(exact), bits)
-        return Estimate(name, added(exact, drawn), noise.step, laws, which)
+        drawn = additive.draw(min(laws, key=size), len(which), bits)
+        return Estimate(name, added(revealed(exact), drawn), noise.step, laws, which)
 
     monkeypatch.setattr(run, "estimate", smallest)
     assert caught(NUMBER, BITS)
@@ -139,7 +143,7 @@ def test_a_quantile_of_other_scores_is_caught(monkeypatch):
     honest = quantiles.scores_of
 
     def larger(*given):
-        return (3 * each for each in honest(*given))
+        return (Confidential(3 * revealed(each)) for each in honest(*given))
 
     monkeypatch.setattr(quantiles, "scores_of", larger)
     assert caught(NUMBER, first=12)

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from perrecord.confidential.revealing import revealed
 from perrecord.mechanisms import run
 from perrecord.mechanisms.selection import Selected
 from perrecord.queries.cells import Reading
@@ -26,7 +27,7 @@ def seen(monkeypatch):
 
     def noting(self, aggregate):
         numbers = honest(self, aggregate)
-        found.append(str(numbers.tolist()))
+        found.append(str(revealed(numbers).tolist()))
         return numbers
 
     monkeypatch.setattr(Reading, "numbers", noting)
@@ -102,7 +103,7 @@ def test_noise_that_hangs_on_empty_cells_is_caught(monkeypatch):
     honest = run.estimate
 
     def telling(name, exact, keys, noise, bits):
-        bits.words16(np.count_nonzero(exact))
+        bits.words16(np.count_nonzero(revealed(exact)))
         return honest(name, exact, keys, noise, bits)
 
     monkeypatch.setattr(run, "estimate", telling)
@@ -115,7 +116,7 @@ def test_a_statement_that_hangs_on_the_data_is_caught(monkeypatch):
 
     def curious(self, asked, keys, read):
         exact = read.exact.numbers(self.grouping.aggregates[0])
-        list(read.cells.engine.local(f"SELECT {int(exact.sum())}"))
+        list(read.cells.engine.local(f"SELECT {int(revealed(exact).sum())}"))
         return honest(self, asked, keys, read)
 
     monkeypatch.setattr(run._Run, "_released", curious)
@@ -163,7 +164,7 @@ def test_keys_taken_from_the_data_are_caught(monkeypatch):
         aggregates = self.grouping.aggregates
         if not isinstance(self.grouping.grouping.cells, Keys) or not aggregates:
             return honest(self, read)
-        keys, _ = read.occupied(self.columns, aggregates[0])
+        keys = revealed(read.occupied(self.columns, aggregates[0]).keys)
         declared = set(self.grouping.grouping.cells.rows())
         is_known = [row in declared for row in Keys.trusted(keys)]
         return Selected(Keys.trusted(keys.filter(pa.array(is_known, pa.bool_()))), None)

@@ -8,6 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from perrecord.confidential.held import Confidential
+from perrecord.confidential.revealing import revealed
 from perrecord.lab.audit.utility.additive import additive_cases, additive_tests
 from perrecord.lab.audit.utility.exactly import exact_checks
 from perrecord.lab.audit.utility.quantiles import QUANTILES, quantile_tests
@@ -33,11 +35,12 @@ def old_scores(answer, counts, cells):
     """Return the scores of the first version: ties at the quantile count for neither side."""
     wide = 2 * len(answer.candidates) + 1
     table = np.zeros((cells, wide), dtype=np.int64)
-    table[counts.cells, counts.buckets] = counts.numbers
+    table[revealed(counts.cells), revealed(counts.buckets)] = revealed(counts.numbers)
     below = np.cumsum(table, axis=1)
     less, more = below[:, 0:-1:2], below[:, -1:] - below[:, 1::2]
     level = answer.level
-    yield np.abs((level.denominator - level.numerator) * less - level.numerator * more)
+    scores = np.abs((level.denominator - level.numerator) * less - level.numerator * more)
+    yield Confidential(scores)
 
 
 # -- what answers mean -------------------------------------------------------------------------

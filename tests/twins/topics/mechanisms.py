@@ -23,15 +23,15 @@ TWINS = (
     Twin(
         "empty cells of one law have no noise",
         "mechanisms/additive.py",
-        "drawn = draw(laws[0], len(exact), bits)",
-        "drawn = np.where(exact == 0, 0, draw(laws[0], len(exact), bits))",
+        "drawn = draw(laws[0], keys.num_rows, bits)",
+        "drawn = np.where(revealed(exact) == 0, 0, draw(laws[0], keys.num_rows, bits))",
         ("mechanisms/test_parallel.py::test_groupings_in_threads_have_noise_of_their_own",),
     ),
     Twin(
         "empty cells have no noise",
         "mechanisms/additive.py",
-        "drawn[cells] = each\n",
-        "drawn[cells] = np.where(exact[cells] == 0, 0, each)\n",
+        "drawn = _drawn_by_cell(laws, which, bits)",
+        "drawn = np.where(revealed(exact) == 0, 0, _drawn_by_cell(laws, which, bits))",
         (
             "mechanisms/test_additive.py::test_cells_of_different_parts_are_drawn_from_their_own_laws",
         ),
@@ -55,8 +55,8 @@ TWINS = (
     Twin(
         "a key is published one below its threshold",
         "mechanisms/selection.py",
-        "kept = np.asarray(noisy >= cells.threshold, dtype=bool)",
-        "kept = np.asarray(noisy >= cells.threshold - 1, dtype=bool)",
+        "kept = np.asarray(rows >= cells.threshold, dtype=bool)",
+        "kept = np.asarray(rows >= cells.threshold - 1, dtype=bool)",
         (
             "mechanisms/test_selection.py"
             "::test_a_lone_record_is_published_with_the_chance_of_its_pieces",
@@ -72,8 +72,8 @@ TWINS = (
     Twin(
         "keys are selected by their exact number",
         "mechanisms/selection.py",
-        "return keys_reaching(cells, keys, added(rows, draw(law, len(rows), bits)))",
-        "return keys_reaching(cells, keys, rows)",
+        "noisy(occupied.numbers, draw(law, keys.num_rows, bits))",
+        "NoisyIntegers(revealed(occupied.numbers))",
         (
             "mechanisms/test_selection.py"
             "::test_a_lone_record_is_published_with_the_chance_of_its_pieces",
@@ -99,8 +99,8 @@ TWINS = (
         "keys = selected.keys if selected else declared if isinstance(declared, Keys) else None",
         "keys = selected.keys if selected else None\n"
         "        if isinstance(declared, Keys):\n"
-        "            seen, _ = cells.occupied(self.columns, self.grouping.aggregates[0])\n"
-        "            keys = Keys.from_columns(seen)",
+        "            seen = cells.occupied(self.columns, self.grouping.aggregates[0])\n"
+        "            keys = Keys.from_columns(seen.keys._content)",
         (
             "mechanisms/test_worked_examples.py::test_declared_keys_all_appear_with_noise_by_industry",
         ),
@@ -209,8 +209,8 @@ TWINS = (
     Twin(
         "a quantile is best where both sides balance, between two heaps of ties",
         "mechanisms/quantiles.py",
-        "yield np.maximum(np.maximum(whole * below - rank, rank - whole * not_above), 0)",
-        "yield np.abs((whole - asked.level.numerator) * below"
+        "scores = np.maximum(np.maximum(whole * below - rank, rank - whole * not_above), 0)",
+        "scores = np.abs((whole - asked.level.numerator) * below"
         " - asked.level.numerator * (up_to[:, -1:] - not_above))",
         (
             "mechanisms/test_quantiles.py::test_the_median_of_two_heaps_is_the_larger_heap",

@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from perrecord.confidential.revealing import revealed
+from perrecord.confidential.tally import integers
 from perrecord.errors import ProbabilityError
 from perrecord.evaluate.accuracy.noise_size import Floats
 from perrecord.evaluate.accuracy.truths import keys_of
@@ -27,7 +29,7 @@ from perrecord.policy.policy import Policy
 from perrecord.policy.terms import Currency
 from perrecord.queries.aggregates import Rows
 from perrecord.queries.answers import Answer
-from perrecord.queries.cells import Cells, Counts, integers, scanned
+from perrecord.queries.cells import Cells, Counts, scanned
 from perrecord.queries.measurements import Choice
 from perrecord.queries.plan import Plan, PlannedGrouping
 from perrecord.queries.positions import Coded, Places
@@ -88,7 +90,7 @@ class _Reader:
             return
         keys, columns = keys_of(grouping, cells), grouping.grouping.columns
         shown = pa.table({"": pa.array([True])}).select([]) if keys is None else keys.table
-        records = cells.numbers(columns, [Rows()], keys)[Rows()]
+        records = revealed(cells.reading(columns, keys).numbers(Rows()))
         query = self.planned.queries[grouping.query]
         every = [(each, choice) for each in grouping.answers for choice in each.answer.choices]
         for charged, choice in every:
@@ -281,7 +283,8 @@ def _chunks(truth: QuantileTruth, step: Fraction) -> Iterator[tuple[slice, Integ
     candidates = np.array([float(each / step) for each in truth.choice.candidates])
     low, high = (_steps(each, truth, step) for each in (truth.low, truth.high))
     start = 0
-    for scores in scores_of(truth.choice, truth.counts, len(low)):
+    for held in scores_of(truth.choice, truth.counts, len(low)):
+        scores = revealed(held)
         cells = slice(start, start + len(scores))
         below, above = low[cells, None] - candidates, candidates - high[cells, None]
         yield cells, scores, np.maximum(np.maximum(below, above), 0.0)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from perrecord.confidential.revealing import revealed
 from perrecord.laws import Law
 from perrecord.policy.policy import Policy
 from perrecord.policy.terms import Currency
@@ -98,7 +99,8 @@ def _grouping(planned: Plan, grouping: PlannedGrouping, cells: Cells) -> Iterato
     columns = grouping.grouping.columns
     shown = pa.table({"": pa.array([True])}).select([]) if keys is None else keys.table
     wanted = dict.fromkeys([Rows(), *_needed(grouping)])
-    numbers = cells.numbers(columns, list(wanted), keys)
+    read = cells.numbers(columns, list(wanted), keys)
+    numbers = {aggregate: revealed(each) for aggregate, each in read.items()}
     currency = planned.queries[grouping.query].currency or Currency.RHO
     for charged in grouping.answers:
         steps = charged.answer.measurements
@@ -132,10 +134,10 @@ def keys_of(grouping: PlannedGrouping, cells: Cells) -> Keys | None:
     columns, found = grouping.grouping.columns, grouping.grouping.cells
     match found:
         case SelectKeys():
-            return Keys.from_columns(cells.occupied(columns, Rows())[0])
+            return Keys.from_columns(revealed(cells.occupied(columns, Rows()).keys))
         case SelectCells(domain=domain):
-            positions, _ = cells.positions(domain, columns, Rows())
-            return Keys.trusted(domain.decode(positions))
+            occupied = cells.positions(domain, columns, Rows())
+            return Keys.trusted(domain.decode(revealed(occupied.positions)))
         case _:
             return found
 

@@ -104,8 +104,8 @@ def test_keys_published_too_easily_are_caught(monkeypatch):
     """One row fewer is asked for than the threshold says."""
     before = list(lone_keys(RUNS, 1e-4))
     assert not any(key.is_violated or key.is_short for key in before)
-    added = selection.added
-    monkeypatch.setattr(selection, "added", lambda rows, noise: added(rows, noise) + 1)
+    noisy = selection.noisy
+    monkeypatch.setattr(selection, "noisy", lambda rows, noise: noisy(rows, noise) + 1)
     after = [key for key in lone_keys(RUNS, 1e-4) if key.is_violated]
     assert {key.pieces for key in after} >= {5, 8, 10, 13}
 

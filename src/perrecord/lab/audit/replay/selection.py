@@ -35,7 +35,7 @@ from perrecord.mechanisms.selection import Selected
 from perrecord.noise.bits import BitSource
 from perrecord.policy.terms import Currency
 from perrecord.queries.groupings import SelectCells, SelectKeys
-from perrecord.released.numbers import Integers, added
+from perrecord.released.numbers import Integers, NoisyIntegers, added
 
 _SLACK = 1 + Fraction(1, 2**40)
 """delta(r) is rounded up; by no more than this."""
@@ -105,7 +105,7 @@ def _coupled(
 ) -> Selected:
     keys, rows = world
     own = np.array([noise[key] for key in _tuples(keys)], dtype=np.int64)
-    return selection.keys_reaching(cells, keys, added(rows, own))
+    return selection.keys_reaching(cells, keys, NoisyIntegers(added(rows, own)))
 
 
 def _published(selected: Selected) -> list[tuple[Key, int]]:
@@ -132,9 +132,9 @@ def _cells(
     (noisy,) = chosen.noisy
     positions = np.arange(len(noisy.numbers), dtype=np.int64)
     noise = draw(noisy.laws[0], len(positions), bits)
+    answers = [NoisyIntegers(added(exact, noise)) for exact in noisy.numbers.T]
     published = [
-        _published(selection.cells_reaching(cells, positions, added(exact, noise), plan))
-        for exact in noisy.numbers.T
+        _published(selection.cells_reaching(cells, positions, each, plan)) for each in answers
     ]
     own = members.keys(columns)
     for index, place in enumerate(places):

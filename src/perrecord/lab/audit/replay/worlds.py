@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from perrecord.confidential.revealing import revealed
 from perrecord.lab.audit.random_tables import DECLARED, Row, arrow
 from perrecord.laws import Law
 from perrecord.mechanisms.quantiles import scores_of
@@ -134,7 +135,8 @@ class _Reading:
         occupied, keys = None, found if isinstance(found, Keys) else None
         if isinstance(found, SelectKeys):
             rows: Aggregate = Rows() if found.split is None else Pieces(found.split)
-            occupied = self.cells.occupied(self.columns, rows)
+            held = self.cells.occupied(self.columns, rows)
+            occupied = revealed(held.keys), revealed(held.numbers)
             own = occupied[0].filter(pc.equal(occupied[0][WORLD], 0)).drop_columns([WORLD])
             keys = Keys.trusted(own)
         elif isinstance(found, SelectCells):
@@ -150,7 +152,9 @@ class _Reading:
     def _numbers(self, every: Keys) -> dict[Aggregate, Integers]:
         """Return every aggregate, a row for each cell and a column for each world."""
         found = self.cells.numbers(self.columns, self.spread.aggregates, every)
-        return {each: numbers.reshape(-1, len(self.worlds)) for each, numbers in found.items()}
+        return {
+            each: revealed(numbers).reshape(-1, len(self.worlds)) for each, numbers in found.items()
+        }
 
     def _answer(
         self, charged: Charged, keys: pa.Table, every: Keys, numbers: dict[Aggregate, Integers]
@@ -165,7 +169,8 @@ class _Reading:
             noisy.append(WorldNumbers(step.aggregate, exact, *noise.laws(keys)))
         for choice in answer.choices:
             counts = self.cells.buckets(self.columns, choice.bucket, every)
-            scores = np.concatenate([*scores_of(choice, counts, len(every))])
+            parts = [revealed(each) for each in scores_of(choice, counts, len(every))]
+            scores = np.concatenate(parts)
             chosen.append((choice, scores.reshape(len(keys), len(self.worlds), -1)))
         return ReadAnswer(charged, tuple(noisy), tuple(chosen))
 
@@ -177,7 +182,8 @@ class _Reading:
         """Return the numbers that the cells of a domain are kept by, empty cells included."""
         found = self.spread.grouping.cells
         assert isinstance(found, SelectCells)  # noqa: S101 - just looked at
-        positions, exact = self.cells.positions(found.domain, self.columns, aggregate)
+        occupied = self.cells.positions(found.domain, self.columns, aggregate)
+        positions, exact = revealed(occupied.positions), revealed(occupied.numbers)
         numbers = np.zeros(found.domain.size, dtype=exact.dtype)
         numbers[positions] = exact
         return numbers.reshape(-1, len(self.worlds))

@@ -1,0 +1,1 @@
+"""Exact numbers: the type that holds them, and the one place where it is opened."""

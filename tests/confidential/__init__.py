@@ -1,0 +1,1 @@
+"""Exact numbers have a type of their own."""
