@@ -145,7 +145,7 @@ def closer_than(law, scale):
 def test_noise_with_a_uniform_step_is_closer_to_zero_than_its_law_without_steps(law):
     """On a fine grid of widths; a law that is narrower is caught."""
     for scale in np.geomspace(0.05, 30, 60):
-        wide = ratios._scale(law(scale))
+        wide = law(scale).stepless.scale
         assert closer_than(law(scale), wide) > -1e-8
     narrow = math.sqrt(1 + 1 / 12) if law is gaussian else 1.0
     assert closer_than(law(1), narrow) < -1e-4

@@ -14,10 +14,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from perrecord.errors import ProbabilityError
-from perrecord.evaluate.noise_size import Floats, least, mean_size, normal_below, normal_size, reach
+from perrecord.evaluate.noise_size import Floats, least, mean_size, reach
 from perrecord.evaluate.truths import Noisy, Truth, truths
 from perrecord.exact import Exact, rational
 from perrecord.laws import Law
+from perrecord.laws.normal import normal_below, normal_size
 from perrecord.laws.widths import deviation
 from perrecord.queries.plan import Plan
 from perrecord.tables.table import Table

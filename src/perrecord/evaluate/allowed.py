@@ -7,8 +7,9 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from perrecord.evaluate.noise_size import Floats, normal_below, normal_density
+from perrecord.evaluate.noise_size import Floats
 from perrecord.laws import DiscreteGaussian
+from perrecord.laws.normal import normal_below, normal_density
 
 _LARGE = 20.0
 """From this sigma on the corrected normal quantile errs by less than `_MARGIN`."""

@@ -141,16 +141,16 @@ def test_noise_that_is_shared_is_caught(monkeypatch, name):
     """The same noise in two cells, or in two answers, is gone in their difference."""
     case = first(name)
     assert 0.4 < least(case).least < 0.5  # half of rho 1: two noises instead of one
-    draw = additive.discrete_gaussian
+    draw = additive.draw
 
-    def shared(variance, count, **options):
+    def shared(law, count, bits_given):
         if name.startswith("two cells"):
-            return np.repeat(draw(variance, count // 2, **options), 2)
+            return np.repeat(draw(law, count // 2, bits_given), 2)
         monkeypatch.setattr(bits._here, "source", Replayed(next(seeds) // 2))
-        return draw(variance, count, **options)
+        return draw(law, count, bits_given)
 
     seeds = count_up()
-    monkeypatch.setattr(additive, "discrete_gaussian", shared)
+    monkeypatch.setattr(additive, "draw", shared)
     assert least(case).is_violated
 
 
