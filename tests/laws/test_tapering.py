@@ -28,7 +28,7 @@ ORDERS = [1 + 1e-6, 1.01, 1.2, 1.5, 2, 3, 5, 10, 30, 100, 1000, 10**4]
 
 def log_ratios(spread, nu, shift):
     """Return masses of Z and the log ratios of Z to Z + shift, over every integer that matters."""
-    power, reach = (nu + 1) / 2, int(25 * (spread**0.5 + shift)) + 2000
+    power, reach = (nu + 1) / 2, int(80 * spread**0.5 + 25 * shift) + 2000
     points = np.arange(-reach, reach + shift + 1, dtype=np.float64)
     here, there = np.log(spread + points**2), np.log(spread + (points - shift) ** 2)
     masses = np.exp(-power * (here - np.log(spread)))
