@@ -10,6 +10,7 @@ from tests.twins.topics import (
     policies,
     queries,
     releases,
+    students,
     tables,
 )
 
@@ -17,6 +18,7 @@ EVERY = (
     *policies.TWINS,
     *changes.TWINS,
     *noises.TWINS,
+    *students.TWINS,
     *tables.TWINS,
     *queries.TWINS,
     *mechanisms.TWINS,
