@@ -214,6 +214,13 @@ def test_the_slow_path_without_a_table_gives_the_same_law(nu, spread):
     assert p_value(values, DiscreteStudent(spread, nu)) > FALSE_ALARM
 
 
+@pytest.mark.parametrize(("nu", "spread"), [(7, "25"), (3, "400")])
+def test_comparisons_that_are_all_left_open_give_the_same_law(nu, spread):
+    """A margin of 2: floats decide nothing, rationals decide every time."""
+    values = discrete_student_each([spread] * 12_000, nu=nu, _certainty=Certainty(8, 2.0))
+    assert p_value(values, DiscreteStudent(spread, nu)) > FALSE_ALARM
+
+
 @pytest.mark.parametrize(("nu", "spread"), [(7, "25"), (7, "400000"), (3, "25")])
 def test_the_slow_path_with_a_table_gives_the_same_law(nu, spread):
     """Words of 16 bits, a margin of 2^-10: boundary words and residues are settled exactly."""
