@@ -71,7 +71,9 @@ def test_noise_of_another_law_is_caught(monkeypatch):
     honest = additive.samplers.draw
 
     def smaller(law, count, *, _bits):
-        return honest(DiscreteGaussian(law.sigma_squared / 2), count, _bits=_bits)
+        if isinstance(law, DiscreteGaussian):
+            law = DiscreteGaussian(law.sigma_squared / 2)
+        return honest(law, count, _bits=_bits)
 
     monkeypatch.setattr(additive.samplers, "draw", smaller)
     assert caught(NUMBER, BITS, KEYS)
@@ -82,7 +84,9 @@ def test_laplace_noise_of_another_scale_is_caught(monkeypatch):
     honest = additive.samplers.draw
 
     def smaller(law, count, *, _bits):
-        return honest(DiscreteLaplace(law.scale / 2), count, _bits=_bits)
+        if isinstance(law, DiscreteLaplace):
+            law = DiscreteLaplace(law.scale / 2)
+        return honest(law, count, _bits=_bits)
 
     monkeypatch.setattr(additive.samplers, "draw", smaller)
     assert caught(NUMBER, BITS)
