@@ -22,6 +22,7 @@ PUBLIC_NAMES = [
     "CurrencyError",
     "DiscreteGaussian",
     "DiscreteLaplace",
+    "DiscreteStudent",
     "DocumentError",
     "Domain",
     "Enclosure",

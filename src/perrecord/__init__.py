@@ -27,7 +27,7 @@ from perrecord.errors import (
     UnknownCaseError,
     suggestion,
 )
-from perrecord.laws import DiscreteGaussian, DiscreteLaplace, Enclosure
+from perrecord.laws import DiscreteGaussian, DiscreteLaplace, DiscreteStudent, Enclosure
 from perrecord.policy.compose import (
     OneSided,
     group_loss,
@@ -68,6 +68,7 @@ __all__ = [
     "CurrencyError",
     "DiscreteGaussian",
     "DiscreteLaplace",
+    "DiscreteStudent",
     "DocumentError",
     "Domain",
     "Enclosure",

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from perrecord import Keys, Query, Split, table
-from perrecord.laws import DiscreteGaussian, DiscreteLaplace
+from perrecord.laws import DiscreteGaussian, DiscreteLaplace, DiscreteStudent
 from perrecord.laws.widths import deviation
 from perrecord.mechanisms.run import answer
 from perrecord.released import ratios
@@ -39,6 +39,9 @@ def masses(law):
         sigma = math.sqrt(law.sigma_squared)
         values = np.arange(-math.ceil(6.5 * sigma) - 1, math.ceil(6.5 * sigma) + 2)
         weights = np.exp(-(values**2) / (2 * sigma**2))
+    elif isinstance(law, DiscreteStudent):
+        values = np.arange(-120, 121)
+        return values, np.array([float(law.pmf(int(value))) for value in values])
     else:
         scale = float(law.scale)
         values = np.arange(-math.ceil(21 * scale) - 1, math.ceil(21 * scale) + 2)
@@ -79,6 +82,19 @@ def test_intervals_cover_at_least_as_stated(law, scale):
     """Noise from far below a step to ten steps, counts from 1, averages of either sign."""
     for other, (total, count) in itertools.product(SCALES, CELLS):
         assert coverage(total, count, law(scale), law(other)) >= 0.95 - 1e-7
+
+
+@pytest.mark.parametrize("nu", [3, 7])
+def test_intervals_of_students_cover_at_least_as_stated(nu):
+    """A tapered total over a count with Gaussian noise, or with Student noise: no normal quantile.
+
+    Counts from 1; what noise beyond 120 steps adds is left out of the coverage.
+    """
+    student = DiscreteStudent(25, nu)
+    for other, (total, count) in itertools.product([gaussian(0.5), gaussian(3), student], CELLS):
+        assert coverage(total, count, student, other) >= 0.95 - 1e-7
+    assert not ratios._together((student,), (gaussian(3),), LEVEL)
+    assert not ratios._together((student,), (student,), LEVEL)
 
 
 @pytest.mark.parametrize("level", ["1/2", "0.8", "0.99", "0.9999"])
@@ -145,7 +161,7 @@ def closer_than(law, scale):
 def test_noise_with_a_uniform_step_is_closer_to_zero_than_its_law_without_steps(law):
     """On a fine grid of widths; a law that is narrower is caught."""
     for scale in np.geomspace(0.05, 30, 60):
-        wide = ratios._scale(law(scale))
+        wide = law(scale).stepless.scale
         assert closer_than(law(scale), wide) > -1e-8
     narrow = math.sqrt(1 + 1 / 12) if law is gaussian else 1.0
     assert closer_than(law(1), narrow) < -1e-4

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from perrecord.laws import DiscreteGaussian, DiscreteLaplace
+from perrecord.laws import DiscreteGaussian, DiscreteLaplace, DiscreteStudent, Law
 from perrecord.noise.bits import BitSource
 
 FALSE_ALARM = 1e-7
@@ -41,14 +41,14 @@ def gaussian(sigma: str) -> DiscreteGaussian:
     return DiscreteGaussian(Fraction(sigma) ** 2)
 
 
-def p_value(values: NDArray[np.int64], law: DiscreteGaussian | DiscreteLaplace) -> float:
+def p_value(values: NDArray[np.int64], law: Law) -> float:
     """Return the least p-value of all statistics, times their number."""
     every = [chi_square(values, law), *moments(values, law), *tails(values, law), zero(values, law)]
     every += spread(values, law)
     return min(1.0, len(every) * min(every))
 
 
-def chi_square(values: NDArray[np.int64], law: DiscreteGaussian | DiscreteLaplace) -> float:
+def chi_square(values: NDArray[np.int64], law: Law) -> float:
     """Return the p-value of Pearson's test on bins that cover all integers."""
     width = float(law.variance()) ** 0.5
     reach = int(6 * width) + 3
@@ -76,11 +76,14 @@ def pearson(counts: NDArray[np.int64], chances: NDArray[np.float64], least: floa
     return float(stats.chi2.sf(statistic, len(counts) - 1))
 
 
-def moments(values: NDArray[np.int64], law: DiscreteGaussian | DiscreteLaplace) -> list[float]:
+def moments(values: NDArray[np.int64], law: Law) -> list[float]:
     """Return p-values of the mean and of the second moment."""
+    if isinstance(law, DiscreteStudent):
+        return []  # a mean of squares is far from normal where moments end; tails are counted
     variance = float(law.variance())
     if len(values) * (1 - float(law.pmf(0))) < 1000:
         return []  # too few values that are not 0 for normal theory; counts are tested exactly
+    assert isinstance(law, DiscreteGaussian | DiscreteLaplace)
     fourth = _fourth_moment(law)
     scaled = values / variance**0.5
     mean = scaled.mean() * len(values) ** 0.5
@@ -88,7 +91,7 @@ def moments(values: NDArray[np.int64], law: DiscreteGaussian | DiscreteLaplace) 
     return [float(2 * stats.norm.sf(abs(score))) for score in (mean, second)]
 
 
-def tails(values: NDArray[np.int64], law: DiscreteGaussian | DiscreteLaplace) -> list[float]:
+def tails(values: NDArray[np.int64], law: Law) -> list[float]:
     """Return p-values of how many values lie far out, on either side."""
     p_values = []
     for chance in ("1e-2", "1e-4", "1e-5"):
@@ -99,20 +102,25 @@ def tails(values: NDArray[np.int64], law: DiscreteGaussian | DiscreteLaplace) ->
     return p_values
 
 
-def zero(values: NDArray[np.int64], law: DiscreteGaussian | DiscreteLaplace) -> float:
+def zero(values: NDArray[np.int64], law: Law) -> float:
     """Return the p-value of how many values are 0."""
     count = int((values == 0).sum())
     return float(stats.binomtest(count, len(values), float(law.pmf(0))).pvalue)
 
 
-def spread(values: NDArray[np.int64], law: DiscreteGaussian | DiscreteLaplace) -> list[float]:
-    """Return p-values of the remainders, which a wide Gaussian spreads evenly.
+def spread(values: NDArray[np.int64], law: Law) -> list[float]:
+    """Return p-values of the remainders, which a wide Gaussian or Student spreads evenly.
 
-    For sigma >= 2m the remainders modulo m are uniform within 2 exp(-8 pi^2) < 1e-33.
+    For sigma >= 2m the remainders modulo m are uniform within 2 exp(-8 pi^2) < 1e-33; for
+    sqrt A >= 8m within 10^6 exp(-16 pi) < 1e-15.
     """
-    if isinstance(law, DiscreteLaplace):
-        return []
-    fitting = [m for m in _MODULI if 4 * m * m <= law.sigma_squared]
+    match law:
+        case DiscreteGaussian(sigma_squared=squared):
+            fitting = [m for m in _MODULI if 4 * m * m <= squared]
+        case DiscreteStudent(spread=squared):
+            fitting = [m for m in _MODULI if 64 * m * m <= squared]
+        case _:
+            return []
     return [pearson(np.bincount(values % m, minlength=m), np.full(m, 1 / m)) for m in fitting]
 
 

@@ -21,6 +21,7 @@ from perrecord.noise.bits import BitSource, system_bits
 from perrecord.noise.blocks import Blocks, _attempt_one, _Columns
 from perrecord.noise.buckets import _TAIL, buckets
 from perrecord.noise.potential import Potential
+from perrecord.noise.shapes import Exponential
 from perrecord.noise.uniform import MARGIN, Certainty, Uniform
 from tests.noise.checks import FALSE_ALARM, Replayed, gaussian, p_value, pearson
 
@@ -86,7 +87,8 @@ def test_the_enumerated_table_encloses_every_probability(sigma_squared, width):
     An outcome has two ends, each inside one word, so the enclosure is at most 2^-width wide.
     """
     law = DiscreteGaussian(sigma_squared)
-    made = buckets(Potential.gaussian(law.sigma_squared), Certainty(width + 1, 2.0**-width))
+    shape = Exponential(Potential.gaussian(law.sigma_squared))
+    made = buckets(shape, Certainty(width + 1, 2.0**-width))
     words = np.arange(1 << (width + 1), dtype=np.uint64)
     decided = made.table.decide(words)
     for index, label in enumerate(made.table.labels[:-1].tolist()):
@@ -105,7 +107,7 @@ def test_the_enumerated_table_encloses_every_probability(sigma_squared, width):
 def test_all_words_of_16_bits_run_through_the_sampler_enclose_every_label(sigma_squared):
     """Open words are continued with zeros, then with ones: what both give is certain."""
     law = Potential.gaussian(DiscreteGaussian(sigma_squared).sigma_squared)
-    table = buckets(law, Certainty(16, 2.0**-15)).table
+    table = buckets(Exponential(law), Certainty(16, 2.0**-15)).table
     words = np.arange(1 << 16, dtype=np.uint16)
     low, high = (
         table.draw(Rigged(np.array_split(words, 2), [], ones), len(words)) for ones in (False, True)
@@ -125,7 +127,7 @@ def test_all_words_of_16_bits_run_through_the_sampler_enclose_every_label(sigma_
 @pytest.mark.parametrize("sigma_squared", ["0.1", "0.49", "1250", "1e7", "1e13"])
 def test_the_guide_answers_only_where_no_boundary_is_near(sigma_squared):
     """Each of the 2^16 entries, against a search for the first and the last word it covers."""
-    table = buckets(Potential.gaussian(Fraction(sigma_squared))).table
+    table = buckets(Exponential(Potential.gaussian(Fraction(sigma_squared)))).table
     first = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
     last = first | np.uint64((1 << 48) - 1)
     answers = table.guide != -(1 << 15)
@@ -194,7 +196,7 @@ def test_the_slow_path_with_a_table_gives_the_same_law(sigma):
 
 def test_the_residue_alone_has_the_weight_that_the_flat_parts_leave():
     """f(z) - g(m), drawn by floats and drawn exactly, against the same law."""
-    made = buckets(Potential.gaussian(Fraction(400**2)))
+    made = buckets(Exponential(Potential.gaussian(Fraction(400**2))))
     width = 1 << made.bits
     reach = 6 * 400 // width * width
     points = np.arange(-reach, reach)
@@ -203,7 +205,7 @@ def test_the_residue_alone_has_the_weight_that_the_flat_parts_leave():
     together = 30 * width
     chances = weights.reshape(-1, together).sum(axis=1)
     for certainty, count in ((Certainty(), 400_000), (Certainty(53, 2.0**-6), 600)):
-        law = buckets(Potential.gaussian(Fraction(400**2)), certainty)
+        law = buckets(Exponential(Potential.gaussian(Fraction(400**2))), certainty)
         values = np.zeros(count, dtype=np.int64)
         found = law._residue(system_bits(), values, np.arange(count))
         for place, value in found.items():
@@ -218,7 +220,7 @@ def test_the_residue_alone_has_the_weight_that_the_flat_parts_leave():
 def test_the_flat_tail_lies_beyond_the_table():
     """What has probability below 2^-64 can be drawn all the same, and lands where it belongs."""
     for sigma in ("2", "35.4", "3500", "3500000"):
-        made = buckets(Potential.gaussian(Fraction(sigma) ** 2))
+        made = buckets(Exponential(Potential.gaussian(Fraction(sigma) ** 2)))
         values = [made._tail(system_bits()) for _ in range(40)]
         nearest = made.last << made.bits
         assert all(value >= nearest or value < -nearest for value in values)
@@ -237,7 +239,7 @@ class TailsOnly:
 @pytest.mark.parametrize("sigma", ["2", "3500"])
 def test_the_label_of_the_tail_is_drawn_from_the_tail(sigma):
     """It comes once in 2^64 values, and then it is neither forgotten nor cut to the table's end."""
-    made = buckets(Potential.gaussian(Fraction(sigma) ** 2))
+    made = buckets(Exponential(Potential.gaussian(Fraction(sigma) ** 2)))
     values = replace(made, table=TailsOnly()).draw(system_bits(), 40).tolist()
     nearest = (made.last << made.bits) + (not made.bits)
     assert all(value >= nearest or value <= -nearest for value in values)
@@ -314,7 +316,7 @@ def test_an_injected_source_replays_and_the_real_one_does_not():
 @pytest.mark.parametrize("law", [DiscreteGaussian("2.5"), DiscreteGaussian(10**8)])
 def test_table_boundaries_are_exact_floors(law):
     """A second computation, in mpmath with 60 digits, gives the same 64-bit integers."""
-    made = buckets(Potential.gaussian(law.sigma_squared))
+    made = buckets(Exponential(Potential.gaussian(law.sigma_squared)))
     with mpmath.workdps(60):
         a = mpmath.mpf(law.sigma_squared.denominator) / (2 * law.sigma_squared.numerator)
         if made.bits:
@@ -402,14 +404,14 @@ def test_the_exponent_of_blocks_stays_within_lemma_5():
 @pytest.mark.parametrize("sigma", ["2", "640"])
 def test_the_tail_beyond_the_table_has_its_law(sigma):
     """Buckets beyond the last listed one, drawn directly: their number has the weights g(m)."""
-    law = buckets(Potential.gaussian(Fraction(sigma) ** 2))
+    law = buckets(Exponential(Potential.gaussian(Fraction(sigma) ** 2)))
     assert law is not None
     source = Replayed(11)
     values = [law._tail(source) for _ in range(3000)]
     width = 1 << law.bits
     numbers = [-(-abs(value) // width) if value < 0 else value // width + 1 for value in values]
     numbers = [abs(value) for value in values] if not law.bits else numbers
-    steps = law.potential.coarse(law.bits)
+    steps = law.shape.potential.coarse(law.bits)
     weights = np.array(
         [
             math.exp(-float(steps.at(m) - steps.at(law.last + 1)))
@@ -437,7 +439,7 @@ def test_blocks_beyond_the_last_label_start_there():
 
 def test_a_height_near_either_end_of_a_bucket_is_open():
     """Within the margin of g(m) or of g(m-1) nothing is decided by floats."""
-    law = buckets(Potential.gaussian(Fraction(640) ** 2))
+    law = buckets(Exponential(Potential.gaussian(Fraction(640) ** 2)))
     assert law is not None
     inside = law.heights[3:-3]
     for shift in (-0.5, 0.5):

@@ -13,6 +13,8 @@ from perrecord.noise import (
     discrete_gaussian,
     discrete_gaussian_each,
     discrete_laplace,
+    discrete_student,
+    discrete_student_each,
     gaussian_tail,
     passing,
 )
@@ -20,6 +22,7 @@ from perrecord.noise import (
 DRAWS = [
     discrete_gaussian,
     discrete_laplace,
+    discrete_student,
     lambda parameter, size: gaussian_tail(parameter, 3, size),
 ]
 
@@ -56,6 +59,8 @@ def test_one_bad_sigma_among_many_is_refused():
     """Also a float that equals an exact number before it."""
     with pytest.raises(InexactNumberError):
         discrete_gaussian_each([1, 1.0])
+    with pytest.raises(InexactNumberError):
+        discrete_student_each([1, 1.0])
     with pytest.raises(InputError):
         discrete_gaussian_each([1, 0])
     with pytest.raises(InputError):

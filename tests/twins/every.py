@@ -11,6 +11,7 @@ from tests.twins.topics import (
     policies,
     queries,
     releases,
+    students,
     tables,
 )
 
@@ -18,6 +19,7 @@ EVERY = (
     *policies.TWINS,
     *changes.TWINS,
     *noises.TWINS,
+    *students.TWINS,
     *tables.TWINS,
     *confidential.TWINS,
     *queries.TWINS,

@@ -24,6 +24,7 @@ from perrecord import (
     CurrencyError,
     DiscreteGaussian,
     DiscreteLaplace,
+    DiscreteStudent,
     DocumentError,
     Domain,
     Enclosure,
@@ -131,6 +132,7 @@ def policies() -> None:
     assert_type(one_sided(1, rho_max=4), OneSided)
     assert_type(DiscreteGaussian(5).variance(), Enclosure)
     assert_type(DiscreteLaplace(3).quantile("0.95"), int)
+    assert_type(DiscreteStudent.for_rho("0.2", at=50).half_width("0.95"), int)
 
 
 def tables(folder: Path) -> Table:

@@ -4,5 +4,6 @@ from perrecord.laws.enclosure import Enclosure
 from perrecord.laws.gaussian import DiscreteGaussian
 from perrecord.laws.laplace import DiscreteLaplace
 from perrecord.laws.law import Law
+from perrecord.laws.student import DiscreteStudent
 
-__all__ = ["DiscreteGaussian", "DiscreteLaplace", "Enclosure", "Law"]
+__all__ = ["DiscreteGaussian", "DiscreteLaplace", "DiscreteStudent", "Enclosure", "Law"]

@@ -2,12 +2,24 @@
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
+from typing import Literal, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 from flint import arb
 
-from perrecord.errors import ProbabilityError
+from perrecord.errors import InputError, ProbabilityError
 from perrecord.exact import Exact, rational, whole
 from perrecord.laws.enclosure import Enclosure, at_most, enclose
+
+Floats = npt.NDArray[np.float64]
+
+
+class Stepless(NamedTuple):
+    """A law without steps, a little wider than a law with a uniform step added to it."""
+
+    family: Literal["normal", "laplace"]
+    scale: float
 
 
 class Law(ABC):
@@ -26,6 +38,36 @@ class Law(ABC):
     @abstractmethod
     def _variance(self) -> arb:
         """Return Var Z as a ball of small relative width."""
+
+    @abstractmethod
+    def float_tails(self, starts: Floats) -> Floats:
+        """Return Pr[Z >= start] for whole starts of 1 or more, to 10^-9: no guarantee rests on it.
+
+        `tail` gives one of them exactly enclosed.
+        """
+
+    @abstractmethod
+    def float_sizes(self, sizes: Floats) -> Floats:
+        """Return E max(|Z|, size) for whole sizes, to one part in 10^8: no guarantee rests on it.
+
+        By symmetry it is E|Z + size|: noise below a bias cancels out.
+        """
+
+    @property
+    def stepless(self) -> Stepless | None:
+        """A law that Z plus a uniform number from -1/2 to 1/2 is closer to 0 than, if one is known.
+
+        Sums of such noise then have the quantiles of sums of the other (docs/theory.md).
+        """
+        return None
+
+    def rho(self, shift: int) -> Fraction:  # noqa: ARG002
+        """Return what a shift by so many steps costs under zCDP, rounded up if irrational."""
+        raise InputError(f"{self} has no known loss in rho; expected epsilon.")
+
+    def epsilon(self, shift: int) -> Fraction:  # noqa: ARG002
+        """Return what a shift by so many steps costs under pure epsilon, rounded up likewise."""
+        raise InputError(f"{self} has no loss in epsilon; expected rho.")
 
     def _tail(self, start: int) -> arb:
         # Symmetry: Z < start is Z <= start - 1, as likely as Z >= 1 - start.
@@ -80,6 +122,11 @@ class Law(ABC):
         # By symmetry Pr[Z >= start] <= p if and only if Pr[Z >= 1 - start] >= 1 - p, which needs
         # no more bits than p has. (Equality would stay undecided; it has never been met.)
         return not at_most(lambda: self._upper_tail(1 - start), 1 - chance)
+
+
+def from_the_end(numbers: Floats) -> Floats:
+    """Return the sums of all numbers from each place on, and 0 beyond the last."""
+    return np.append(np.cumsum(numbers[::-1])[::-1], 0.0)
 
 
 def _between_zero_and_one(probability: Exact) -> Fraction:

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from perrecord.errors import InternalError
+from perrecord.errors import InputError, InternalError, listing
+from perrecord.exact import text
 from perrecord.laws.gaussian import DiscreteGaussian
 from perrecord.laws.laplace import DiscreteLaplace
 from perrecord.laws.law import Law
+from perrecord.laws.student import DiscreteStudent
+from perrecord.laws.tapering import NARROWEST, tapered_epsilon, tapered_rho
 
-LawName = Literal["gaussian", "laplace"]
+LawName = Literal["gaussian", "laplace", "student3", "student7"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +25,20 @@ class Scale(ABC):
 
     name: ClassVar[LawName]
     """What documents call the law."""
+    is_exact: ClassVar[bool] = True
+    """Whether losses are rational; if not, they are rounded up by less than one part in 2^96."""
 
     @abstractmethod
     def law(self, step: Fraction) -> Law:
         """Return the law of the noise, counted in steps of a grid."""
 
-    @abstractmethod
-    def cost(self, shift: Fraction) -> Fraction:
-        """Return the loss of a record that moves the number by so much."""
+    def rho(self, shift: Fraction) -> Fraction:  # noqa: ARG002
+        """Return what it costs under zCDP to move the number so far, rounded up if irrational."""
+        raise InputError(f"{self.name} noise has no known loss in rho; expected epsilon.")
+
+    def epsilon(self, shift: Fraction) -> Fraction:  # noqa: ARG002
+        """Return what it costs under pure epsilon to move the number so far, rounded up too."""
+        raise InputError(f"{self.name} noise has no loss in epsilon; expected rho.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +51,8 @@ class GaussianScale(Scale):
         """Return the law of the noise, counted in steps of a grid."""
         return DiscreteGaussian(self.size / step**2)
 
-    def cost(self, shift: Fraction) -> Fraction:
-        """Return the loss of a record that moves the number by so much."""
+    def rho(self, shift: Fraction) -> Fraction:
+        """Return what it costs under zCDP to move the number so far, exactly."""
         return shift**2 / (2 * self.size)
 
 
@@ -57,9 +66,69 @@ class LaplaceScale(Scale):
         """Return the law of the noise, counted in steps of a grid."""
         return DiscreteLaplace(self.size / step)
 
-    def cost(self, shift: Fraction) -> Fraction:
-        """Return the loss of a record that moves the number by so much."""
+    def epsilon(self, shift: Fraction) -> Fraction:
+        """Return what it costs under pure epsilon to move the number so far, exactly."""
         return abs(shift) / self.size
+
+
+@dataclass(frozen=True, slots=True)
+class StudentScale(Scale):
+    """The spread A of Student noise: a shift costs about the logarithm of its size (T26).
+
+    A loss in rho holds on grids on which sqrt A is 5 steps or more: `check_grid`.
+    """
+
+    is_exact: ClassVar[bool] = False
+    nu: ClassVar[int]
+
+    def law(self, step: Fraction) -> Law:
+        """Return the law of the noise, counted in steps of a grid."""
+        return DiscreteStudent(self.size / step**2, self.nu)
+
+    def check_grid(self, step: Fraction) -> None:
+        """Refuse a grid on which the noise is so narrow that its loss in rho is not known."""
+        if self.size < NARROWEST * step**2:
+            raise InputError(
+                f"the noise is narrower than 5 steps of {text(step)}; expected a finer resolution "
+                "or a smaller rho."
+            )
+
+    def rho(self, shift: Fraction) -> Fraction:
+        """Return what it costs under zCDP to move the number so far, rounded up."""
+        return tapered_rho(shift, self.size, self.nu)
+
+    def epsilon(self, shift: Fraction) -> Fraction:
+        """Return what it costs under pure epsilon to move the number so far, rounded up."""
+        return tapered_epsilon(shift, self.size, self.nu)
+
+
+@dataclass(frozen=True, slots=True)
+class Student3Scale(StudentScale):
+    """The spread A of Student noise with three degrees of freedom."""
+
+    name: ClassVar[LawName] = "student3"
+    nu: ClassVar[int] = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Student7Scale(StudentScale):
+    """The spread A of Student noise with seven degrees of freedom."""
+
+    name: ClassVar[LawName] = "student7"
+    nu: ClassVar[int] = 7
+
+
+SCALES: dict[str, type[Scale]] = {
+    each.name: each for each in (GaussianScale, LaplaceScale, Student3Scale, Student7Scale)
+}
+"""Every scale by the name of its law."""
+
+
+def scale_of(name: str, size: Fraction) -> Scale:
+    """Return the scale of a law that a document names."""
+    if name not in SCALES:
+        raise InputError(f"the law is {name!r}; expected {listing(SCALES)}.")
+    return SCALES[name](size)
 
 
 def largest(scales: Iterable[Scale]) -> Scale:

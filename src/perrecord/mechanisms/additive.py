@@ -4,10 +4,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from perrecord import noise as samplers
 from perrecord.confidential.held import Confidential
 from perrecord.confidential.revealing import revealed
-from perrecord.laws import DiscreteGaussian, DiscreteLaplace, Law
-from perrecord.noise import discrete_gaussian, discrete_laplace
+from perrecord.laws import Law
 from perrecord.noise.bits import BitSource
 from perrecord.queries.noise_plan import NoisePlan
 from perrecord.released.columns import Estimate
@@ -50,7 +50,4 @@ def _drawn_by_cell(
 
 def draw(law: Law, count: int, bits: BitSource | None) -> Integers:
     """Return so much noise of a law."""
-    if isinstance(law, DiscreteGaussian):
-        return discrete_gaussian(law.sigma_squared, count, _bits=bits)
-    assert isinstance(law, DiscreteLaplace)  # noqa: S101 - the two laws that there are
-    return discrete_laplace(law.scale, count, _bits=bits)
+    return samplers.draw(law, count, _bits=bits)

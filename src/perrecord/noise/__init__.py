@@ -6,6 +6,9 @@ from perrecord.noise.samplers import (
     discrete_gaussian,
     discrete_gaussian_each,
     discrete_laplace,
+    discrete_student,
+    discrete_student_each,
+    draw,
     gaussian_tail,
 )
 
@@ -15,6 +18,9 @@ __all__ = [
     "discrete_gaussian",
     "discrete_gaussian_each",
     "discrete_laplace",
+    "discrete_student",
+    "discrete_student_each",
+    "draw",
     "gaussian_tail",
     "passing",
 ]

@@ -98,7 +98,22 @@ def below_exp(
     certainty: Certainty = CERTAIN,
 ) -> Bools:
     """Return for each position whether the number that its word begins is below exp(-t)."""
-    gap = exp_minus(exponent)
+    return below(words, exp_minus(exponent), exact, source, certainty)
+
+
+def below(
+    words: Words,
+    near: Floats,
+    exact: Callable[[int], Real],
+    source: BitSource,
+    certainty: Certainty = CERTAIN,
+) -> Bools:
+    """Return for each position whether the number that its word begins is below a probability.
+
+    `near` holds the probabilities with errors of at most 2^-43, `exact(position)` is one of them
+    itself. The array `near` is overwritten.
+    """
+    gap = near
     gap -= leading(words, certainty)
     result = gap > certainty.margin
     for position in np.flatnonzero(np.abs(gap) <= certainty.margin).tolist():

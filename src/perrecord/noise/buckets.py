@@ -1,7 +1,7 @@
 """Draw many values of one symmetric law: a table of buckets, and the little that it leaves out.
 
-Let f(z) = exp(-phi(|z|)), buckets w = 2^b integers wide, g(m) = exp(-phi(m w)) for m >= 1. On
-the bucket from (m-1) w up, and on the one from -m w up, f is at least g(m). Its *flat* part has
+Let f fall from f(0) = 1 as |z| grows, buckets be w = 2^b integers wide, g(m) = f(m w) for m >= 1.
+On the bucket from (m-1) w up, and on the one from -m w up, f is at least g(m). Its *flat* part has
 the constant weight g(m): bucket by table, offset uniform, nothing to compare. The *residue*, a
 percent or so, is the set of points (z, u) with g(m) <= u < f(z): draw u uniformly on [0, 1),
 find the m with g(m) <= u < g(m-1), draw a side and an offset, keep z if u < f(z).
@@ -10,7 +10,6 @@ With w = 1 the table holds the values of the law themselves and leaves out only 
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import accumulate
 
@@ -18,21 +17,15 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from perrecord.laws.enclosure import ball, nearest_float
-from perrecord.noise.bernoulli import FARTHEST, Floats, begun, below_exp, leading
+from perrecord.noise.bernoulli import Floats, begun, below, leading
 from perrecord.noise.bits import BitSource
-from perrecord.noise.blocks import Blocks, Integers, draw_one
-from perrecord.noise.potential import Potential
+from perrecord.noise.blocks import Integers
+from perrecord.noise.shapes import Shape
 from perrecord.noise.tables import LabelTable
 from perrecord.noise.uniform import CERTAIN, Certainty, Real, Uniform
 
 _MOST_BITS = 49
 """Buckets at most this wide keep every value of the table below 2^60."""
-
-_PER_QUADRATIC = 2048
-_PER_LINEAR = 16
-"""phi rises by at most 1 / this over the first bucket: 32 to 64 buckets to a sigma, 16 to 32 to
-a scale."""
 
 KEPT_LAWS = 128
 """How many laws keep their tables, about 150 kB each, and their count of values asked for."""
@@ -47,24 +40,24 @@ _CHUNK = 1 << 15
 class Buckets:
     """A symmetric law prepared for drawing millions of values."""
 
-    potential: Potential
+    shape: Shape
     bits: int
     last: int
-    """The greatest m in the table; exp(-phi(last w)) < 2^-64."""
+    """The greatest m in the table."""
     heights: Floats
-    """g(last), ..., g(1), g(0) = 1, each rounded to the nearest float."""
+    """g(last), ..., g(1), g(0) = 1 in floats."""
     table: LabelTable
     certainty: Certainty
 
     @property
-    def _steps(self) -> Potential:
-        """The law in steps of one bucket: phi(m w) as a function of m."""
-        return self.potential.coarse(self.bits)
+    def _steps(self) -> Shape:
+        """The law in steps of one bucket: g(m)."""
+        return self.shape.coarse(self.bits)
 
     def draw(self, source: BitSource, count: int) -> Integers:
         """Return independent values as int64.
 
-        One of 2^62 or more, which has probability below 2^-300, turns them into Python ints.
+        One of 2^62 or more turns them into Python ints.
         """
         values = np.empty(count, dtype=np.int64)
         rare: dict[int, int] = {}
@@ -98,9 +91,9 @@ class Buckets:
             words = source.words64(len(places))
             bucket, is_open = self._bucket_at(leading(words, self.certainty))
             candidates = self._candidates(source, bucket)
-            kept = below_exp(
+            kept = below(
                 words,
-                self._exponent(candidates),
+                self._steps.near(np.abs(candidates) * 2.0**-self.bits),
                 self._exact_weights(candidates),
                 source,
                 self.certainty,
@@ -130,27 +123,26 @@ class Buckets:
         offset = fresh & np.uint64((1 << self.bits) - 1)
         return (label << self.bits) + offset.astype(np.int64)
 
-    def _exponent(self, values: NDArray[np.int64]) -> Floats:
-        quadratic, linear = self._steps.floats()
-        point = np.abs(values) * 2.0**-self.bits
-        result: Floats = (quadratic * point + linear) * point
-        return result
-
     def _exact_weights(self, values: NDArray[np.int64]) -> Callable[[int], Real]:
-        return lambda position: partial(self.potential.weight, abs(int(values[position])))
+        return lambda position: partial(self.shape.weight, abs(int(values[position])))
 
     def _residue_one(self, source: BitSource, uniform: Uniform) -> int | None:
         """Return what a candidate at this height is, or None if it is not kept."""
-        bucket = 1
-        while uniform.below(partial(self._steps.weight, bucket)):
-            bucket += 1
-        value = self._in_bucket(source, bucket)
-        return value if uniform.below(partial(self.potential.weight, abs(value))) else None
+        steps = self._steps
+        high = 1
+        while uniform.below(partial(steps.weight, high)):
+            high *= 2
+        low = high // 2  # u < g(low)
+        while high - low > 1:
+            middle = (low + high) // 2
+            is_below = uniform.below(partial(steps.weight, middle))
+            low, high = (middle, high) if is_below else (low, middle)
+        value = self._in_bucket(source, high)
+        return value if uniform.below(partial(self.shape.weight, abs(value))) else None
 
     def _tail(self, source: BitSource) -> int:
         """Return a value of the flat parts beyond the table; with w = 1, of the law beyond it."""
-        law = Blocks.of(self._steps.beyond(self.last + 1), both_sides=False)
-        bucket = self.last + 1 + draw_one(law.bits, law.weight, source, both_sides=False)
+        bucket = self._steps.draw_from(self.last + 1, source)
         if not self.bits:
             return -bucket if source.integer(1) else bucket
         return self._in_bucket(source, bucket)
@@ -161,54 +153,48 @@ class Buckets:
 
 
 @lru_cache(maxsize=KEPT_LAWS)
-def buckets(potential: Potential, certainty: Certainty = CERTAIN) -> Buckets | None:
+def buckets(shape: Shape, certainty: Certainty = CERTAIN) -> Buckets | None:
     """Return the law with its table, or None where tables do not serve.
 
     They do not for a law so wide that values may leave int64, nor for one so narrow that nearly
     every value is 0 and the others cannot be told from 64 bits.
     """
-    bits = _width_bits(potential)
-    steps = potential.coarse(bits)
-    if bits > _MOST_BITS or steps.reaches(FARTHEST, 1):
+    bits = _width_bits(shape)
+    steps = shape.coarse(bits)
+    last = steps.last()
+    if bits > _MOST_BITS or last is None:
         return None
-    last = steps.first_at_least(FARTHEST)
-    heights: list[float] = []
-    if bits:
-        table = _flat(potential, bits, last, certainty)
-        heights = [nearest_float(partial(steps.weight, m)) for m in range(last, -1, -1)]
-    else:
-        table = _direct(potential, last, certainty)
-    return Buckets(potential, bits, last, np.array(heights), table, certainty)
+    if not bits:
+        return Buckets(shape, 0, last, np.empty(0), _direct(shape, last, certainty), certainty)
+    table = _flat(shape, bits, last, certainty)
+    return Buckets(shape, bits, last, steps.heights(last), table, certainty)
 
 
-def _width_bits(potential: Potential) -> int:
-    """Return the greatest b for which phi rises slowly enough over 2^b, or 0."""
+def _width_bits(shape: Shape) -> int:
+    """Return the greatest b for which f falls slowly enough over 2^b, or 0."""
     bits = 0
-    while bits <= _MOST_BITS:
-        steps = potential.coarse(bits + 1)
-        if max(steps.quadratic * _PER_QUADRATIC, steps.linear * _PER_LINEAR) > steps.over:
-            break
+    while bits <= _MOST_BITS and shape.coarse(bits + 1).is_slow():
         bits += 1
     return bits
 
 
-def _direct(potential: Potential, last: int, certainty: Certainty) -> LabelTable:
+def _direct(shape: Shape, last: int, certainty: Certainty) -> LabelTable:
     """Return the table of 0, 1, -1, 2, -2, ... and, for all values beyond, the tail."""
 
     def boundaries() -> list[arb]:
-        total = potential.total()
-        return list(accumulate(weight / total for weight in [arb(1), *_pairs(potential, last)]))
+        total = shape.total()
+        return list(accumulate(weight / total for weight in [arb(1), *_pairs(shape, last)]))
 
     labels = [0, *(sign * m for m in range(1, last + 1) for sign in (1, -1)), _TAIL]
     return LabelTable.build(labels, boundaries, certainty)
 
 
-def _flat(potential: Potential, bits: int, last: int, certainty: Certainty) -> LabelTable:
+def _flat(shape: Shape, bits: int, last: int, certainty: Certainty) -> LabelTable:
     """Return the table of the buckets' flat parts, then those beyond it, then the residue."""
-    steps = potential.coarse(bits)
+    steps = shape.coarse(bits)
 
     def boundaries() -> list[arb]:
-        share = arb(1 << bits) / potential.total()
+        share = arb(1 << bits) / shape.total()
         listed = accumulate(weight * share for weight in _pairs(steps, last))
         return [*listed, (steps.total() - 1) * share]
 
@@ -216,16 +202,11 @@ def _flat(potential: Potential, bits: int, last: int, certainty: Certainty) -> L
     return LabelTable.build([*labels, _TAIL, _RESIDUE], boundaries, certainty)
 
 
-def _pairs(potential: Potential, last: int) -> Iterator[arb]:
-    """Yield exp(-phi(m)) twice for m = 1, ..., last, each from the one before."""
-    weight = potential.weight(1)
-    ratio = potential.beyond(1).weight(1)
-    shrink = ball(Fraction(-2 * potential.quadratic, potential.over)).exp()
-    for _ in range(last):
+def _pairs(shape: Shape, last: int) -> Iterator[arb]:
+    """Yield f(m) twice for m = 1, ..., last."""
+    for weight in shape.weights(last):
         yield weight
         yield weight
-        weight *= ratio
-        ratio *= shrink
 
 
 def _offsets(source: BitSource, bits: int, count: int) -> NDArray[np.integer]:

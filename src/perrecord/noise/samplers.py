@@ -1,4 +1,4 @@
-"""The noise itself: discrete Gaussian and discrete Laplace, and a Gaussian's upper tail.
+"""The noise itself: discrete Gaussian, Laplace and Student, and a Gaussian's upper tail.
 
 These are what the rest of perrecord calls. Users reach noise through a session or a release,
 which charge for it first.
@@ -10,14 +10,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
-from perrecord.errors import InputError
+from perrecord.errors import InputError, InternalError
 from perrecord.exact import Exact, whole
-from perrecord.laws import DiscreteGaussian, DiscreteLaplace
+from perrecord.laws import DiscreteGaussian, DiscreteLaplace, DiscreteStudent, Law
 from perrecord.noise.bits import BitSource, system_bits
 from perrecord.noise.blocks import FINE_BITS, Blocks, Integers, draw_many
-from perrecord.noise.buckets import KEPT_LAWS, buckets
+from perrecord.noise.buckets import KEPT_LAWS, Buckets, buckets
 from perrecord.noise.potential import Potential
+from perrecord.noise.shapes import Exponential, Shape
+from perrecord.noise.students import WIDEST_BITS, Student, block_bits, draw_students
 from perrecord.noise.uniform import CERTAIN, Certainty
 
 _WORTH_A_TABLE = 1 << 13
@@ -75,20 +78,73 @@ def discrete_gaussian_each(
     >>> discrete_gaussian_each(["0.5", "1e6", "1/3"]).shape
     (3,)
     """
-    if isinstance(sigma_squared, str) or not isinstance(sigma_squared, Iterable):
-        raise InputError(
-            f"sigma squared is a {type(sigma_squared).__name__}; expected a list with one for each "
-            "value."
-        )
-    # Equal numbers of different types stay apart, so that none escapes the check of its type.
-    index: dict[tuple[type, Exact], int] = {}
-    which = [index.setdefault((type(each), each), len(index)) for each in sigma_squared]
+    different, which = _different(sigma_squared, "sigma squared")
     laws = [
         Blocks.of(Potential.gaussian(DiscreteGaussian(each).sigma_squared), both_sides=True)
-        for _, each in index
+        for each in different
     ]
-    source = _bits or system_bits()
-    return draw_many(laws, np.array(which, dtype=np.intp), source, _certainty)
+    return draw_many(laws, which, _bits or system_bits(), _certainty)
+
+
+def discrete_student(
+    spread: Exact,
+    size: int,
+    *,
+    nu: int = 7,
+    _bits: BitSource | None = None,
+    _certainty: Certainty = CERTAIN,
+) -> Integers:
+    """Return `size` independent integers with Pr[Z = z] proportional to (A + z^2)^-m, exactly.
+
+    A is the spread, m = (nu + 1) / 2. They are int64, or Python ints in an object array when
+    sqrt A is large (from about 2^49) and whenever a value does not fit. Adding them to an answer
+    costs a record about the logarithm of its size (T26).
+
+    >>> discrete_student("1250", 3).dtype
+    dtype('int64')
+    """
+    law, count = Student.of(DiscreteStudent(spread, nu)), _size_of(size)
+    if block_bits(law) <= WIDEST_BITS:
+        table = _table(law, count, _bits, _certainty)
+        if table is not None:
+            return table.draw(_bits or system_bits(), count)
+    which = np.zeros(count, dtype=np.intp)
+    return draw_students([law], which, _bits or system_bits(), _certainty)
+
+
+def discrete_student_each(
+    spread: Sequence[Exact],
+    *,
+    nu: int = 7,
+    _bits: BitSource | None = None,
+    _certainty: Certainty = CERTAIN,
+) -> Integers:
+    """Return one discrete Student for each spread A: many different ones, a few cells each.
+
+    >>> discrete_student_each(["25", "1e6", "100/3"]).shape
+    (3,)
+    """
+    different, which = _different(spread, "the spread")
+    laws = [Student.of(DiscreteStudent(each, nu)) for each in different]
+    return draw_students(laws, which, _bits or system_bits(), _certainty)
+
+
+def draw(
+    law: Law, size: int, *, _bits: BitSource | None = None, _certainty: Certainty = CERTAIN
+) -> Integers:
+    """Return `size` independent integers of a law.
+
+    >>> len(draw(DiscreteLaplace(10), 5))
+    5
+    """
+    match law:
+        case DiscreteGaussian(sigma_squared=variance):
+            return discrete_gaussian(variance, size, _bits=_bits, _certainty=_certainty)
+        case DiscreteLaplace(scale=scale):
+            return discrete_laplace(scale, size, _bits=_bits, _certainty=_certainty)
+        case DiscreteStudent(spread=spread, nu=nu):
+            return discrete_student(spread, size, nu=nu, _bits=_bits, _certainty=_certainty)
+    raise InternalError(f"{law} has no sampler.")
 
 
 def gaussian_tail(
@@ -145,23 +201,41 @@ class _Demand:
 
 
 @lru_cache(maxsize=KEPT_LAWS)
-def _demand(_potential: Potential) -> _Demand:
+def _demand(_shape: Shape) -> _Demand:
     return _Demand()
+
+
+def _table(
+    shape: Shape, count: int, bits: BitSource | None, certainty: Certainty
+) -> Buckets | None:
+    """Return the table of a law that has been asked for often enough, if tables serve it."""
+    asked = count
+    if bits is None:  # a replayed source must meet the same path every time
+        demand = _demand(shape)
+        demand.values += count
+        asked = demand.values
+    return buckets(shape, certainty) if asked >= _WORTH_A_TABLE else None
 
 
 def _symmetric(
     potential: Potential, count: int, bits: BitSource | None, certainty: Certainty
 ) -> Integers:
-    asked = count
-    if bits is None:  # a replayed source must meet the same path every time
-        demand = _demand(potential)
-        demand.values += count
-        asked = demand.values
     law = Blocks.of(potential, both_sides=True)
-    # Wider laws give Python ints, with few values as with many.
-    is_worth_it = asked >= _WORTH_A_TABLE and law.bits <= FINE_BITS
-    table = buckets(potential, certainty) if is_worth_it else None
     source = bits or system_bits()
-    if table is not None:
-        return table.draw(source, count)
+    if law.bits <= FINE_BITS:  # wider laws give Python ints, with few values as with many
+        table = _table(Exponential(potential), count, bits, certainty)
+        if table is not None:
+            return table.draw(source, count)
     return draw_many([law], np.zeros(count, dtype=np.intp), source, certainty)
+
+
+def _different(values: object, what: str) -> tuple[list[Exact], NDArray[np.intp]]:
+    """Return the different numbers of a list, and which of them each is."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InputError(
+            f"{what} is a {type(values).__name__}; expected a list with one for each value."
+        )
+    # Equal numbers of different types stay apart, so that none escapes the check of its type.
+    index: dict[tuple[type, Exact], int] = {}
+    which = [index.setdefault((type(each), each), len(index)) for each in values]
+    return [each for _, each in index], np.array(which, dtype=np.intp)

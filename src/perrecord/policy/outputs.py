@@ -19,6 +19,7 @@ from heapq import nlargest, nsmallest
 from typing import Protocol
 
 from perrecord.errors import InputError
+from perrecord.laws.scales import scale_of
 from perrecord.policy.cases import Cases, DimensionValue, Record, dimension, missing_field
 from perrecord.policy.loss import Loss, largest, total
 from perrecord.policy.policy import Policy
@@ -92,29 +93,21 @@ def _key_part(record: Record, name: str) -> DimensionValue:
 
 
 class CellStatement(Protocol):
-    """The noise of one cell: the law, and sigma^2 or the scale, in the measure's own units."""
+    """The noise of one cell: the law and its parameter, in the measure's own units."""
 
     @property
     def law(self) -> str:
-        """Either "gaussian" or "laplace"."""
+        """What documents call the law: a name of `perrecord.laws.scales`."""
 
     @property
     def spread(self) -> Fraction:
-        """sigma^2 of Gaussian noise, the scale of Laplace noise."""
+        """sigma^2 of Gaussian noise, the scale of Laplace noise, A of Student noise."""
 
 
 def shift_loss(cell: CellStatement, shift: Fraction, currency: Currency) -> Loss:
-    """Return what it costs to move a noisy number so far: the one place that prices a law."""
-    match cell.law, currency:
-        case "gaussian", Currency.RHO:
-            return Loss(shift**2 / (2 * cell.spread))
-        case "laplace", Currency.EPSILON:
-            return Loss(abs(shift) / cell.spread)
-        case _:
-            raise InputError(
-                f"the noise is {cell.law} and losses are in {currency.value}; expected gaussian "
-                "noise for rho, laplace noise for epsilon."
-            )
+    """Return what it costs to move a noisy number so far."""
+    scale = scale_of(cell.law, cell.spread)
+    return Loss(currency.cost(scale, shift), is_exact=scale.is_exact)
 
 
 class NoiseStatement(Protocol):

@@ -49,6 +49,10 @@ class Currency(Enum):
             return GaussianScale(sensitivity**2 / (2 * amount))
         return LaplaceScale(sensitivity / amount)
 
+    def cost(self, scale: Scale, shift: Fraction) -> Fraction:
+        """Return the loss of a record that moves a number with this noise by so much."""
+        return scale.rho(shift) if self is Currency.RHO else scale.epsilon(shift)
+
     def amount(self, amount: Fraction) -> dict[str, Fraction]:
         """Return an amount as the constructors of a policy take it: `rho=...` or `epsilon=...`."""
         return {self.value: amount}

@@ -14,8 +14,7 @@ from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from perrecord.errors import InputError, SchemaError, UnknownCaseError
-from perrecord.laws import DiscreteGaussian, DiscreteLaplace, Law
-from perrecord.laws.scales import LawName
+from perrecord.laws.scales import LawName, scale_of
 from perrecord.policy.cases import Cases, Record
 
 Moved = Literal["records", "values", "pieces"]
@@ -28,8 +27,8 @@ _TWELVE_DIGITS = Context(prec=12)
 class CellNoise:
     """The noise of a cell, in the measure's own units; `bounds` are what values are cut to first.
 
-    `spread` is sigma^2 of discrete Gaussian noise, or the scale of discrete Laplace noise, which
-    is drawn in whole steps.
+    `spread` is sigma^2 of discrete Gaussian noise, the scale of discrete Laplace noise, or A of
+    discrete Student noise, all of them drawn in whole steps.
 
     >>> CellNoise("gaussian", Fraction(1250), Fraction(1)).variance
     Fraction(1250, 1)
@@ -41,8 +40,7 @@ class CellNoise:
     bounds: tuple[Fraction, Fraction] | None = None
 
     def __post_init__(self) -> None:
-        if self.law not in get_args(LawName):
-            raise InputError(f"the law is {self.law!r}; expected gaussian or laplace.")
+        scale_of(self.law, self.spread)
         if self.spread <= 0 or self.step <= 0:
             raise InputError("the noise has a spread or a step that is not above 0.")
         if self.bounds is not None and not self.bounds[0] < self.bounds[1]:
@@ -143,9 +141,6 @@ def check_noise(noise: Noise, kinds: Mapping[str, type | None]) -> None:
 
 @lru_cache(maxsize=4096)
 def _variance(name: LawName, spread: Fraction, step: Fraction) -> Decimal:
-    law: Law = (
-        DiscreteGaussian(spread / step**2) if name == "gaussian" else DiscreteLaplace(spread / step)
-    )
-    exact = max(law.variance().upper, _LEAST) * step**2
+    exact = max(scale_of(name, spread).law(step).variance().upper, _LEAST) * step**2
     rounded = _TWELVE_DIGITS.divide(Decimal(exact.numerator), Decimal(exact.denominator))
     return rounded.normalize()

@@ -21,8 +21,8 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from perrecord.exact import float_up, sqrt_up
-from perrecord.laws import DiscreteGaussian, DiscreteLaplace, Law
+from perrecord.exact import float_up
+from perrecord.laws import Law
 from perrecord.laws.widths import half_width
 
 Floats = npt.NDArray[np.float64]
@@ -36,9 +36,6 @@ _SHARES = (Fraction(1, 2), Fraction(1, 20), Fraction(19, 20))
 """What a total gets of the chance to miss, where both parts are bounded apart."""
 
 _CHORDS = 8
-_WIDER = Fraction(1, 5)
-"""A discrete Gaussian with a uniform step is closer to 0 than a normal of so much more variance."""
-
 _AT_ONCE = 1 << 15
 _SLACK = 1e-15
 
@@ -108,25 +105,22 @@ def _half_widths(laws: tuple[Law, ...], confidence: Fraction) -> Floats:
 def _together(
     total_laws: tuple[Law, ...], count_laws: tuple[Law, ...], confidence: Fraction
 ) -> _Pieces:
-    """Return the pieces of the quantile of both parts together; none if their laws differ."""
-    kinds = {type(law) for law in (*total_laws, *count_laws)}
-    if len(kinds) != 1:
+    """Return the pieces of the quantile of both parts together.
+
+    There are none if their laws differ in kind, or are of a kind without a law without steps.
+    """
+    totals = [law.stepless for law in total_laws]
+    counts = [law.stepless for law in count_laws]
+    families = {None if each is None else each.family for each in (*totals, *counts)}
+    if len(families) != 1 or None in families:
         return []
-    is_normal = kinds == {DiscreteGaussian}
-    scales = np.array([_scale(law) for law in total_laws])
-    slopes = np.array([_scale(law) for law in count_laws])
+    scales, slopes = (
+        np.array([each.scale for each in some if each is not None]) for some in (totals, counts)
+    )
     return [
         (first * scales + 0.5, second * slopes + 0.5)
-        for first, second in _chords(float(confidence), is_normal)
+        for first, second in _chords(float(confidence), families == {"normal"})
     ]
-
-
-def _scale(law: Law) -> float:
-    """Return the scale of the law without steps that a law with a uniform step is closer than."""
-    if isinstance(law, DiscreteGaussian):
-        return float_up(sqrt_up(law.sigma_squared + _WIDER))
-    assert isinstance(law, DiscreteLaplace)  # noqa: S101 - the two laws that there are
-    return 0.5 / math.tanh(0.5 / float_up(law.scale))
 
 
 @lru_cache(maxsize=64)

@@ -6,6 +6,7 @@ import numpy as np
 
 from perrecord.confidential.held import Confidential
 from perrecord.confidential.revealing import revealed
+from perrecord.laws import DiscreteGaussian, DiscreteLaplace
 from perrecord.mechanisms import additive, quantiles, run, selection
 from perrecord.mechanisms.answers import Answers
 from perrecord.queries.answers import Average
@@ -71,23 +72,27 @@ def test_a_total_of_all_that_is_ten_times_itself_is_caught(monkeypatch):
 
 def test_noise_of_another_law_is_caught(monkeypatch):
     """Half the variance is drawn, the whole is said."""
-    honest = additive.discrete_gaussian
+    honest = additive.samplers.draw
 
-    def smaller(sigma_squared, count, *, _bits):
-        return honest(sigma_squared / 2, count, _bits=_bits)
+    def smaller(law, count, *, _bits):
+        if isinstance(law, DiscreteGaussian):
+            law = DiscreteGaussian(law.sigma_squared / 2)
+        return honest(law, count, _bits=_bits)
 
-    monkeypatch.setattr(additive, "discrete_gaussian", smaller)
+    monkeypatch.setattr(additive.samplers, "draw", smaller)
     assert caught(NUMBER, BITS, KEYS)
 
 
 def test_laplace_noise_of_another_scale_is_caught(monkeypatch):
     """The same under pure epsilon."""
-    honest = additive.discrete_laplace
+    honest = additive.samplers.draw
 
-    def smaller(scale, count, *, _bits):
-        return honest(scale / 2, count, _bits=_bits)
+    def smaller(law, count, *, _bits):
+        if isinstance(law, DiscreteLaplace):
+            law = DiscreteLaplace(law.scale / 2)
+        return honest(law, count, _bits=_bits)
 
-    monkeypatch.setattr(additive, "discrete_laplace", smaller)
+    monkeypatch.setattr(additive.samplers, "draw", smaller)
     assert caught(NUMBER, BITS)
 
 

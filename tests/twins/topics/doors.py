@@ -113,8 +113,8 @@ TWINS = (
     Twin(
         "realised losses are twice what they are",
         "evaluate/losses/changes.py",
-        "Constant(scales.value.cost(step))",
-        "Constant(2 * scales.value.cost(step))",
+        "Constant(currency.cost(scales.value, step))",
+        "Constant(2 * currency.cost(scales.value, step))",
         (
             "evaluate/losses/test_realised.py"
             "::test_the_realised_loss_is_the_divergence_of_the_released_numbers",

@@ -102,8 +102,8 @@ TWINS = (
     Twin(
         "every cell has the sigma of the first",
         "noise/samplers.py",
-        "return draw_many(laws, np.array(which, dtype=np.intp), source, _certainty)",
-        "return draw_many(laws, np.zeros(len(which), dtype=np.intp), source, _certainty)",
+        "return draw_many(laws, which, _bits or system_bits(), _certainty)",
+        "return draw_many(laws, which * 0, _bits or system_bits(), _certainty)",
         ("noise/test_samplers.py::test_each_cell_has_its_own_sigma",),
     ),
     Twin(

@@ -15,17 +15,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from perrecord.errors import InputError, ProbabilityError
-from perrecord.evaluate.accuracy.noise_size import (
-    Floats,
-    least,
-    mean_size,
-    normal_below,
-    normal_size,
-    reach,
-)
+from perrecord.evaluate.accuracy.noise_size import Floats, least, mean_size, reach
 from perrecord.evaluate.accuracy.truths import Noisy, Truth, truths
 from perrecord.exact import Exact, rational
 from perrecord.laws import Law
+from perrecord.laws.normal import normal_below, normal_size
 from perrecord.laws.widths import deviation
 from perrecord.mechanisms.additive import draw
 from perrecord.noise.bits import BitSource

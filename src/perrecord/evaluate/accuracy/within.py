@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from perrecord.evaluate.accuracy.errors import CellErrors
-from perrecord.evaluate.accuracy.noise_size import Floats, normal_below, normal_density
+from perrecord.evaluate.accuracy.noise_size import Floats
 from perrecord.evaluate.accuracy.quantiles import QuantileErrors
 from perrecord.exact import text
 from perrecord.laws import DiscreteGaussian
+from perrecord.laws.normal import normal_below, normal_density
 
 Which = npt.NDArray[np.bool_]
 

@@ -100,7 +100,7 @@ class ChangeWriter:
 
         The key of its cell fixes them, so they find the cell's own noise.
         """
-        return self.losses.form(_weights(noise.scales, noise.step))
+        return self.losses.form(_weights(noise.scales, noise.step, self._currency))
 
     def _amount(self, amount: Fraction) -> str:
         return self.losses.form(Form((Constant(amount),)))
@@ -141,7 +141,9 @@ class ChangeWriter:
 _LISTED = "_perrecord_listed"
 
 
-def _weights(scales: Scales, step: Fraction) -> Form:
+def _weights(scales: Scales, step: Fraction, currency: Currency) -> Form:
     if scales.cases is not None:
-        return Form((Piecewise(scales.cases.map(lambda each: _weights(each, step))),))
-    return Form() if scales.value is None else Form((Constant(scales.value.cost(step)),))
+        return Form((Piecewise(scales.cases.map(lambda each: _weights(each, step, currency))),))
+    if scales.value is None:
+        return Form()
+    return Form((Constant(currency.cost(scales.value, step)),))

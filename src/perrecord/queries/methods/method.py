@@ -45,7 +45,7 @@ class Method(ABC):
     ) -> Policy:
         """Return what a record loses in a cell of this noise, by the most that it may add (T12)."""
         most = self.sensitivity(measure, is_centred=is_centred)
-        return Policy.constant(**currency.amount(cell.cost(most)))
+        return Policy.constant(**currency.amount(currency.cost(cell, most)))
 
     def whole_policy(self, currency: Currency) -> Policy | None:  # noqa: ARG002
         """Return the policy over all its parts as their author wrote them; None if they differ."""

@@ -36,7 +36,9 @@ class Splitting(Method):
             return by_pieces
         threshold = self.sensitivity(measure, is_centred=is_centred)
         return Policy.exact(
-            measure=measure or "", threshold=threshold, **currency.amount(cell.cost(threshold))
+            measure=measure or "",
+            threshold=threshold,
+            **currency.amount(currency.cost(cell, threshold)),
         )
 
     def whole_policy(self, currency: Currency) -> Policy | None:

@@ -19,9 +19,9 @@ from perrecord.errors import InternalError
 from perrecord.lab.audit.frozen import FrozenBits
 from perrecord.lab.audit.replay.checks import NOBODY, RECOMPUTED, Check
 from perrecord.lab.audit.replay.recount import Cell, Key, Members, Recount, rank
-from perrecord.laws import DiscreteGaussian, DiscreteLaplace, Law
+from perrecord.laws import DiscreteGaussian, Law
 from perrecord.mechanisms.answers import Answers
-from perrecord.noise import choose, discrete_gaussian, discrete_laplace, gaussian_tail, passing
+from perrecord.noise import choose, draw, gaussian_tail, passing
 from perrecord.noise.bits import BitSource
 from perrecord.policy.terms import Currency
 from perrecord.queries.aggregates import Aggregate, Pieces, Rows
@@ -239,10 +239,7 @@ def _plain(part: object) -> object:
 
 def _drawn(law: Law, count: int, bits: BitSource) -> list[int]:
     """Return so much noise of a law, from the samplers themselves."""
-    if isinstance(law, DiscreteGaussian):
-        return [int(each) for each in discrete_gaussian(law.sigma_squared, count, _bits=bits)]
-    assert isinstance(law, DiscreteLaplace)  # noqa: S101 - the two laws that there are
-    return [int(each) for each in discrete_laplace(law.scale, count, _bits=bits)]
+    return [int(each) for each in draw(law, count, _bits=bits)]
 
 
 def recomputed(

@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perrecord.evaluate.accuracy.errors import CellErrors, cells_of, floats
-from perrecord.evaluate.accuracy.noise_size import Floats, below, normal_below
+from perrecord.evaluate.accuracy.noise_size import Floats, below
 from perrecord.laws import Law
+from perrecord.laws.normal import normal_below
 
 _SMALLEST, _LARGEST = 1e-12, 1e9
 _HALVINGS = 34

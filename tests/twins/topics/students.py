@@ -1,0 +1,212 @@
+"""Twins of Student noise: its law, what it costs, and how it is drawn."""
+
+from tests.twins.twin import Twin
+
+SAMPLER, TABLES = "noise/students.py", "noise/test_students.py"
+LAW, PRICE = "laws/student.py", "laws/tapering.py"
+
+TWINS = (
+    *(
+        Twin(name, SAMPLER, old, new, tuple(f"{TABLES}::{test}" for test in tests))
+        for name, old, new, *tests in (
+            (
+                "Student noise has the other of the two powers",
+                "return cls(law.spread.numerator, law.spread.denominator, law.power)",
+                "return cls(law.spread.numerator, law.spread.denominator, 6 - law.power)",
+                "test_many_students_follow_their_law[7-25]",
+                "test_students_drawn_a_few_at_a_time_follow_their_law[7-25]",
+            ),
+            (
+                "the spread of Student noise is rounded to a whole number",
+                "return cls(law.spread.numerator, law.spread.denominator, law.power)",
+                "return cls(max(1, round(law.spread)), 1, law.power)",
+                "test_an_attempt_gives_every_integer_its_weight_exactly[4]",
+            ),
+            (
+                "Student noise is wider by a hundredth",
+                "return cls(law.spread.numerator, law.spread.denominator, law.power)",
+                "return cls(102 * law.spread.numerator, 100 * law.spread.denominator, law.power)",
+                "test_many_students_follow_their_law[7-25]",
+                "test_an_attempt_gives_every_integer_its_weight_exactly[2]",
+            ),
+            (
+                "floats take the third power of Student weights for the fourth",
+                "return squared if power == 2 else squared * squared",
+                "return squared if power == 2 else squared * ratio",
+                "test_students_drawn_a_few_at_a_time_follow_their_law[7-25]",
+                "test_the_chance_to_be_kept_stays_within_lemma_8",
+            ),
+            (
+                "zero is counted twice by Student noise, as +0 and as -0",
+                "candidates = magnitude ^ -side  # -1 - y is the complement of y",
+                "candidates, side = magnitude * (1 - 2 * side), side * 0",
+                "test_students_drawn_a_few_at_a_time_follow_their_law[7-25]",
+            ),
+            (
+                "the sign of Student noise is a bit that the offset has used already",
+                "side = (word >> np.uint64(63)).astype(np.int64)",
+                "side = (word & np.uint64(1)).astype(np.int64)",
+                "test_students_drawn_a_few_at_a_time_follow_their_law[7-25]",
+            ),
+            (
+                "Student values are kept without regard to the block's own bound",
+                "ratio = _tops()[block] / (1 + self.rates[which] * points**2)",
+                "ratio = 1 / (1 + self.rates[which] * points**2)",
+                "test_students_drawn_a_few_at_a_time_follow_their_law[3-25]",
+                "test_the_chance_to_be_kept_stays_within_lemma_8",
+            ),
+            (
+                "an open comparison of Student noise is settled by another chance",
+                "chance = law.at(abs(value)) / _bound(int(block[position]), power)",
+                "chance = law.at(abs(value))",
+                "test_comparisons_that_are_all_left_open_give_the_same_law[3-400]",
+            ),
+            (
+                "Student noise ends at the last block of its table",
+                "for position in beyond:",
+                "for position in ():",
+                "test_blocks_beyond_the_table_are_drawn_too[64-int64]",
+            ),
+            (
+                "blocks beyond the table fall off too fast",
+                "while not source.integer(2 * power - 1):",
+                "while not source.integer(2 * power + 2):",
+                "test_blocks_beyond_the_table_are_drawn_too[64-int64]",
+                "test_the_tail_beyond_the_table_has_its_law[3-1e9]",
+            ),
+            (
+                "the tail beyond a table of Student noise is cut to one stretch",
+                "low = start << _geometric(self.power, source)",
+                "low = start",
+                "test_the_tail_beyond_the_table_has_its_law[3-1e9]",
+            ),
+            (
+                "a table of Student noise is built on the total of the other law",
+                "return 1 / DiscreteStudent(self.spread, 2 * self.power - 1)._mass(0)",
+                "return 1 / DiscreteStudent(self.spread, 11 - 2 * self.power)._mass(0)",
+                "test_table_boundaries_are_exact_floors[7-25]",
+            ),
+            (
+                "the first value that does not fit an int64 is lost",
+                "result[place] = value",
+                "result[place] = 0",
+                "test_blocks_beyond_the_table_are_drawn_too[spread1-object]",
+                "test_values_beyond_int64_are_python_integers[20]",
+            ),
+        )
+    ),
+    Twin(
+        "every cell has the spread of the first",
+        "noise/samplers.py",
+        "return draw_students(laws, which, _bits or system_bits(), _certainty)",
+        "return draw_students(laws, which * 0, _bits or system_bits(), _certainty)",
+        ("noise/test_students.py::test_each_cell_has_its_own_spread",),
+    ),
+    Twin(
+        "Student noise of nu = 3 is drawn as nu = 7",
+        "noise/samplers.py",
+        "return discrete_student(spread, size, nu=nu, _bits=_bits, _certainty=_certainty)",
+        "return discrete_student(spread, size, _bits=_bits, _certainty=_certainty)",
+        ("noise/test_students.py::test_a_law_is_drawn_by_itself",),
+    ),
+    *(
+        Twin(name, "laws/student_sums.py", old, new, tuple(f"laws/{test}" for test in tests))
+        for name, old, new, *tests in (
+            (
+                "near tails of the Student law start one too late",
+                "shifted = acb(arb(start), -a)",
+                "shifted = acb(arb(start + 1), -a)",
+                "test_student.py::test_tails_masses_and_the_variance_hold_the_plain_sums[spread3-7]",
+            ),
+            (
+                "far tails of the Student law forget the spread",
+                "total, scale, order = total + term, -scale * ball(spread), order + 1",
+                "total, scale, order = total + term, scale * 0, order + 1",
+                "test_student.py::test_far_tails_lie_between_their_integrals[1000-spread0-7]",
+            ),
+        )
+    ),
+    Twin(
+        "the variance of the Student law is larger than it is",
+        LAW,
+        "return 2 * (less - ball(self.spread) * same) / self._total()",
+        "return 2 * less / self._total()",
+        (
+            "laws/test_student.py::test_tails_masses_and_the_variance_hold_the_plain_sums[spread3-7]",
+        ),
+    ),
+    Twin(
+        "Student noise of less than five steps has a price",
+        LAW,
+        "if self.spread < NARROWEST:",
+        "if self.spread < 1:",
+        ("laws/test_student.py::test_a_loss_in_rho_needs_five_steps",),
+    ),
+    *(
+        Twin(name, PRICE, old, new, tuple(f"laws/{test}" for test in tests))
+        for name, old, new, *tests in (
+            (
+                "tapering with nu off by one or two",
+                "_POWERS = {3: 2, 7: 4}",
+                "_POWERS = {3: 2, 7: 3}",
+                "test_tapering.py::test_prices_are_rounded_up_by_less_than_one_part_in_two_to_the_90",
+            ),
+            (
+                "what the integers add to a tapered loss is dropped",
+                "ON_INTEGERS = 1 + Fraction(1, 1 << 26)",
+                "ON_INTEGERS = Fraction(1)",
+                "test_tapering.py::test_the_first_factor_covers_the_integers_from_five_steps_on",
+            ),
+            (
+                "A is taken as a standard deviation",
+                "return _rounded_up(price, size**2 / (4 * exact), power_of(nu))",
+                "return _rounded_up(price, size**2 / (4 * exact**2), power_of(nu))",
+                "test_tapering.py::test_no_divergence_exceeds_alpha_times_the_price[1-25-7]",
+            ),
+            (
+                "A is taken as a variance",
+                "return _rounded_up(price, size**2 / (4 * exact), power_of(nu))",
+                "return _rounded_up(price, size**2 / (20 * exact), power_of(nu))",
+                "test_tapering.py::test_no_divergence_exceeds_alpha_times_the_price[1-25-7]",
+            ),
+            (
+                "a tapered loss is rounded down",
+                "return enclose(lambda: price(x, power), _BITS).upper if x else Fraction(0)",
+                "return enclose(lambda: price(x, power), _BITS).lower if x else Fraction(0)",
+                "test_tapering.py::test_prices_are_rounded_up_by_less_than_one_part_in_two_to_the_90",
+            ),
+            (
+                "the least spread is rounded down",
+                "return high * unit",
+                "return low * unit",
+                "test_tapering.py::test_the_least_spread_serves_and_one_step_less_does_not",
+            ),
+            (
+                "a tapered epsilon is that of one side",
+                "return 2 * power * ball(x).sqrt().asinh()",
+                "return power * ball(x).sqrt().asinh()",
+                "test_tapering.py::test_no_divergence_exceeds_alpha_times_the_price[30-100-7]",
+            ),
+            (
+                "nu = 7 is priced without its polynomial",
+                "    if power == 2:\n        return growth",
+                "    if power >= 2:\n        return growth",
+                "test_tapering.py::test_no_divergence_exceeds_alpha_times_the_price[1-25-7]",
+            ),
+        )
+    ),
+    Twin(
+        "Student noise forgets the resolution",
+        "laws/scales.py",
+        "return DiscreteStudent(self.size / step**2, self.nu)",
+        "return DiscreteStudent(self.size / step, self.nu)",
+        ("laws/test_scales.py::test_a_scale_gives_its_law_on_a_grid[student7]",),
+    ),
+    Twin(
+        "Student noise is let through on a grid that is too coarse",
+        "laws/scales.py",
+        "if self.size < NARROWEST * step**2:",
+        "if self.size < step**2:",
+        ("laws/test_scales.py::test_a_grid_that_is_too_coarse_is_refused",),
+    ),
+)
