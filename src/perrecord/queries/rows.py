@@ -17,7 +17,8 @@ from perrecord.queries.values import Parts, pieces_value, scheme_tree, threshold
 from perrecord.tables.dialects import Dialect
 from perrecord.tables.expressions import Expression, columns_of, kind_of, to_sql
 from perrecord.tables.fields import Kind
-from perrecord.tables.schema import Schema, unknown_column
+from perrecord.tables.roles import unknown_column
+from perrecord.tables.schema import Schema
 from perrecord.tables.table import Table
 
 _PIECE = "_perrecord_piece"
@@ -45,7 +46,7 @@ class RowsQuery:
         if self.filter is not None and kind_of(self.filter, schema.fields) is not Kind.TRUTH:
             raise QueryError("the filter is no condition; expected such as state = 'NC'.")
         if self.split is not None:
-            check_scheme(self.split, schema)
+            check_scheme(self.split, schema.roles)
             if not has_default(scheme_tree(self.split)):
                 raise QueryError(
                     "the split has no default, so that some records have neither pieces nor a "

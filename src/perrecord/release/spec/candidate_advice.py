@@ -5,10 +5,10 @@ from fractions import Fraction
 from itertools import pairwise
 
 from perrecord.exact import text
+from perrecord.release.spec.answers import numbers
 from perrecord.release.spec.models import Spec
 from perrecord.release.spec.names import Found
 from perrecord.release.spec.problems import Path as Place
-from perrecord.release.spec.queries import numbers
 from perrecord.release.spec.questions import CandidatesEntry
 
 _FEW = 10
