@@ -1,12 +1,11 @@
 """The options of `from_sql`: which amount, scheme, bounds or candidates each answer gets."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypedDict
 
 from perrecord.errors import QueryError, listing, suggestion
 from perrecord.exact import Exact
 from perrecord.policy.split import Scheme, Split, SplitBy
-from perrecord.queries.answers.quantile import candidates_of
 from perrecord.queries.groupings import Cells
 from perrecord.queries.methods import Accounting
 from perrecord.queries.sql.asked import Asked, Form
@@ -87,10 +86,15 @@ def candidates(
     """Return the public candidates of each quantile, found by its name or its measure's."""
     kept: Any = given
     if isinstance(given, Mapping):
-        kept = {name: candidates_of(values) for name, values in given.items()}
+        kept = {name: _kept(values) for name, values in given.items()}
     elif given is not None:
-        kept = candidates_of(given)  # a list of its own, because several answers may read it
+        kept = _kept(given)
     return _chosen("candidates", kept, _measure_names(asked, Form.QUANTILE))
+
+
+def _kept(values: Any) -> Any:
+    """Return what can be read again, because several answers may read it."""
+    return tuple(values) if isinstance(values, Iterator) else values
 
 
 def _measure_names(asked: Sequence[Asked], *forms: Form) -> list[Names]:

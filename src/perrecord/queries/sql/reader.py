@@ -71,7 +71,9 @@ class Reader:
         except SQLTextError:
             raise
         except InputError as error:
-            raise self.refuse(node, str(error)) from None
+            refused = self.refuse(node, error.sentence)
+            refused.about = error.about
+            raise refused from None
 
     def column(self, node: exp.Column) -> str:
         """Return the column's name; a qualifier must be the table's name or alias."""

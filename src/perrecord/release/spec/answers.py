@@ -53,7 +53,7 @@ class Answering:
                 if currency in options:
                     options[currency] = amount(options[currency])
             if entry.candidates is not None:
-                options["candidates"] = numbers(entry.candidates)
+                options["candidates"] = Candidates(entry.candidates)
         return options
 
     def _parts(self, entry: PartsEntry) -> Parts:
@@ -73,13 +73,19 @@ def amount(given: tuple[Fraction, ...]) -> Fraction | tuple[Fraction, ...]:
     return given[0] if len(given) == 1 else given
 
 
-def numbers(entry: CandidatesEntry) -> Iterator[Fraction]:
-    """Yield the candidates of a quantile; there may be any number of them."""
-    yield from entry.values or ()
-    first, last, step = entry.first, entry.to, entry.step
-    if first is not None and last is not None and step is not None:
-        for place in range(int((last - first) // step) + 1):
-            yield first + place * step
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The candidates of a quantile one by one, as often as they are asked for."""
+
+    entry: CandidatesEntry
+
+    def __iter__(self) -> Iterator[Fraction]:
+        """Yield them; there may be any number of them."""
+        yield from self.entry.values or ()
+        first, last, step = self.entry.first, self.entry.to, self.entry.step
+        if first is not None and last is not None and step is not None:
+            for place in range(int((last - first) // step) + 1):
+                yield first + place * step
 
 
 def takes(form: str) -> Mapping[str, inspect.Parameter]:

@@ -14,7 +14,7 @@ from perrecord.queries.groupings import SelectCells
 from perrecord.queries.methods import Accounting
 from perrecord.queries.query import Query
 from perrecord.queries.sql import from_sql
-from perrecord.release.spec.answers import Answering, amount, numbers
+from perrecord.release.spec.answers import Answering, Candidates, amount
 from perrecord.release.spec.pieces import Cells
 from perrecord.release.spec.places import note
 from perrecord.release.spec.problems import Path, Problems
@@ -73,7 +73,7 @@ class Asking:
             "epsilon": _each(entry.epsilon, amount),
             "split": _each(entry.split, self.splits.__getitem__),
             "clamp": entry.clamp,
-            "candidates": _each(entry.candidates, numbers),
+            "candidates": _each(entry.candidates, Candidates),
         }
         return from_sql(
             str(entry.sql),
