@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from perrecord.errors import InputError
+from perrecord.queries.sql import SQLOptions
 from perrecord.release.spec.problems import Path, Problems
 from perrecord.release.spec.questions import GROUPINGS, QueryEntry, columns_of_set
-
-_SQL_OPTIONS = ("keys", "rho", "epsilon", "split", "clamp", "candidates")
 
 
 def place_of(about: tuple[str, ...], entry: QueryEntry) -> Path:
@@ -37,7 +36,7 @@ def place_in_sql(about: tuple[str, ...], entry: QueryEntry) -> Path | None:
     >>> place_in_sql(("answers", "n", "rho"), entry), place_in_sql(("answers", "n"), entry)
     (('rho', 'n'), None)
     """
-    given: Mapping[str, Any] = {each: getattr(entry, each) for each in _SQL_OPTIONS}
+    given: Mapping[str, Any] = {each: getattr(entry, each) for each in SQLOptions.__optional_keys__}
     match about:
         case ("answers", name, option, *_) if given.get(option) is not None:
             return option, name

@@ -13,7 +13,7 @@ from perrecord.queries.groupings import Cells as QueryCells
 from perrecord.queries.groupings import SelectCells
 from perrecord.queries.methods import Accounting
 from perrecord.queries.query import Query
-from perrecord.queries.sql import from_sql
+from perrecord.queries.sql import SQLOptions, from_sql
 from perrecord.release.spec.answers import Answering, Candidates, amount
 from perrecord.release.spec.pieces import Cells
 from perrecord.release.spec.places import note
@@ -68,19 +68,21 @@ class Asking:
     def _from_sql(self, entry: QueryEntry) -> Query | None:
         if self.schema is None:
             return None
+        convert: dict[str, Callable[[Any], Any]] = {
+            **{"rho": amount, "epsilon": amount, "candidates": Candidates},
+            "split": self.splits.__getitem__,
+        }
         options: dict[str, Any] = {
-            "rho": _each(entry.rho, amount),
-            "epsilon": _each(entry.epsilon, amount),
-            "split": _each(entry.split, self.splits.__getitem__),
-            "clamp": entry.clamp,
-            "candidates": _each(entry.candidates, Candidates),
+            name: _for_every(_each(given, convert.get(name)))
+            for name in SQLOptions.__optional_keys__
+            if isinstance(given := getattr(entry, name), Mapping)
         }
         return from_sql(
             str(entry.sql),
             schema=self.schema,
             keys=self._keys(entry.keys),
             accounting=entry.accounting or self.accounting,
-            **{name: _for_every(given) for name, given in options.items()},
+            **options,
         )
 
     def _keys(self, entry: CellsEntry | None) -> QueryCells | dict[Columns, QueryCells] | None:
@@ -104,12 +106,10 @@ def _noting(entry: QueryEntry, path: Path, problems: Problems) -> Iterator[None]
         note(error, path, entry, problems)
 
 
-def _each(
-    given: Mapping[str, Any] | None, convert: Callable[[Any], Any]
-) -> Mapping[str, Any] | None:
-    return None if given is None else {name: convert(each) for name, each in given.items()}
+def _each(given: Mapping[str, Any], convert: Callable[[Any], Any] | None) -> Mapping[str, Any]:
+    return given if convert is None else {name: convert(each) for name, each in given.items()}
 
 
-def _for_every(given: Any) -> Any:
+def _for_every(given: Mapping[str, Any]) -> Any:
     """Return what holds for every answer, or else the mapping by name."""
-    return given[EVERY] if given is not None and EVERY in given else given
+    return given.get(EVERY, given)

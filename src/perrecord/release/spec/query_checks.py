@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from perrecord.queries.sql import SQLOptions
 from perrecord.release.names import LONGEST_NAME, LONGEST_TABLE, is_fit, table_names
 from perrecord.release.spec.models import Spec
 from perrecord.release.spec.names import Found, one_of, refer
@@ -17,7 +18,7 @@ from perrecord.release.spec.questions import (
 )
 
 _IN_PARTS = ("where", "group_by", "grouping_sets", "rollup", "answers")
-_WITH_SQL = ("rho", "epsilon", "split", "clamp", "candidates", "accounting")
+_WITH_SQL = sorted(SQLOptions.__optional_keys__ - {"keys"})
 
 Columns = tuple[str, ...]
 
@@ -121,9 +122,9 @@ def _check_sql(query: QueryEntry, path: Path, spec: Spec) -> Iterator[Found]:
     for name in _IN_PARTS:
         if getattr(query, name) is not None:
             yield (*path, name), f"{name} stands beside sql, which says it; leave one of them out."
-    for option in ("rho", "epsilon", "split", "clamp", "candidates"):
-        given: Mapping[str, object] = getattr(query, option) or {}
-        if EVERY in given and len(given) > 1:
+    for option in _WITH_SQL:
+        given = getattr(query, option)
+        if isinstance(given, Mapping) and EVERY in given and len(given) > 1:
             yield (
                 (*path, option),
                 f"{EVERY!r} is for every answer; give it alone, or name the answers.",
