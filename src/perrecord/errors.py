@@ -24,11 +24,15 @@
 
 A message says what was found, what was expected and what to type next. Messages about records
 name fields, never values: a record may be confidential.
+
+What an error is about it says apart from its message, in `InputError.about`: a spec finds its line
+by that, SQL its caret. Nothing is decided by the text of a message.
 """
 
 import difflib
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 _OBEYED = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
 _JOINERS = frozenset("\u200c\u200d")  # letters of some scripts need them
@@ -39,7 +43,39 @@ class PerrecordError(Exception):
 
 
 class InputError(PerrecordError, ValueError):
-    """Something the caller gave cannot be used; the message says what to give instead."""
+    """Something the caller gave cannot be used; the message says what to give instead.
+
+    >>> error = InputError("rho is 0.", about=("rho",))
+    >>> error.about, str(error)
+    (('rho',), 'rho is 0.')
+    """
+
+    def __init__(self, message: str = "", *, about: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.about = about
+        """What it is about, from the outside in, such as ("answers", "emp", "split")."""
+        self.sentence = message
+        """The message alone, without the place in a text that `str` may show around it."""
+        self.line: int | None = None
+        """The line of the text that `str` points into, if it does."""
+
+
+@contextmanager
+def about(*steps: str) -> Iterator[None]:
+    """Say of errors from inside that they are about a part of this.
+
+    >>> try:
+    ...     with about("answers", "emp"):
+    ...         raise InputError("no split 'modrate'.", about=("split",))
+    ... except InputError as error:
+    ...     error.about
+    ('answers', 'emp', 'split')
+    """
+    try:
+        yield
+    except InputError as error:
+        error.about = (*steps, *error.about)
+        raise
 
 
 class InexactNumberError(InputError, TypeError):

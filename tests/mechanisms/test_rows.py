@@ -249,7 +249,7 @@ def test_what_a_failing_mechanism_says_is_withheld(opened, error):
         ({"columns": ["emmp"]}, "no column 'emmp'.*Did you mean 'emp'"),
         ({"columns": ["emp", "emp"]}, "each once"),
         ({"columns": []}, "the columns are none"),
-        ({"split": Split(pay=5).capped(9)}, "'pay', which is no measure"),
+        ({"split": Split(pay=5).capped(9)}, "no measure 'pay'"),
         ({"split": Split(emp="0.5").capped(9)}, "no multiple of its resolution"),
         ({"split": Split.by("state", {"NC": SPLIT}, SPLIT)}, "'state', which is no dimension"),
         ({"split": Split.by("sector", {"farm": SPLIT})}, "the split has no default"),

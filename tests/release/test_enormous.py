@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perrecord import Keys, Ledger, Query, QueryError, Split, table
+from perrecord import AmountError, Keys, Ledger, Query, Split, table
 from perrecord.laws import DiscreteGaussian
 from perrecord.mechanisms.run import answer
 from perrecord.release.publish import release
@@ -213,5 +213,5 @@ def test_a_session_answers_with_noise_of_any_size(tmp_path, amount):
 @pytest.mark.parametrize("amount", [{"rho": "1e-121"}, {"epsilon": "1e-450"}, {"rho": "1e121"}])
 def test_amounts_beyond_are_refused_before_any_charge(amount):
     """Noise that no float can describe would fail only afterwards."""
-    with pytest.raises(QueryError, match="below 1e-120 or above 1e120"):
+    with pytest.raises(AmountError, match="below 1e-120 or above 1e120"):
         Query().count(**amount)

@@ -133,10 +133,10 @@ def named_queries(found: Opened) -> dict[str, "Query"]:
 
 def named_schemes(found: Opened) -> dict[str, "Scheme"]:
     """Return the splitting schemes of a spec by name."""
-    from perrecord.release.spec.pieces import splits_of
+    from perrecord.release.spec.schemes import splits_of
 
     problems = found.loaded.problems()
-    schemes = splits_of(found.loaded, found.table.schema, problems)
+    schemes = splits_of(found.loaded.spec, found.table.schema, problems)
     problems.check()
     return dict(schemes)
 

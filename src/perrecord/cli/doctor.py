@@ -132,10 +132,10 @@ def _dangers(ledger: Path | None) -> Iterator[str]:
 
 def _examined(found: Opened) -> "Findings":
     from perrecord.evaluate.doctor import examine
-    from perrecord.release.spec.pieces import splits_of
+    from perrecord.release.spec.schemes import splits_of
 
     problems = found.loaded.problems()
-    splits = splits_of(found.loaded, found.table.schema, problems)
+    splits = splits_of(found.loaded.spec, found.table.schema, problems)
     problems.check()
     queries = {named.name: named.query for named in found.workload.queries}
     return examine(found.table, queries, splits)

@@ -1,42 +1,90 @@
 """A query against the public description of its table, before any row is read."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Container, Iterable, Iterator
 from fractions import Fraction
+from functools import partial
 from typing import assert_never
 
 import pyarrow as pa
 
-from perrecord.errors import QueryError, listing
+from perrecord.errors import QueryError, about, listing, suggestion
+from perrecord.policy.cases import Cases
+from perrecord.queries.answers import Answer
 from perrecord.queries.answers.errors import ENDINGS
-from perrecord.queries.groupings import KEYS_CHARGE, Grouping, SelectCells, SelectKeys
+from perrecord.queries.groupings import KEYS_CHARGE, Grouping, SelectCells, SelectKeys, WhichCells
 from perrecord.queries.methods import Branch, Splitting, Tree, has_default, tree_of
-from perrecord.queries.methods.fitting import check_cases, check_scheme
+from perrecord.queries.methods.fitting import check_scheme
 from perrecord.queries.query import Query
-from perrecord.tables.expressions import Value, columns_of, evaluate, kind_of
+from perrecord.tables.expressions import Expression, Value, columns_of, evaluate, kind_of
 from perrecord.tables.fields import Kind
 from perrecord.tables.keys import Keys
+from perrecord.tables.roles import Roles
 from perrecord.tables.schema import Schema
 
 
 def check(query: Query, schema: Schema) -> None:
     """Refuse a query that the table cannot answer, saying why."""
+    for each in checks_of(query, schema):
+        each()
+
+
+def checks_of(query: Query, schema: Schema) -> Iterator[Callable[[], None]]:
+    """Yield the checks of a query one by one, for who wants to hear of all that is wrong."""
     if query.table != schema.name:
         raise QueryError(
             f"the query asks the table {query.table!r}; this one is {schema.name!r}. "
             "Name it with table(..., name=...)."
         )
-    if not query.answers:
-        raise QueryError("the query asks for nothing; add such as .count(rho='0.1').")
-    if query.filter is not None and kind_of(query.filter, schema.fields) is not Kind.TRUTH:
-        raise QueryError("the filter is no condition; expected such as state = 'NC'.")
-    _check_names(query)
+    yield partial(check_asked, query)
+    yield partial(check_filter, query.filter, schema)
+    yield partial(_check_names, query)
     for grouping in query.groupings:
-        _check_grouping(grouping, query, schema)
+        yield partial(_check_grouping, grouping, query, schema)
     for answer in query.answers:
-        answer.check(schema)
+        yield partial(_check_answer, answer, query, schema)
+
+
+def check_asked(query: Query) -> None:
+    """Refuse a query without answers."""
+    if not query.answers:
+        raise QueryError("the query asks for nothing; add an answer, such as a count.")
+
+
+def check_filter(condition: Expression | None, schema: Schema) -> None:
+    """Refuse a filter that is no condition on the table's columns."""
+    with about("where"):
+        if condition is not None and kind_of(condition, schema.fields) is not Kind.TRUTH:
+            raise QueryError("the filter is no condition; expected such as state = 'NC'.")
+
+
+def check_columns(answers: Iterable[str], grouped: Container[str]) -> None:
+    """Refuse an answer that is named like a grouping column."""
+    taken = [name for name in answers if name in grouped]
+    if taken:
+        raise QueryError(
+            f"{listing(taken)} names a grouping column and an answer; give the answer another "
+            "name.",
+            about=("answers", taken[0], "name"),
+        )
+
+
+def check_answer(answer: Answer, roles: Roles) -> None:
+    """Refuse an answer that does not fit what is declared of the table."""
+    with about("answers", answer.name):
+        answer.check(roles)
         for measurement in answer.measurements:
-            measurement.check(answer.name, schema)
-            _check_parts(measurement.tree, query, schema)
+            measurement.check(answer.name, roles)
+
+
+def _check_answer(answer: Answer, query: Query, schema: Schema) -> None:
+    check_answer(answer, schema.roles)
+    for measurement in answer.measurements:
+        methods = measurement.methods
+        with about(
+            "answers", answer.name, "parts" if isinstance(methods, Cases) else methods.option
+        ):
+            for branch in _branches(measurement.tree):
+                _check_default(branch, query, schema)
 
 
 def _check_names(query: Query) -> None:
@@ -48,18 +96,25 @@ def _check_names(query: Query) -> None:
             if f"{answer.name}{ending}" in names | columns:
                 raise QueryError(
                     f"{answer.name}{ending} is the name of an answer or a column, and of what "
-                    f"stands beside the answer {answer.name!r}; give one of them another name."
+                    f"stands beside the answer {answer.name!r}; give one of them another name.",
+                    about=("answers", answer.name, "name"),
                 )
 
 
 def _check_grouping(grouping: Grouping, query: Query, schema: Schema) -> None:
-    kinds = {name: schema.grouping_kind(name) for name in grouping.columns}
-    taken = [answer.name for answer in query.answers if answer.name in kinds]
-    if taken:
-        raise QueryError(
-            f"{listing(taken)} names a grouping column and an answer; give the answer another name."
-        )
-    match grouping.cells:
+    kinds: dict[str, Kind] = {}
+    for name in grouping.columns:
+        with about("group_by", name):
+            kinds[name] = schema.grouping_kind(name)
+    check_columns([answer.name for answer in query.answers], kinds)
+    with about("keys"):
+        _check_cells(grouping.cells, query, kinds, schema)
+
+
+def _check_cells(
+    cells: WhichCells | None, query: Query, kinds: dict[str, Kind], schema: Schema
+) -> None:
+    match cells:
         case None:
             pass
         case Keys(factors=factors):
@@ -67,20 +122,21 @@ def _check_grouping(grouping: Grouping, query: Query, schema: Schema) -> None:
         case SelectCells(domain=domain, answer=name):
             for keys in domain.factors:
                 _check_key_types(keys.factors, kinds)
-            _check_kept(name, query)
+            with about("answer"):
+                _check_kept(name, query)
         case SelectKeys(split=split):
             if query.currency is None or not query.currency.selects_keys:
                 raise QueryError("keys are selected under zCDP; give the answers rho, not epsilon.")
             if split is not None:
-                check_scheme(split, schema)
+                check_scheme(split, schema.roles)
                 if not has_default(tree_of(Splitting(Fraction(1), split))):
                     raise QueryError(
                         "keys are selected with a split that has no default, so some records would "
                         "have no number of pieces; give Split.by(..., default=Split(...))."
                     )
-            _check_selection_names(grouping.cells, query, kinds)
+            _check_selection_names(cells, query, kinds)
         case _:
-            assert_never(grouping.cells)
+            assert_never(cells)
 
 
 def _check_selection_names(cells: SelectKeys, query: Query, kinds: dict[str, Kind]) -> None:
@@ -94,10 +150,11 @@ def _check_selection_names(cells: SelectKeys, query: Query, kinds: dict[str, Kin
 
 def _check_kept(name: str, query: Query) -> None:
     found = [answer for answer in query.answers if answer.name == name]
+    known = [answer.name for answer in query.answers]
     if not found or not found[0].is_additive:
         raise QueryError(
             f"the cells are kept by {name!r}, which is no count or total of the query. It has "
-            f"{listing(answer.name for answer in query.answers)}."
+            f"{listing(known)}.{suggestion(name, known)}"
         )
     if query.currency is None or not query.currency.selects_keys:
         raise QueryError("cells are kept under zCDP; give the answers rho, not epsilon.")
@@ -119,13 +176,15 @@ def _check_key_types(tables: Iterable[pa.Table], kinds: dict[str, Kind]) -> None
                 )
 
 
-def _check_parts(tree: Tree, query: Query, schema: Schema) -> None:
+def _branches(tree: Tree) -> Iterator[Branch]:
+    if isinstance(tree, Branch):
+        for part in tree.cases.values():
+            yield from _branches(part)
+        yield tree
+
+
+def _check_default(tree: Branch, query: Query, schema: Schema) -> None:
     """Every record that reaches a cell must fall into a part: by a default, or by its key."""
-    if not isinstance(tree, Branch):
-        return
-    check_cases(tree.cases, schema)
-    for part in tree.cases.values():
-        _check_parts(part, query, schema)
     if has_default(tree):
         return
     for grouping in query.groupings:
@@ -135,8 +194,8 @@ def _check_parts(tree: Tree, query: Query, schema: Schema) -> None:
         if not isinstance(grouping.cells, Keys) or not fixed.keys() >= set(names):
             raise QueryError(
                 f"the parts by {listing(names)} have no default, and the grouping does not say "
-                "which part a record is in; add the key ... (default=... for a Split.by), which "
-                "holds for all other records."
+                "which part a record is in; add a default (in Python the key ... of the parts), "
+                "which holds for all other records."
             )
         needed = tuple(sorted({each for name in names for each in columns_of(fixed[name])}))
         for row in grouping.cells.project(needed):
@@ -145,5 +204,5 @@ def _check_parts(tree: Tree, query: Query, schema: Schema) -> None:
             if values not in known:
                 raise QueryError(
                     f"the keys hold {listing(names)} = {listing(values)}, for which there is no "
-                    "part and no default; add it, or the key ... for all others."
+                    "part and no default; add it, or a default for all others."
                 )

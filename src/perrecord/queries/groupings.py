@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from perrecord.errors import QueryError, listing
+from perrecord.errors import QueryError, about, listing
 from perrecord.exact import Exact, whole
 from perrecord.policy.inputs import amount_of
 from perrecord.policy.slots import Slot
@@ -87,32 +87,35 @@ class Grouping:
     def of(cls, columns: tuple[str, ...], cells: WhichCells | None) -> "Grouping":
         """Check that the cells fit the columns, and narrow them to the columns."""
         if len(set(columns)) < len(columns):
-            raise QueryError(f"a grouping column is named twice in {listing(columns)}.")
+            raise QueryError(
+                f"a grouping column is named twice in {listing(columns)}; name each once.",
+                about=("group_by",),
+            )
         if not columns:
             return cls((), None)
         if cells is None:
-            raise QueryError(WITHOUT_KEYS.format(listing(columns)))
-        match cells:
-            case Keys():
-                return cls(columns, _keys_of(columns, cells))
-            case SelectCells(domain=domain):
-                _match(columns, domain.columns, "the domain")
-                return cls(domain.columns, cells)
-            case SelectKeys():
-                return cls(columns, cells)
-            case _:
-                raise QueryError(
-                    f"the keys are a {type(cells).__name__}; expected Keys, SelectKeys or "
-                    "SelectCells."
-                )
+            raise QueryError(WITHOUT_KEYS.format(listing(columns)), about=("group_by",))
+        with about("keys"):
+            match cells:
+                case Keys():
+                    return cls(columns, _keys_of(columns, cells))
+                case SelectCells(domain=domain):
+                    _match(columns, domain.columns, "the domain")
+                    return cls(domain.columns, cells)
+                case SelectKeys():
+                    return cls(columns, cells)
+                case _:
+                    raise QueryError(
+                        f"the keys are a {type(cells).__name__}; expected Keys, SelectKeys or "
+                        "SelectCells."
+                    )
 
 
 WITHOUT_KEYS = (
     "the query groups by {0} without saying which keys are published; keys found in the data "
-    "would reveal who is in it. Give one of: keys=Keys.read(...) or Keys.from_dict(...), a public "
-    "list, every key of which appears; keys=SelectCells(domain, answer=..., at_least=...), the "
-    "large cells of a declared domain; keys=SelectKeys(rho=..., delta=..., split=...), keys "
-    "selected from the data with noise."
+    "would reveal who is in it. Give keys, in a spec the name of one of its keys: a public list, "
+    "every key of which appears (Keys.read); the large cells of a declared domain (SelectCells); "
+    "or keys selected from the data with noise (SelectKeys)."
 )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
+from perrecord.errors import about, listing
 from perrecord.laws.scales import Scale, largest
 from perrecord.policy.cases import Cases
 from perrecord.policy.policy import Policy
@@ -26,8 +27,10 @@ from perrecord.queries.methods import (
     scales_of,
     tree_of,
 )
-from perrecord.queries.methods.method import check_on_grid
+from perrecord.queries.methods.fitting import check_cases
 from perrecord.queries.noise_plan import NoisePlan
+from perrecord.tables.measures import check_on_grid
+from perrecord.tables.roles import Roles
 from perrecord.tables.schema import Schema
 
 
@@ -98,14 +101,36 @@ class Measurement:
             tree.cases.map(lambda part: self._by_parts(part, settled, fixed, currency)), currency
         )
 
-    def check(self, answer: str, schema: Schema) -> None:
+    def check(self, answer: str, roles: Roles) -> None:
         """Refuse methods that do not fit the table; `answer` is the name to say it by."""
-        every = [leaf.method for leaf in leaves(self.tree)]
-        for method in every:
-            method.check(answer, schema)
-        if self.measure is not None:
-            for method in every:
-                check_on_grid(method, self.measure, schema.measure(self.measure).resolution)
+        is_parts = self.measure is not None and isinstance(self.methods, Cases)
+        with about(*(["parts"] if is_parts else [])):
+            self._check_methods(self.methods, answer, roles)
+
+    def _check_methods(self, methods: Methods, answer: str, roles: Roles) -> None:
+        if not isinstance(methods, Cases):
+            with about(methods.option):
+                self._check_tree(tree_of(methods), answer, roles)
+            return
+        with about("by"):
+            check_cases(methods, roles)
+        for key, inner in methods.entries:
+            with about("cases", listing(key)):
+                self._check_methods(inner, answer, roles)
+        if methods.default is not None:
+            with about("default"):
+                self._check_methods(methods.default, answer, roles)
+
+    def _check_tree(self, tree: Tree, answer: str, roles: Roles) -> None:
+        if isinstance(tree, Leaf):
+            tree.method.check(answer, roles)
+            if self.measure is not None:
+                for word, number in tree.method.grid_numbers(self.measure):
+                    check_on_grid(word, number, self.measure, roles.resolution(self.measure))
+            return
+        check_cases(tree.cases, roles)
+        for part in tree.cases.values():
+            self._check_tree(part, answer, roles)
 
 
 @dataclass(frozen=True, slots=True)

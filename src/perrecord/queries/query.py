@@ -5,28 +5,22 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, overload
 
-from perrecord.errors import CurrencyError, QueryError
-from perrecord.exact import Exact, parameter
+from perrecord.errors import CurrencyError, QueryError, about, listing, suggestion
+from perrecord.exact import Exact
 from perrecord.policy.cases import Cases
-from perrecord.policy.inputs import scheme_of
 from perrecord.policy.split import Scheme
 from perrecord.policy.terms import Currency
 from perrecord.queries.answers import Answer, Average, Count, CountDistinct, Quantile, Sum
 from perrecord.queries.answers.average import halves
 from perrecord.queries.answers.quantile import candidates_of, level_of
 from perrecord.queries.groupings import Grouping, WhichCells
-from perrecord.queries.methods import (
-    Accounting,
-    Counting,
-    Methods,
-)
+from perrecord.queries.methods import Accounting, Counting
 from perrecord.queries.methods.parts import (
     Parts,
     cases_of,
-    clamping,
+    method_of,
     positive,
     priced_amount,
-    splitting,
 )
 from perrecord.tables.expressions import Expression
 from perrecord.tables.keys import names_of
@@ -67,10 +61,11 @@ class Query:
 
     def where(self, condition: str | Expression) -> "Query":
         """Return the query on the records that meet the condition, before any splitting."""
-        if self.filter is not None:
-            raise QueryError("the query has a filter already; join the two with AND.")
-        parsed = parse_expression(condition) if isinstance(condition, str) else condition
-        return replace(self, filter=parsed)
+        with about("where"):
+            if self.filter is not None:
+                raise QueryError("the query has a filter already; join the two with AND.")
+            parsed = parse_expression(condition) if isinstance(condition, str) else condition
+            return replace(self, filter=parsed)
 
     def group_by(self, *columns: str | Sequence[str], keys: WhichCells | None = None) -> "Query":
         """Return the query answered for each key of these columns."""
@@ -92,16 +87,11 @@ class Query:
 
         Keys over all columns serve every set; or give them per set: `{("state",): ..., ...}`.
         """
-        if any(grouping.columns for grouping in self.groupings):
-            raise QueryError("the query is grouped already; name all columns in one group_by.")
-        if isinstance(keys, Mapping) and any(isinstance(each, str) for each in keys):
-            raise QueryError(
-                "the keys are a dictionary of values; make a key set of it: "
-                'keys=Keys.from_dict({"state": ["TX", "NM"]}).'
-            )
         every = [tuple(names_of(columns)) for columns in sets]
-        if not every or len(set(every)) < len(every):
-            raise QueryError("the grouping sets are none, or one is given twice; give each once.")
+        with about("group_by"):
+            if any(grouping.columns for grouping in self.groupings):
+                raise QueryError("the query is grouped already; name all columns in one group_by.")
+        check_sets(every, keys)
         found = [
             Grouping.of(columns, keys.get(columns) if isinstance(keys, Mapping) else keys)
             for columns in every
@@ -145,9 +135,10 @@ class Query:
         With `by`, the amount is a dictionary from that dimension's values to amounts; the key
         `...` stands for all others.
         """
-        currency, method = _counting(rho, epsilon, by)
-        default = "count" if column is None else f"count_{column}"
-        return self._with(Count(name or default, method, column), currency)
+        named = name or ("count" if column is None else f"count_{column}")
+        with about("answers", named):
+            currency, method = _counting(rho, epsilon, by)
+            return self._with(Count(named, method, column), currency)
 
     @overload
     def count_distinct(
@@ -180,10 +171,10 @@ class Query:
         name: str | None = None,
     ) -> "Query":
         """Return the query with the number of different values of a column, such as firms."""
-        currency, method = _counting(rho, epsilon, by)
-        return self._with(
-            CountDistinct(name or f"count_distinct_{column}", method, column), currency
-        )
+        named = name or f"count_distinct_{column}"
+        with about("answers", named):
+            currency, method = _counting(rho, epsilon, by)
+            return self._with(CountDistinct(named, method, column), currency)
 
     def sum(
         self,
@@ -193,7 +184,7 @@ class Query:
         clamp: tuple[Exact, Exact] | None = None,
         rho: Exact | None = None,
         epsilon: Exact | None = None,
-        accounting: Accounting = "split",
+        accounting: Accounting | None = None,
         parts: "Parts | None" = None,
         name: str | None = None,
     ) -> "Query":
@@ -202,8 +193,17 @@ class Query:
         With `parts`, each part of a public partition has its own method (T5):
         `parts=Parts("sector", {"farm": splitting(...), ...: clamping(...)})`.
         """
-        currency, method = _adding(split, clamp, rho, epsilon, accounting, parts)
-        return self._with(Sum(name or f"sum_{measure}", measure, method), currency)
+        named = name or f"sum_{measure}"
+        with about("answers", named):
+            if parts is not None:
+                _check_beside_parts(
+                    split=split, clamp=clamp, accounting=accounting, rho=rho, epsilon=epsilon
+                )
+                return self._with(Sum(named, measure, parts.cases), parts.currency)
+            priced = method_of(
+                split=split, clamp=clamp, accounting=accounting, rho=rho, epsilon=epsilon
+            )
+            return self._with(Sum(named, measure, priced.method), priced.currency)
 
     def average(
         self,
@@ -213,7 +213,7 @@ class Query:
         clamp: tuple[Exact, Exact] | None = None,
         rho: Exact | tuple[Exact, Exact] | None = None,
         epsilon: Exact | tuple[Exact, Exact] | None = None,
-        accounting: Accounting = "split",
+        accounting: Accounting | None = None,
         name: str | None = None,
     ) -> "Query":
         """Return the query with a measure's mean over the records where it is not NULL (T13).
@@ -221,11 +221,14 @@ class Query:
         The amount is shared half and half between the total and the count, or given for each:
         `rho=("0.1", "0.05")`. The error is least at T : |mean| for an unsplit record.
         """
-        (rho_sum, rho_count), (eps_sum, eps_count) = halves(rho), halves(epsilon)
-        currency, method = _adding(split, clamp, rho_sum, eps_sum, accounting)
-        _, amount = priced_amount(rho_count, eps_count)
-        counting = Counting(amount)
-        return self._with(Average(name or f"avg_{measure}", measure, method, counting), currency)
+        named = name or f"avg_{measure}"
+        with about("answers", named):
+            currency, of_total, of_count = halves(rho, epsilon)
+            priced = method_of(
+                split=split, clamp=clamp, accounting=accounting, **currency.amount(of_total)
+            )
+            counting = Counting(of_count)
+            return self._with(Average(named, measure, priced.method, counting), currency)
 
     def quantile(
         self,
@@ -238,11 +241,14 @@ class Query:
         name: str | None = None,
     ) -> "Query":
         """Return the query with a quantile of a measure, one of the public candidates (T14)."""
-        currency, amount = priced_amount(rho, epsilon)
-        exact, found = level_of(level), candidates_of(candidates)
+        with about("answers", name or f"quantile_{measure}"):
+            exact = level_of(level)
         default = f"median_{measure}" if exact == Fraction(1, 2) else f"quantile_{measure}"
-        answer = Quantile(name or default, measure, amount, exact, found)
-        return self._with(answer, currency)
+        named = name or default
+        with about("answers", named):
+            found = candidates_of(candidates)
+            currency, amount = priced_amount(rho, epsilon)
+            return self._with(Quantile(named, measure, amount, exact, found), currency)
 
     def median(
         self,
@@ -267,11 +273,13 @@ class Query:
     def _with(self, answer: Answer, currency: Currency) -> "Query":
         if any(answer.name == other.name for other in self.answers):
             raise QueryError(
-                f"two answers are named {answer.name!r}; give one of them another name: name=..."
+                f"two answers are named {answer.name!r}; give one of them another name.",
+                about=("name",),
             )
         if self.currency not in (None, currency):
             raise CurrencyError(
-                "the query has answers in rho and in epsilon; use one of the two, or two queries."
+                "the query has answers in rho and in epsilon; use one of the two, or two queries.",
+                about=(currency.value,),
             )
         return replace(self, answers=(*self.answers, answer), currency=currency)
 
@@ -297,7 +305,8 @@ def _counting(
     if by is None:
         if isinstance(rho, Mapping) or isinstance(epsilon, Mapping):
             raise QueryError(
-                "the amount is a dictionary; say whose values it goes by, such as by='sector'."
+                "the amount is a dictionary; say whose values it goes by, such as by='sector'.",
+                about=("by",),
             )
         currency, amount = priced_amount(rho, epsilon)
         return currency, Counting(amount)
@@ -307,34 +316,53 @@ def _counting(
             'with by=..., the amount is a dictionary, such as {"farm": "0.1", ...: 1}.'
         )
     currency = Currency.RHO if epsilon is None else Currency.EPSILON
-    amounts = {
-        key: Counting(positive(parameter(each, "the amount"))) for key, each in given.items()
-    }
+    with about(currency.value):
+        amounts = {key: Counting(positive(each, currency.value)) for key, each in given.items()}
     return currency, cases_of(by, amounts)
 
 
-def _adding(
-    split: Scheme | None,
-    clamp: tuple[Exact, Exact] | None,
-    rho: Exact | None,
-    epsilon: Exact | None,
-    accounting: Accounting,
-    parts: Parts | None = None,
-) -> tuple[Currency, Methods]:
-    if sum(each is not None for each in (split, clamp, parts)) != 1:
+def check_sets(sets: Sequence[tuple[str, ...]], keys: object) -> None:
+    """Refuse grouping sets of which two are the same, and keys that none of them takes."""
+    with about("group_by"):
+        alike = [frozenset(columns) for columns in sets]
+        if not sets:
+            raise QueryError("there is no grouping set; give at least one, or leave grouping out.")
+        for columns, each in zip(sets, alike, strict=True):
+            if alike.count(each) > 1:
+                raise QueryError(
+                    f"the grouping set ({listing(columns)}) comes twice, and each is charged; give "
+                    "it once."
+                )
+    with about("keys"):
+        _check_keys(keys, sets)
+
+
+def _check_keys(keys: object, sets: Sequence[tuple[str, ...]]) -> None:
+    """Refuse keys that would be lost in silence."""
+    is_given = bool(keys) if isinstance(keys, Mapping) else keys is not None
+    if is_given and not any(sets):
+        raise QueryError("keys are given, but the query groups by no column; leave them out.")
+    if not isinstance(keys, Mapping):
+        return
+    if any(isinstance(each, str) for each in keys):
         raise QueryError(
-            "a total needs exactly one of split=Split(...), clamp=(low, high) and parts=Parts(...)."
+            "the keys are a dictionary of values; make a key set of it: "
+            'keys=Keys.from_dict({"state": ["TX", "NM"]}).'
         )
-    if parts is not None:
-        if rho is not None or epsilon is not None:
-            raise QueryError("the parts carry their own amounts; leave rho and epsilon out.")
-        return parts.currency, parts.cases
-    if clamp is not None:
-        if not isinstance(clamp, tuple | list) or len(clamp) != 2:
+    known = [", ".join(columns) for columns in sets if columns]
+    for columns in keys:
+        if columns not in sets:
+            name = ", ".join(columns)
             raise QueryError(
-                f"clamp is {clamp!r}; expected the lowest and the highest value, such as (0, 500)."
+                f"no grouping set {name!r}. Grouping sets are {' | '.join(known)}."
+                f"{suggestion(name, known)}",
+                about=(name,),
             )
-        priced = clamping(*clamp, rho=rho, epsilon=epsilon)
-    else:
-        priced = splitting(scheme_of(split), rho=rho, epsilon=epsilon, accounting=accounting)
-    return priced.currency, priced.method
+
+
+def _check_beside_parts(**given: object) -> None:
+    for option, value in given.items():
+        if value is not None:
+            raise QueryError(
+                f"each of the parts has its own {option}; leave it out here.", about=(option,)
+            )

@@ -11,13 +11,14 @@ import pyarrow as pa
 
 from perrecord.errors import QueryError, listing
 from perrecord.policy.split import Scheme, Split, SplitBy
+from perrecord.queries.check import check_filter
 from perrecord.queries.methods import dimensions_of, has_default
 from perrecord.queries.methods.fitting import check_scheme
 from perrecord.queries.values import JoinedTables, pieces_value, scheme_tree, threshold_values
 from perrecord.tables.dialects import Dialect
-from perrecord.tables.expressions import Expression, columns_of, kind_of, to_sql
-from perrecord.tables.fields import Kind
-from perrecord.tables.schema import Schema, unknown_column
+from perrecord.tables.expressions import Expression, columns_of, to_sql
+from perrecord.tables.roles import unknown_column
+from perrecord.tables.schema import Schema
 from perrecord.tables.table import Table
 
 _PIECE = "_perrecord_piece"
@@ -42,10 +43,9 @@ class RowsQuery:
                 f"the columns are {listing(self.columns) or 'none'}; expected at least one, each "
                 "once."
             )
-        if self.filter is not None and kind_of(self.filter, schema.fields) is not Kind.TRUTH:
-            raise QueryError("the filter is no condition; expected such as state = 'NC'.")
+        check_filter(self.filter, schema)
         if self.split is not None:
-            check_scheme(self.split, schema)
+            check_scheme(self.split, schema.roles)
             if not has_default(scheme_tree(self.split)):
                 raise QueryError(
                     "the split has no default, so that some records have neither pieces nor a "

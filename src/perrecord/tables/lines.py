@@ -8,9 +8,11 @@ differently in files that it reads in parts, and may drop what follows without a
 import csv
 import gzip
 from codecs import BOM_UTF8
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -139,6 +141,23 @@ def _parsed(path: Path, delimiter: str) -> Lines | str:
                 returned += last.endswith("\r\n")
                 unreturned += last.endswith("\n") and not last.endswith("\r\n")
                 has_breaks |= any("\n" in each or "\r" in each for each in row)
-        except csv.Error as error:
-            return _LONE if "new-line" in str(error) else _UNCLOSED
+        except csv.Error:
+            has_lone = _has_return(last) and _is_refused(path, delimiter, reader.line_num)
+            return _LONE if has_lone else _UNCLOSED
     return _MIXED if returned and unreturned else Lines(every, blank, has_breaks)
+
+
+def _has_return(line: str) -> bool:
+    """Tell whether a line holds a carriage return that is not part of its end."""
+    return "\r" in line.removesuffix("\n").removesuffix("\r")
+
+
+def _is_refused(path: Path, delimiter: str, lines: int) -> bool:
+    """Tell whether the first lines are refused however quotes stand: for a return outside them."""
+    with _opened(path) as file:
+        text = (line.decode(_LATIN_1) for line in islice(file, lines))
+        try:
+            deque(csv.reader(text, delimiter=delimiter), maxlen=0)
+        except csv.Error:
+            return True
+    return False

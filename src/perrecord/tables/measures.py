@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from perrecord.errors import SchemaError
+from perrecord.errors import QueryError, SchemaError
 from perrecord.exact import Exact, ceil_div, parameter, text
 from perrecord.tables.dialects import Dialect
 from perrecord.tables.floats import (
@@ -137,24 +137,24 @@ def round_half_away(value: Fraction) -> int:
     return size if value >= 0 else -size
 
 
-def grid_fault(word: str, number: Fraction, measure: str, resolution: Fraction) -> str | None:
-    """Return why a threshold or bound is none of the measure's numbers; None if it is one (T3).
+def check_on_grid(word: str, number: Fraction, measure: str, resolution: Fraction) -> None:
+    """Refuse a threshold or bound that is none of the measure's numbers (T3).
 
-    >>> grid_fault("threshold", Fraction(21, 2), "emp", Fraction(1))
-    "the threshold 10.5 of 'emp' is no multiple of its resolution 1; give a multiple, or declare a \
-finer resolution."
+    >>> check_on_grid("threshold", Fraction(21, 2), "emp", Fraction(1))
+    Traceback (most recent call last):
+    perrecord.errors.QueryError: the threshold 10.5 of 'emp' is no multiple of its resolution 1; \
+give a multiple, or declare a finer resolution.
     """
     if abs(number) > _MOST_STEPS * resolution:
-        return (
+        raise QueryError(
             f"the {word} of {measure!r} is beyond 10^30 steps of its resolution, and so beyond any "
             "number that the measure can hold; give a smaller one."
         )
     if (number / resolution).denominator > 1:
-        return (
+        raise QueryError(
             f"the {word} {text(number)} of {measure!r} is no multiple of its resolution "
             f"{text(resolution)}; give a multiple, or declare a finer resolution."
         )
-    return None
 
 
 def _is_endless(value: Number) -> bool:

@@ -55,11 +55,13 @@ def refuse_at(place: Place, text: str, what: str, message: str) -> SQLTextError:
     cut = max(0, column - _WIDTH // 2)
     shown = "".join(sign if sign.isprintable() else " " for sign in whole[cut : cut + _WIDTH])
     carets = max(1, min(place.end - place.start, len(shown) - (column - cut)))
-    return SQLTextError(
+    error = SQLTextError(
         f"{what}, line {line}, column {column + 1}: {message}\n"
         f"  {shown.rstrip()}\n"
         f"  {' ' * (column - cut)}{'^' * carets}"
     )
+    error.sentence, error.line = message, line
+    return error
 
 
 def place_of(node: exp.Expr, text: str) -> Place:

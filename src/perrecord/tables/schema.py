@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from perrecord.errors import QueryError, listing, suggestion
 from perrecord.exact import text
 from perrecord.tables.expressions import (
     Column,
@@ -22,6 +21,7 @@ from perrecord.tables.expressions import (
 from perrecord.tables.fields import Kind, TypedColumn
 from perrecord.tables.lookups import Lookup
 from perrecord.tables.measures import Measure
+from perrecord.tables.roles import Roles
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,34 +60,23 @@ class Schema:
         """The names of the dimensions."""
         return frozenset(each.name for each in self.dimensions)
 
+    @cached_property
+    def roles(self) -> Roles:
+        """What a query is checked against before any column is looked at."""
+        resolutions = {name: measure.resolution for name, measure in self.measures}
+        kinds = {each.name: each.kind for each in self.dimensions}
+        return Roles(self.name, self.id, self.unit, tuple(kinds), resolutions, kinds)
+
     def measure(self, name: str) -> Measure:
         """Return a measure, or say which there are."""
-        known = dict(self.measures)
-        if name not in known:
-            raise unknown_column(name, known, "measure", self.name)
-        return known[name]
+        self.roles.resolution(name)
+        return dict(self.measures)[name]
 
     def grouping_kind(self, name: str) -> Kind:
         """Return the kind of keys that grouping by a column gives."""
-        if name not in self.fields:
-            raise unknown_column(name, self.fields, "column", self.name)
+        self.roles.check_grouping(name)
         found = self.fields[name]
-        if found.kind is not Kind.MEASURE:
-            return found.kind
-        if found.resolution != 1:
-            raise QueryError(
-                f"the measure {name!r} has a resolution other than 1 and cannot be grouped by; "
-                'declare a dimension for it, such as dimensions={"size": "CASE WHEN '
-                f"{name} > 100 THEN 'large' ELSE 'small' END\"}}."
-            )
-        return Kind.INTEGER
-
-    def countable(self, name: str) -> str:
-        """Return a column whose different values may be counted, or say which there are."""
-        known = [*self.dimension_names, *(each for each in (self.id, self.unit) if each)]
-        if name not in known:
-            raise unknown_column(name, sorted(known), "id, unit or dimension", self.name)
-        return name
+        return Kind.INTEGER if found.kind is Kind.MEASURE else found.kind
 
     def fixed_by(self, columns: Iterable[str]) -> dict[str, Expression]:
         """Return the dimensions that a key over these columns fixes, as functions of the key.
@@ -169,12 +158,3 @@ class Schema:
         scope = {**plain, **numbers}
         derived = {each.name: evaluate(each.expression, scope) for each in self.dimensions}
         return {**derived, **numbers}
-
-
-def unknown_column(name: str, known: Iterable[str], role: str, table: str) -> QueryError:
-    """Return the error for a column that a query names and the table lacks."""
-    every = list(known)
-    return QueryError(
-        f"the table {table!r} has no {role} {name!r}. It has {listing(every) or 'none'}."
-        f"{suggestion(str(name), every)}"
-    )

@@ -14,7 +14,7 @@ from perrecord.evaluate.tuning.tuned_spec import tuned_spec
 from perrecord.lab.synth import business
 from perrecord.queries.plan import plan
 from perrecord.release.spec import build, load_spec, open_table, parse_spec
-from perrecord.release.spec.pieces import splits_of
+from perrecord.release.spec.schemes import splits_of
 
 SPEC = """\
 # Kept: a comment on top.
@@ -95,7 +95,7 @@ def tuned(folder, goals="10% for 90% of cells", *, with_schemes=True):
     target.parent.mkdir(exist_ok=True)
     with open_table(loaded) as table:
         workload = build(loaded, table.schema)
-        schemes = splits_of(loaded, table.schema, loaded.problems()) if with_schemes else None
+        schemes = splits_of(loaded.spec, table.schema, loaded.problems()) if with_schemes else None
         queries = {each.name: each.query for each in workload.queries}
         found = tune(queries, table, goals, schemes=schemes)
         text = tuned_spec(loaded, found, table.schema, target, is_public=False)

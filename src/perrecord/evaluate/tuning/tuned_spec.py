@@ -29,9 +29,8 @@ from perrecord.queries.answers import Answer
 from perrecord.queries.query import Query
 from perrecord.release.names import LONGEST_NAME
 from perrecord.release.spec import LoadedSpec, build, parse_spec
-from perrecord.release.spec.pieces import splits_of
-from perrecord.release.spec.query_checks import columns_of_set
-from perrecord.release.spec.questions import whole_cells
+from perrecord.release.spec.questions import columns_of_set, whole_cells
+from perrecord.release.spec.schemes import splits_of
 from perrecord.tables.schema import Schema
 
 _DIRECTIVE = re.compile(r"\A(%.*\n)+")
@@ -149,7 +148,7 @@ def _named_schemes(
     document: Any, loaded: LoadedSpec, tuning: Tuning, schema: Schema
 ) -> dict[Scheme, str]:
     """Return the name of every scheme that answers are split by, new ones added to the spec."""
-    declared = splits_of(loaded, schema, loaded.problems())
+    declared = splits_of(loaded.spec, schema, loaded.problems())
     names: dict[Scheme, str] = {scheme: name for name, scheme in reversed(list(declared.items()))}
     for measure, scheme in tuning.candidate.schemes:
         if scheme not in names:

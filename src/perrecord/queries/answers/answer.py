@@ -13,7 +13,7 @@ from perrecord.policy.terms import Currency
 from perrecord.queries.measurements import Choice, Measurement, Step
 from perrecord.queries.methods import Method, Methods, leaves, tree_of
 from perrecord.released.columns import Chosen, Estimate, Released
-from perrecord.tables.schema import Schema
+from perrecord.tables.roles import Roles
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Answer(ABC):
         """Return what is estimated and how, for people; names are quoted by the caller's rule."""
 
     @abstractmethod
-    def check(self, schema: Schema) -> None:
+    def check(self, roles: Roles) -> None:
         """Refuse columns that the table does not have, or not in this role."""
 
     @abstractmethod

@@ -5,16 +5,18 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Self
 
-from perrecord.errors import AmountError, InternalError, QueryError
-from perrecord.exact import Exact, parameter
+from perrecord.errors import AmountError, InternalError, QueryError, about
+from perrecord.exact import Exact
+from perrecord.policy.terms import Currency
 from perrecord.queries.aggregates import Filled
 from perrecord.queries.answers.answer import Answer, mapped_methods, methods_words
 from perrecord.queries.answers.errors import OF_RATIOS
 from perrecord.queries.answers.total import total_of
 from perrecord.queries.measurements import Measurement, Step
 from perrecord.queries.methods import Counting, Method, Methods, leaves, tree_of
+from perrecord.queries.methods.parts import priced_amounts
 from perrecord.released.columns import Chosen, Estimate, Ratio, Released
-from perrecord.tables.schema import Schema
+from perrecord.tables.roles import Roles
 
 _MOST_CENTRED = 2**61
 _LEAST_SHARE = Fraction(1, 20)
@@ -48,15 +50,17 @@ class Average(Answer):
         how = methods_words(self.method, quoted)
         return f"total of {quoted(self.measure)}, {how}, divided by a noisy count"
 
-    def check(self, schema: Schema) -> None:
+    def check(self, roles: Roles) -> None:
         """Refuse what is no measure, and bounds so wide that centred values would not fit."""
-        resolution = schema.measure(self.measure).resolution
+        with about("measure"):
+            resolution = roles.resolution(self.measure)
         for leaf in leaves(tree_of(self.method)):
             low, high = leaf.method.bounds or (Fraction(0), Fraction(0))
             if max(abs(low), abs(high)) / resolution > _MOST_CENTRED:
                 raise QueryError(
                     f"the bounds of the average {self.name!r} exceed 2^61 steps of its "
-                    "resolution; give narrower ones."
+                    "resolution; give narrower ones.",
+                    about=("clamp",),
                 )
 
     def mapped(self, change: Callable[[Method], Methods]) -> Self:
@@ -99,16 +103,17 @@ class Average(Answer):
         )
 
 
-def halves(amount: Exact | tuple[Exact, Exact] | None) -> tuple[Exact | None, Exact | None]:
+def halves(
+    rho: Exact | tuple[Exact, Exact] | None, epsilon: Exact | tuple[Exact, Exact] | None
+) -> tuple[Currency, Fraction, Fraction]:
     """Return what the total and the count pay of an amount: half each, or as it was given."""
-    if isinstance(amount, tuple):
-        if len(amount) != 2:
-            raise AmountError(
-                f"an average was given {len(amount)} amounts; expected one for the total and one "
-                "for the count, such as rho=('0.1', '0.05')."
-            )
-        return amount
-    if amount is None:
-        return None, None
-    half = parameter(amount, "the amount") / 2
-    return half, half
+    currency, amounts = priced_amounts(rho, epsilon)
+    if not isinstance(rho if epsilon is None else epsilon, tuple | list):
+        return currency, amounts[0] / 2, amounts[0] / 2
+    if len(amounts) != 2:
+        raise AmountError(
+            f"an average was given a list of {len(amounts)}; expected one amount, or two: one for "
+            "its total and one for its count, such as 0.1 and 0.05.",
+            about=(currency.value,),
+        )
+    return currency, *amounts

@@ -4,13 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self
 
+from perrecord.errors import about
 from perrecord.policy.cases import Cases
 from perrecord.queries.aggregates import Aggregate, Filled, Rows
 from perrecord.queries.answers.answer import Answer, mapped_methods
 from perrecord.queries.answers.errors import OF_NOISE
 from perrecord.queries.measurements import Measurement, Step
 from perrecord.queries.methods import Counting, Method, Methods
-from perrecord.tables.schema import Schema
+from perrecord.tables.roles import Roles
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +39,11 @@ class Count(Answer):
         with_column = "" if self.column is None else f" with {quoted(self.column)}"
         return f"number of records{with_column}, unsplit"
 
-    def check(self, schema: Schema) -> None:
+    def check(self, roles: Roles) -> None:
         """Refuse a column that cannot be counted."""
-        if self.column is not None and self.column not in schema.fields:
-            schema.countable(self.column)
+        if self.column is not None:
+            with about("column"):
+                roles.fillable(self.column)
 
     def mapped(self, change: Callable[[Method], Methods]) -> Self:
         """Return the answer with each of its methods changed."""

@@ -4,13 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self
 
+from perrecord.errors import about
 from perrecord.policy.cases import Cases
 from perrecord.queries.aggregates import Different
 from perrecord.queries.answers.answer import Answer, mapped_methods
 from perrecord.queries.answers.errors import OF_NOISE
 from perrecord.queries.measurements import Measurement, Step
 from perrecord.queries.methods import Counting, Method, Methods
-from perrecord.tables.schema import Schema
+from perrecord.tables.roles import Roles
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +42,10 @@ class CountDistinct(Answer):
         """Return what is estimated and how, for people."""
         return f"number of different {quoted(self.column)}, unsplit"
 
-    def check(self, schema: Schema) -> None:
+    def check(self, roles: Roles) -> None:
         """Refuse a column that cannot be counted."""
-        schema.countable(self.column)
+        with about("column"):
+            roles.countable(self.column)
 
     def mapped(self, change: Callable[[Method], Methods]) -> Self:
         """Return the answer with each of its methods changed."""

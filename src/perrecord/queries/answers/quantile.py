@@ -6,16 +6,17 @@ from fractions import Fraction
 from math import lcm
 from typing import Self
 
-from perrecord.errors import InternalError, QueryError
+from perrecord.errors import InternalError, QueryError, about
 from perrecord.exact import Exact, parameter, text
 from perrecord.queries.answers.answer import Answer
 from perrecord.queries.measurements import Choice, Step
 from perrecord.queries.methods import Counting, Method, Methods
-from perrecord.tables.schema import Schema
+from perrecord.tables.roles import Roles
 
 _MOST_CANDIDATES = 10_000
 _LARGEST_NUMBER = 10**30
 _FINEST_LEVEL = 1_000_000
+_SUCH = "0, 10, 20 and so on to 1000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +47,10 @@ class Quantile(Answer):
             "exponential mechanism, unsplit"
         )
 
-    def check(self, schema: Schema) -> None:
+    def check(self, roles: Roles) -> None:
         """Refuse what is no measure."""
-        schema.measure(self.measure)
+        with about("measure"):
+            roles.resolution(self.measure)
 
     def mapped(self, change: Callable[[Method], Methods]) -> Self:
         """Return the answer at the price that a record's one vote would be changed to."""
@@ -58,32 +60,58 @@ class Quantile(Answer):
         return replace(self, amount=changed.amount)
 
 
-def level_of(level: Exact) -> Fraction:
+def level_of(level: Exact | None) -> Fraction:
     """Return the level of a quantile, exactly; refuse what is none."""
-    exact = parameter(level, "the level of the quantile")
-    if not 0 <= exact <= 1:
-        raise QueryError(f"the level of the quantile is {level}; expected 0 to 1, such as '0.5'.")
-    if exact.denominator > _FINEST_LEVEL:
-        raise QueryError(
-            f"the level of the quantile is {level}; expected one with a denominator of at most "
-            f"{_FINEST_LEVEL:,}, such as '0.333'."
-        )
-    return exact
+    with about("level"):
+        if level is None:
+            raise QueryError("a quantile needs a level from 0 to 1, such as 0.9.")
+        exact = parameter(level, "the level of the quantile")
+        if not 0 <= exact <= 1:
+            raise QueryError(
+                f"the level of the quantile is {text(exact)}; expected 0 to 1, such as 0.9."
+            )
+        if exact.denominator > _FINEST_LEVEL:
+            raise QueryError(
+                f"the level of the quantile is {text(exact)}; expected one with a denominator of "
+                f"at most {_FINEST_LEVEL:,}, such as 0.333."
+            )
+        return exact
 
 
-def candidates_of(given: Iterable[Exact]) -> tuple[Fraction, ...]:
+def candidates_of(given: Iterable[Exact] | None) -> tuple[Fraction, ...]:
     """Return public candidates, each once, rising; refuse too many and too long ones."""
-    found = tuple(sorted({parameter(each, "a candidate") for each in given}))
-    if not found or len(found) > _MOST_CANDIDATES:
-        raise QueryError(
-            f"there are {len(found):,} candidates; expected 1 to {_MOST_CANDIDATES:,} public "
-            f"numbers, such as range(0, 1000, 10)."
-        )
-    finest = lcm(*(each.denominator for each in found))
-    largest = max(abs(each) for each in found)
-    if finest > _LARGEST_NUMBER or largest > _LARGEST_NUMBER:  # as floats they must exist
-        raise QueryError(
-            "the candidates have too many digits; expected numbers between -1e30 and 1e30, and a "
-            "common denominator of at most 1e30."
-        )
+    with about("candidates"):
+        if given is None:
+            raise QueryError(
+                f"a quantile needs candidates, the public numbers to choose from, such as {_SUCH}."
+            )
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise QueryError(
+                f"the candidates are a {type(given).__name__}; expected public numbers, such as "
+                f"{_SUCH}."
+            )
+        found = tuple(sorted(_different(given)))
+        if not found or len(found) > _MOST_CANDIDATES:
+            number = f"more than {_MOST_CANDIDATES:,}" if found else "0"
+            raise QueryError(
+                f"there are {number} candidates; expected 1 to {_MOST_CANDIDATES:,} public "
+                f"numbers, such as {_SUCH}."
+            )
+        finest = lcm(*(each.denominator for each in found))
+        largest = max(abs(each) for each in found)
+        if finest > _LARGEST_NUMBER or largest > _LARGEST_NUMBER:  # as floats they must exist
+            raise QueryError(
+                "the candidates have too many digits; expected numbers between -1e30 and 1e30, and "
+                "a common denominator of at most 1e30."
+            )
+        return found
+
+
+def _different(given: Iterable[Exact]) -> set[Fraction]:
+    """Return the different numbers; where they are too many, not all of them."""
+    found: set[Fraction] = set()
+    for each in given:
+        found.add(parameter(each, "a candidate"))
+        if len(found) > _MOST_CANDIDATES:
+            break
     return found

@@ -4,12 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self
 
+from perrecord.errors import about
 from perrecord.queries.aggregates import Total
 from perrecord.queries.answers.answer import Answer, mapped_methods, methods_words
 from perrecord.queries.answers.errors import OF_NOISE
 from perrecord.queries.measurements import Measurement, Step
 from perrecord.queries.methods import Method, Methods, leaves, tree_of
-from perrecord.tables.schema import Schema
+from perrecord.tables.roles import Roles
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +36,10 @@ class Sum(Answer):
         """Return what is estimated and how, for people."""
         return f"total of {quoted(self.measure)}, {methods_words(self.method, quoted)}"
 
-    def check(self, schema: Schema) -> None:
+    def check(self, roles: Roles) -> None:
         """Refuse what is no measure."""
-        schema.measure(self.measure)
+        with about("measure"):
+            roles.resolution(self.measure)
 
     def mapped(self, change: Callable[[Method], Methods]) -> Self:
         """Return the answer with each of its methods changed."""

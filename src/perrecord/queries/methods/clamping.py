@@ -25,6 +25,11 @@ class Clamping(Method):
         return ("bound", self.low), ("bound", self.high)
 
     @property
+    def option(self) -> str:
+        """The option of an answer by which it is given."""
+        return "clamp"
+
+    @property
     def bounds(self) -> tuple[Fraction, Fraction] | None:
         """What values are cut to before they are added."""
         return self.low, self.high

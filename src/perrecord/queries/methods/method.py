@@ -9,14 +9,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, Self
 
-from perrecord.errors import QueryError
 from perrecord.laws.scales import Scale
 from perrecord.policy.cases import Cases
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
 from perrecord.policy.terms import Currency
-from perrecord.tables.measures import grid_fault
-from perrecord.tables.schema import Schema
+from perrecord.tables.roles import Roles
 
 Accounting = Literal["split", "exact"]
 """Whether a split record pays for its pieces, or for its value (T11)."""
@@ -59,12 +57,17 @@ class Method(ABC):
         """Return the methods of the parts that the method itself tells apart, if it does."""
         return None
 
-    def check(self, answer: str, schema: Schema) -> None:  # noqa: B027 - most check nothing
+    def check(self, answer: str, roles: Roles) -> None:  # noqa: B027 - most check nothing
         """Refuse what the table does not have; `answer` is the name to say it by."""
 
     def grid_numbers(self, measure: str) -> tuple[tuple[str, Fraction], ...]:  # noqa: ARG002
         """Return the numbers that must be multiples of the resolution, each with its word."""
         return ()
+
+    @property
+    def option(self) -> str:
+        """The option of an answer by which it is given, which its errors are about."""
+        return ""
 
     @property
     def bounds(self) -> tuple[Fraction, Fraction] | None:
@@ -106,11 +109,3 @@ class Method(ABC):
 
 Methods = Method | Cases[Any]
 """One method, or one for each part of a public partition."""
-
-
-def check_on_grid(method: Method, measure: str, resolution: Fraction) -> None:
-    """Refuse thresholds and bounds that are no multiples of the measure's resolution (T3)."""
-    for word, number in method.grid_numbers(measure):
-        fault = grid_fault(word, number, measure, resolution)
-        if fault is not None:
-            raise QueryError(fault)

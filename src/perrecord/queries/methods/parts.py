@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from perrecord.errors import AmountError, CurrencyError, QueryError
-from perrecord.exact import Exact, parameter
+from perrecord.errors import AmountError, CurrencyError, QueryError, about
+from perrecord.exact import Exact, parameter, text
 from perrecord.policy.cases import Cases
-from perrecord.policy.inputs import amount_of, scheme_of
+from perrecord.policy.inputs import scheme_of
 from perrecord.policy.split import Scheme
 from perrecord.policy.terms import Currency
 from perrecord.queries.methods import Accounting, Clamping, Method, Splitting
@@ -54,6 +54,44 @@ class Parts:
         object.__setattr__(self, "currency", currencies.pop())
 
 
+def method_of(
+    *,
+    split: Scheme | None = None,
+    clamp: tuple[Exact, Exact] | None = None,
+    accounting: Accounting | None = None,
+    rho: Exact | None = None,
+    epsilon: Exact | None = None,
+) -> Priced:
+    """Return the one method that a total, or a part of it, was given."""
+    if (split is None) == (clamp is None):
+        found = "neither" if split is None else "both"
+        raise QueryError(
+            "a total needs exactly one of split, a splitting scheme, and clamp, two bounds; found "
+            f"{found}."
+        )
+    if clamp is None:
+        chosen = "split" if accounting is None else accounting
+        return splitting(scheme_of(split), rho=rho, epsilon=epsilon, accounting=chosen)
+    if accounting is not None:
+        raise QueryError(
+            "accounting is for splits; a clamped total has one price. Leave it out.",
+            about=("accounting",),
+        )
+    return clamping(*_pair(clamp), rho=rho, epsilon=epsilon)
+
+
+def _pair(clamp: Any) -> tuple[Exact, Exact]:
+    is_list = isinstance(clamp, tuple | list)
+    if not is_list or len(clamp) != 2:
+        found = f"a list of {len(clamp)}" if is_list else f"a {type(clamp).__name__}"
+        raise QueryError(
+            f"clamp is {found}; expected two numbers, the lowest and the highest value, such as 0 "
+            "and 500.",
+            about=("clamp",),
+        )
+    return clamp[0], clamp[1]
+
+
 def splitting(
     split: Scheme,
     *,
@@ -63,19 +101,27 @@ def splitting(
 ) -> Priced:
     """Return the method of a split total, for one of several parts (T11)."""
     if accounting not in ("split", "exact"):
-        raise QueryError(f"the accounting is {accounting!r}; expected 'split' or 'exact'.")
+        raise QueryError(
+            f"the accounting is {accounting!r}; expected 'split' or 'exact'.",
+            about=("accounting",),
+        )
+    with about("split"):
+        scheme = scheme_of(split)
     currency, amount = priced_amount(rho, epsilon)
-    return Priced(Splitting(amount, scheme_of(split), accounting), currency)
+    return Priced(Splitting(amount, scheme, accounting), currency)
 
 
 def clamping(
     low: Exact, high: Exact, *, rho: Exact | None = None, epsilon: Exact | None = None
 ) -> Priced:
     """Return the method of a clamped total, for one of several parts (T12)."""
+    with about("clamp"):
+        bottom, top = parameter(low, "the lower bound"), parameter(high, "the upper bound")
+        if not bottom < top:
+            raise QueryError(
+                f"the bounds are {text(bottom)} and {text(top)}; expected the lower one first."
+            )
     currency, amount = priced_amount(rho, epsilon)
-    bottom, top = parameter(low, "the lower bound"), parameter(high, "the upper bound")
-    if not bottom < top:
-        raise QueryError(f"the bounds are {low} and {high}; expected the lower one first.")
     return Priced(Clamping(amount, bottom, top), currency)
 
 
@@ -91,20 +137,43 @@ _LEAST = Fraction(1, 10**120)
 
 def priced_amount(rho: Exact | None, epsilon: Exact | None) -> tuple[Currency, Fraction]:
     """Return the one amount that an answer was given, and its currency."""
-    if (rho is None) == (epsilon is None):
+    currency, amounts = priced_amounts(rho, epsilon)
+    if len(amounts) != 1:
         raise AmountError(
-            "an answer needs one amount: rho='0.1' under zCDP, or epsilon='1' under pure DP."
+            "two amounts are for an average, its total and its count; give one.",
+            about=(currency.value,),
         )
-    currency, amount = amount_of(rho, epsilon)
-    return currency, positive(amount)
+    return currency, amounts[0]
 
 
-def positive(amount: Fraction) -> Fraction:
+Amounts = Exact | tuple[Exact, ...]
+"""What an answer pays: one amount, or one for each of its numbers."""
+
+
+def priced_amounts(
+    rho: Amounts | None, epsilon: Amounts | None
+) -> tuple[Currency, tuple[Fraction, ...]]:
+    """Return the amounts that an answer was given, each above 0, and their currency."""
+    if (rho is None) == (epsilon is None):
+        found = "none" if rho is None else "both"
+        raise AmountError(
+            "an answer needs one amount, rho under zCDP or epsilon under pure DP, such as a rho of "
+            f"0.1; found {found}."
+        )
+    currency = Currency.RHO if epsilon is None else Currency.EPSILON
+    given = rho if epsilon is None else epsilon
+    with about(currency.value):
+        several = given if isinstance(given, tuple | list) else (given,)
+        return currency, tuple(positive(each, currency.value) for each in several)
+
+
+def positive(given: object, what: str) -> Fraction:
     """Return an amount that is above 0, and whose noise a float can describe."""
+    amount = parameter(given, what)
     if amount <= 0:
-        raise QueryError(f"the amount is {amount}; expected one above 0, such as rho='0.1'.")
+        raise AmountError(f"{what} is {text(amount)}; expected a number above 0, such as 0.1.")
     if not _LEAST <= amount <= 1 / _LEAST:
-        raise QueryError(
-            "the amount is below 1e-120 or above 1e120; expected one between, such as rho='0.1'."
+        raise AmountError(
+            f"{what} is below 1e-120 or above 1e120; expected a number between, such as 0.1."
         )
     return amount

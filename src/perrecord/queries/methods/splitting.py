@@ -12,7 +12,7 @@ from perrecord.policy.split import Scheme, Split, SplitBy
 from perrecord.policy.terms import Currency
 from perrecord.queries.methods.fitting import check_scheme
 from perrecord.queries.methods.method import Accounting, Method
-from perrecord.tables.schema import Schema
+from perrecord.tables.roles import Roles
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +57,9 @@ class Splitting(Method):
             return None
         return self.split.cases.map(lambda inner: Splitting(self.amount, inner, self.accounting))
 
-    def check(self, answer: str, schema: Schema) -> None:
+    def check(self, answer: str, roles: Roles) -> None:
         """Refuse a scheme that does not fit the table, or that a total cannot be split by."""
-        check_scheme(self.split, schema)
+        check_scheme(self.split, roles)
         if isinstance(self.split, Split) and self.split.cap is not None:
             raise QueryError(
                 f"the split of {answer!r} has a cap, which cuts records that are written out as "
@@ -78,6 +78,11 @@ class Splitting(Method):
     def grid_numbers(self, measure: str) -> tuple[tuple[str, Fraction], ...]:
         """Return the numbers that must be multiples of the resolution, each with its word."""
         return (("threshold", self.sensitivity(measure)),)
+
+    @property
+    def option(self) -> str:
+        """The option of an answer by which it is given."""
+        return "split"
 
     @property
     def scheme(self) -> Scheme | None:

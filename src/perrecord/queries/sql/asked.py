@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from perrecord.exact import parameter
+from perrecord.queries.answers.quantile import level_of
 from perrecord.queries.sql.reader import Reader
 from perrecord.queries.sql.refusals import against_inside, against_item
 
@@ -39,6 +39,7 @@ class AskedAnswer:
     level: Fraction | None
     name: str
     node: exp.Expr
+    """The aggregate, which whatever is wrong with its options is shown at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def _default_name(form: AnswerForm, column: str | None, level: Fraction | None) 
 
 
 def _aggregate(node: exp.Expr, reader: Reader) -> _Found:
-    measure = reader.schema.measure
+    measure = reader.schema.roles.resolution
     match node:
         case exp.Count():
             return _count(node, reader)
@@ -110,7 +111,7 @@ def _count(node: exp.Count, reader: Reader) -> _Found:
             return AnswerForm.COUNT, None, None
         case exp.Distinct(expressions=[exp.Column() | exp.Paren() as only]):
             reader.allow(operand, frozenset({"expressions"}), _COUNTS)
-            column = _column(only, node, reader, schema.countable)
+            column = _column(only, node, reader, schema.roles.countable)
             if column == schema.id:
                 # The paper's rewrite: an id tells records apart, so this is their number.
                 return AnswerForm.COUNT, None, None
@@ -118,13 +119,7 @@ def _count(node: exp.Count, reader: Reader) -> _Found:
         case None | exp.Star() | exp.Distinct() | exp.Literal():
             raise reader.refuse(node, f"this form of COUNT is not supported; {_COUNTS}")
         case _:
-            return AnswerForm.COUNT, _column(operand, node, reader, _countable(reader)), None
-
-
-def _countable(reader: Reader) -> Callable[[str], object]:
-    """Return the check that a column, measures among them, may be counted where it is not NULL."""
-    schema = reader.schema
-    return lambda name: name in schema.fields or schema.countable(name)
+            return AnswerForm.COUNT, _column(operand, node, reader, schema.roles.fillable), None
 
 
 def _within_group(node: exp.WithinGroup, reader: Reader) -> _Found:
@@ -136,7 +131,7 @@ def _within_group(node: exp.WithinGroup, reader: Reader) -> _Found:
             level = _level(node.this.this, node, reader)
             return (
                 AnswerForm.QUANTILE,
-                _column(ordered.this, node, reader, reader.schema.measure),
+                _column(ordered.this, node, reader, reader.schema.roles.resolution),
                 level,
             )
         case _:
@@ -149,10 +144,7 @@ def _level(level: exp.Expr | None, node: exp.Expr, reader: Reader) -> Fraction:
     if not isinstance(level, exp.Literal) or level.is_string:
         raise reader.refuse(level, f"the level of the quantile is no number; {_LEVEL}")
     with reader.placed(level):
-        exact = parameter(level.name, "the level of the quantile")
-    if not 0 <= exact <= 1:
-        raise reader.refuse(level, f"the level of the quantile is {level.name}; {_LEVEL}")
-    return exact
+        return level_of(level.name)
 
 
 def _column(

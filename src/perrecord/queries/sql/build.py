@@ -1,14 +1,16 @@
 """`from_sql`: the parts that were read, put together as a `Query`."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from sqlglot import TokenType, exp
 
-from perrecord.errors import InputError, QueryError, listing
+from perrecord.errors import InputError, SQLTextError
 from perrecord.exact import Exact
 from perrecord.policy.split import Scheme
+from perrecord.queries.check import check, check_asked, check_columns, check_filter
 from perrecord.queries.groupings import WhichCells
 from perrecord.queries.methods import Accounting
 from perrecord.queries.query import Query
@@ -19,10 +21,10 @@ from perrecord.queries.sql.complete import check_complete
 from perrecord.queries.sql.groups import ColumnNames, read_groups
 from perrecord.queries.sql.options import Amounts, Bounds
 from perrecord.queries.sql.reader import WHAT, Reader
-from perrecord.tables.expressions import Expression, kind_of
+from perrecord.tables.expressions import Expression
 from perrecord.tables.expressions.kinds import field_of
-from perrecord.tables.fields import Kind
 from perrecord.tables.parse import from_sqlglot
+from perrecord.tables.places import place_of
 from perrecord.tables.schema import Schema
 
 
@@ -73,21 +75,27 @@ def from_sql(
     items = [read_item(node, reader) for node in select.expressions]
     asked = [item for item in items if isinstance(item, AskedAnswer)]
     sets = read_groups(select, items, reader)
-    _check_items(items, sets or [()], reader)
-    query = Query(schema.name, filter=_filter(select, reader))
+    grouped = {name for columns in sets or () for name in columns}
+    _check_shown([item for item in items if isinstance(item, Shown)], grouped, reader)
+    condition = _filter(select, reader)
     check_complete(select, reader)
-    query = _grouped(query, sets, keys, reader)
-    terms = zip(
-        asked,
-        options.amounts("rho", rho, asked),
-        options.amounts("epsilon", epsilon, asked),
-        options.splits(split, asked),
-        options.clamps(clamp, asked),
-        options.candidates(candidates, asked),
-        strict=True,
-    )
-    for each in terms:
-        query = _answered(query, _Terms(*each), accounting, reader)
+    with _placed({item.name: item for item in asked}, bool(grouped), reader):
+        if not asked:
+            check_asked(Query())
+        check_columns([item.name for item in asked], grouped)
+        query = Query(schema.name, filter=condition).group_by_sets(sets or [()], keys=keys)
+        terms = zip(
+            asked,
+            options.amounts("rho", rho, asked),
+            options.amounts("epsilon", epsilon, asked),
+            options.splits(split, asked),
+            options.clamps(clamp, asked),
+            options.candidates(candidates, asked),
+            strict=True,
+        )
+        for each in terms:
+            query = _answered(query, _Terms(*each), accounting)
+        check(query, schema)
     return query
 
 
@@ -100,28 +108,46 @@ class _Terms:
     epsilon: Any
     split: Scheme | None
     clamp: Bounds | None
-    candidates: Iterable[Exact] | None
+    candidates: Any
 
 
-def _check_items(
-    items: Sequence[AskedAnswer | Shown], sets: list[ColumnNames], reader: Reader
-) -> None:
-    grouped = {name for columns in sets for name in columns}
-    if not any(isinstance(item, AskedAnswer) for item in items):
-        message = "the SELECT list asks for no aggregate; add one, such as COUNT(*) or SUM(emp)."
-        raise reader.refuse_word(message, TokenType.SELECT)
+@contextmanager
+def _placed(asked: Mapping[str, AskedAnswer], is_grouped: bool, reader: Reader) -> Iterator[None]:
+    """Show what is wrong with the query where the text says what it is about.
+
+    Columns were checked where they stand: what is left is about an answer's options or its name,
+    about the keys of a grouping, or about an option that no answer takes, which has no place.
+    """
+    try:
+        yield
+    except SQLTextError:
+        raise
+    except InputError as error:
+        word = TokenType.GROUP_BY if is_grouped else TokenType.SELECT
+        match error.about:
+            case ("answers", name, *_):
+                place, whose = place_of(asked[name].node, reader.text), f"the answer {name!r}: "
+                raise reader.shown(error, place, whose) from None
+            case ():
+                raise reader.shown(error, reader.place_of_word(TokenType.SELECT)) from None
+            case ("group_by" | "keys", *_):
+                raise reader.shown(error, reader.place_of_word(word)) from None
+        raise
+
+
+def _check_shown(shown: Sequence[Shown], grouped: Container[str], reader: Reader) -> None:
+    """Refuse columns of the SELECT list that are not grouped by, or shown twice."""
     seen: set[str] = set()
-    for item in items:
-        name = item.column if isinstance(item, Shown) else item.name
-        if isinstance(item, Shown) and name not in grouped:
+    for item in shown:
+        if item.column not in grouped:
             with reader.placed(item.node):
-                field_of(name, reader.schema.fields)
-            message = f"{name!r} is not grouped by; add it to GROUP BY, or aggregate it."
+                field_of(item.column, reader.schema.fields)
+            message = f"{item.column!r} is not grouped by; add it to GROUP BY, or aggregate it."
             raise reader.refuse(item.node, message)
-        if name in seen or (isinstance(item, AskedAnswer) and name in grouped):
-            message = f"two columns of the result are named {name!r}; name an answer with AS."
+        if item.column in seen:
+            message = f"two columns of the result are named {item.column!r}; show it once."
             raise reader.refuse(item.node, message)
-        seen.add(name)
+        seen.add(item.column)
 
 
 def _filter(select: exp.Select, reader: Reader) -> Expression | None:
@@ -134,39 +160,13 @@ def _filter(select: exp.Select, reader: Reader) -> Expression | None:
         with reader.placed(column):
             field_of(column.name, fields)
     with reader.placed(where.this):
-        if kind_of(condition, fields) is not Kind.TRUTH:
-            raise QueryError("this is no condition; expected such as state = 'NC'.")
+        check_filter(condition, reader.schema)
     return condition
 
 
-def _grouped(
-    query: Query,
-    sets: list[ColumnNames] | None,
-    keys: WhichCells | Mapping[ColumnNames, WhichCells] | None,
-    reader: Reader,
-) -> Query:
-    if not sets or not any(sets):
-        if keys is not None:
-            raise QueryError("keys are given, but the SQL groups by no column; leave them out.")
-        return query
-    if isinstance(keys, Mapping):
-        strays = [name for name in keys if name not in sets]
-        if strays:
-            raise QueryError(
-                f"the keys name the grouping set {strays[0]!r}, which the SQL does not have. It "
-                f"has {listing(columns for columns in sets if columns)}."
-            )
-    try:
-        return query.group_by_sets(sets, keys=keys)
-    except InputError as error:
-        raise reader.refuse_word(str(error), TokenType.GROUP_BY) from None
-
-
-def _answered(query: Query, terms: _Terms, accounting: Accounting, reader: Reader) -> Query:
-    """Return the query with one more answer, or say at its place which option it lacks."""
+def _answered(query: Query, terms: _Terms, accounting: Accounting) -> Query:
+    """Return the query with one more answer."""
     asked, price = terms.asked, {"rho": terms.rho, "epsilon": terms.epsilon}
-    for message in _lacks(terms):
-        raise reader.refuse(asked.node, message)
     column, name = asked.column or "", asked.name
     match asked.form:
         case AnswerForm.COUNT:
@@ -181,32 +181,9 @@ def _answered(query: Query, terms: _Terms, accounting: Accounting, reader: Reade
                 clamp=terms.clamp,
                 rho=terms.rho,
                 epsilon=terms.epsilon,
-                accounting=accounting,
+                accounting=None if terms.split is None else accounting,
                 name=name,
             )
         case AnswerForm.QUANTILE:
-            found = terms.candidates or ()
+            found = terms.candidates
             return query.quantile(column, asked.level or 0, candidates=found, **price, name=name)
-
-
-def _lacks(terms: _Terms) -> Iterator[str]:
-    """Yield what is missing or given twice, and how to give it."""
-    name, column = terms.asked.name, terms.asked.column
-    if (terms.rho is None) == (terms.epsilon is None):
-        found = "has no amount" if terms.rho is None else "has both rho and epsilon"
-        yield (
-            f"the answer {name!r} {found}; give rho='0.1' for each answer, or by name: "
-            f"rho={{{name!r}: '0.1', ...}}. For pure epsilon, epsilon=... instead."
-        )
-    takes_method = terms.asked.form in (AnswerForm.SUM, AnswerForm.AVERAGE)
-    if takes_method and (terms.split is None) == (terms.clamp is None):
-        found = "neither split nor clamp" if terms.split is None else "both split and clamp"
-        yield (
-            f"the answer {name!r} has {found}; give one: split=Split({column}=...), or "
-            f"clamp={{{name!r}: (low, high)}}, where the measure's name {column!r} serves too."
-        )
-    if terms.asked.form is AnswerForm.QUANTILE and terms.candidates is None:
-        yield (
-            f"the answer {name!r} has no candidates; give public numbers to choose from, such as "
-            f"candidates={{{name!r}: range(0, 1000, 10)}}."
-        )

@@ -6,7 +6,7 @@ from math import prod
 
 from sqlglot import TokenType, exp
 
-from perrecord.errors import SQLTextError, listing
+from perrecord.errors import SQLTextError
 from perrecord.queries.sql.asked import AskedAnswer, Shown
 from perrecord.queries.sql.reader import Reader
 from perrecord.queries.sql.refusals import against_grouping
@@ -39,16 +39,7 @@ def read_groups(select: exp.Select, items: Items, reader: Reader) -> list[Column
             raise _refused(message, reader)
     if not group.expressions:
         raise _refused("GROUP BY names no column; name some, or leave it out.", reader)
-    sets = _combined([_sets(node, items, reader) for node in group.expressions], reader)
-    alike = [frozenset(columns) for columns in sets]
-    for columns in sets:
-        if alike.count(frozenset(columns)) > 1:
-            raise _refused(
-                f"the grouping set ({listing(columns)}) comes twice, and each is charged; "
-                "write it once.",
-                reader,
-            )
-    return sets
+    return _combined([_sets(node, items, reader) for node in group.expressions], reader)
 
 
 def _refused(message: str, reader: Reader) -> SQLTextError:

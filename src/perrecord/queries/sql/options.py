@@ -1,6 +1,6 @@
 """The options of `from_sql`: which amount, scheme, bounds or candidates each answer gets."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypedDict
 
 from perrecord.errors import QueryError, listing, suggestion
@@ -54,23 +54,13 @@ Names = tuple[str, ...]
 def amounts(option: str, given: Amounts | None, asked: Sequence[AskedAnswer]) -> list[Any]:
     """Return the amount of each answer, found by the answer's name; None where there is none.
 
-    >>> count = AskedAnswer(Form.COUNT, None, None, "count", None)
+    >>> count = AskedAnswer(AnswerForm.COUNT, None, None, "count", None)
     >>> amounts("rho", {"cuont": "0.1"}, [count])
     Traceback (most recent call last):
     perrecord.errors.QueryError: rho names 'cuont', which no answer takes. Expected count. \
 Did you mean 'count'?
     """
-    found = _chosen(option, given, [(each.name,) for each in asked])
-    for amount, answer in zip(found, asked, strict=True):
-        if isinstance(amount, tuple):
-            if answer.form is not AnswerForm.AVERAGE:
-                raise QueryError(
-                    f"the {option} of {answer.name!r} is a pair; only an average has two amounts, "
-                    f"of its sum and its count. Give {option} by name, such as "
-                    f"{option}={{{answer.name!r}: '0.1'}}."
-                )
-            _check_pair(f"the {option} of {answer.name!r}", amount, "('0.1', '0.05')")
-    return found
+    return _chosen(option, given, [(each.name,) for each in asked])
 
 
 def splits(given: Scheme | Mapping[str, Scheme] | None, asked: Sequence[AskedAnswer]) -> list[Any]:
@@ -87,33 +77,24 @@ def splits(given: Scheme | Mapping[str, Scheme] | None, asked: Sequence[AskedAns
 
 def clamps(given: Bounds | Mapping[str, Bounds] | None, asked: Sequence[AskedAnswer]) -> list[Any]:
     """Return the bounds of each answer, found by its name or its measure's."""
-    found = _chosen("clamp", given, _measure_names(asked, AnswerForm.SUM, AnswerForm.AVERAGE))
-    for bounds, answer in zip(found, asked, strict=True):
-        if bounds is not None:
-            _check_pair(f"the clamp of {answer.name!r}", bounds, "(0, 500)")
-    return found
+    return _chosen("clamp", given, _measure_names(asked, AnswerForm.SUM, AnswerForm.AVERAGE))
 
 
 def candidates(
     given: Iterable[Exact] | Mapping[str, Iterable[Exact]] | None, asked: Sequence[AskedAnswer]
 ) -> list[Any]:
     """Return the public candidates of each quantile, found by its name or its measure's."""
-    kept: Any = None
+    kept: Any = given
     if isinstance(given, Mapping):
-        kept = {name: _listed(values) for name, values in given.items()}
+        kept = {name: _kept(values) for name, values in given.items()}
     elif given is not None:
-        kept = _listed(given)
+        kept = _kept(given)
     return _chosen("candidates", kept, _measure_names(asked, AnswerForm.QUANTILE))
 
 
-def _listed(values: object) -> tuple[Any, ...]:
-    """Return the candidates as a tuple, because several answers may read them."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise QueryError(
-            f"the candidates are a {type(values).__name__}; expected public numbers, such as "
-            "range(0, 1000, 10)."
-        )
-    return tuple(values)
+def _kept(values: Any) -> Any:
+    """Return what can be read again, because several answers may read it."""
+    return tuple(values) if isinstance(values, Iterator) else values
 
 
 def _measure_names(asked: Sequence[AskedAnswer], *forms: AnswerForm) -> list[Names]:
@@ -127,7 +108,9 @@ def _chosen(option: str, given: Any, names: Sequence[Names]) -> list[Any]:
     """Return what each answer gets; refuse what nobody takes, for it would be lost in silence."""
     if not isinstance(given, Mapping):
         if given is not None and not any(names):
-            raise QueryError(f"{option} is given, but no answer takes it; leave it out.")
+            raise QueryError(
+                f"{option} is given, but no answer takes it; leave it out.", about=(option,)
+            )
         return [given if each else None for each in names]
     keys = [next((name for name in each if name in given), None) for each in names]
     for name in given:
@@ -135,11 +118,7 @@ def _chosen(option: str, given: Any, names: Sequence[Names]) -> list[Any]:
             known = list(dict.fromkeys(known for each in names for known in each))
             raise QueryError(
                 f"{option} names {name!r}, which no answer takes. Expected "
-                f"{listing(known) or 'none'}.{suggestion(str(name), known)}"
+                f"{listing(known) or 'none'}.{suggestion(str(name), known)}",
+                about=(option, str(name)),
             )
     return [None if key is None else given[key] for key in keys]
-
-
-def _check_pair(what: str, given: object, example: str) -> None:
-    if not isinstance(given, tuple | list) or len(given) != 2:
-        raise QueryError(f"{what} is no pair; expected two numbers, such as {example}.")

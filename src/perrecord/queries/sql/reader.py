@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from sqlglot import TokenType, exp
 
-from perrecord.errors import InputError, SQLTextError, listing, suggestion
-from perrecord.tables.places import Place, refuse, refuse_at, tokens_of
+from perrecord.errors import InputError, QueryError, SQLTextError, listing, suggestion
+from perrecord.tables.places import Place, place_of, refuse, refuse_at, tokens_of
 from perrecord.tables.schema import Schema
 
 WHAT = "the SQL"
@@ -35,14 +35,26 @@ class Reader:
         The parser keeps no positions of clauses; their first word is what their author looks for.
         A clause without one, such as a comma between tables, is shown by what stands `instead`.
         """
+        return refuse_at(self.place_of_word(*words, instead=instead), self.text, WHAT, message)
+
+    def place_of_word(self, *words: TokenType, instead: exp.Expr | None = None) -> Place:
+        """Return where one of the words stands outside every bracket; else where `instead` does."""
         depth = 0
         for token in tokens_of(self.text):
             depth += (token.token_type in OPENING) - (token.token_type in CLOSING)
             if depth == 0 and token.token_type in words:
-                return refuse_at(Place(token.start, token.end + 1), self.text, WHAT, message)
-        if instead is not None:
-            return self.refuse(instead, message)
-        return refuse_at(Place(0, len(self.text)), self.text, WHAT, message)
+                return Place(token.start, token.end + 1)
+        return Place(0, len(self.text)) if instead is None else place_of(instead, self.text)
+
+    def shown(self, error: InputError, place: Place, whose: str = "") -> InputError:
+        """Return an error about what the text asks, shown at a place of the text.
+
+        It keeps its kind: what is wrong with an amount is an `AmountError` here as anywhere.
+        """
+        refused = refuse_at(place, self.text, WHAT, f"{whose}{error.sentence}")
+        found = refused if isinstance(error, QueryError) else type(error)(str(refused))
+        found.about, found.sentence, found.line = error.about, error.sentence, refused.line
+        return found
 
     def allow(self, node: exp.Expr, names: frozenset[str], advice: str) -> None:
         """Refuse a node that carries more than we read: nothing is dropped in silence."""
@@ -59,7 +71,9 @@ class Reader:
         except SQLTextError:
             raise
         except InputError as error:
-            raise self.refuse(node, str(error)) from None
+            refused = self.refuse(node, error.sentence)
+            refused.about = error.about
+            raise refused from None
 
     def column(self, node: exp.Column) -> str:
         """Return the column's name; a qualifier must be the table's name or alias."""

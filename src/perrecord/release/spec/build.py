@@ -18,17 +18,17 @@ from perrecord.release.spec.checks import unknown_field
 from perrecord.release.spec.load import LoadedSpec
 from perrecord.release.spec.models import Outputs, PostProcessing, Spec
 from perrecord.release.spec.names import refer
-from perrecord.release.spec.pieces import budget_of, keys_of, splits_of
+from perrecord.release.spec.pieces import budget_of, keys_of
 from perrecord.release.spec.problems import Problems, found
 from perrecord.release.spec.queries import Asking
 from perrecord.release.spec.query_checks import check_tables
+from perrecord.release.spec.questions import GROUPINGS
+from perrecord.release.spec.schemes import splits_of
 from perrecord.release.spec.tables import lookups_of
 from perrecord.tables.expressions import Column, Expression, columns_of, describe, evaluate
 from perrecord.tables.fields import Kind
 from perrecord.tables.kinds import kind_of_column
 from perrecord.tables.schema import Schema
-
-_GROUPINGS = ("group_by", "grouping_sets", "rollup", "sql")  # a query has one, or none
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def _asked(
 ) -> tuple[tuple[NamedQuery, ...], Policy]:
     """Return the queries and the budget; every stage is built of what the one before gave."""
     spec = loaded.spec
-    splits: Mapping[str, Scheme] = splits_of(loaded, schema, problems)
+    splits: Mapping[str, Scheme] = splits_of(spec, schema, problems)
     problems.check()
     keys = keys_of(loaded, splits, problems)
     problems.check()
@@ -161,7 +161,7 @@ def _plan(queries: Sequence[NamedQuery], schema: Schema, problems: Problems) -> 
         return plan(every, schema)
     except QueryError as error:
         first = bisect_left(range(len(every)), True, key=is_refused)
-        problems.add(("queries", first, *_GROUPINGS), str(error))
+        problems.add(("queries", first, *GROUPINGS, "sql"), str(error))  # it has one, or none
     problems.check()
     raise InternalError("A plan was refused for no reason.")
 

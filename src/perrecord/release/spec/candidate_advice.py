@@ -5,10 +5,10 @@ from fractions import Fraction
 from itertools import pairwise
 
 from perrecord.exact import text
+from perrecord.release.spec.answers import Candidates
 from perrecord.release.spec.models import Spec
 from perrecord.release.spec.names import Found
 from perrecord.release.spec.problems import Path as Place
-from perrecord.release.spec.queries import numbers
 from perrecord.release.spec.questions import CandidatesEntry
 
 _FEW = 10
@@ -27,7 +27,7 @@ def candidate_advice(spec: Spec) -> Iterator[Found]:
             every[(*here, "candidates", name)] = entry
         for path, candidates in every.items():
             if candidates is not None:
-                yield from ((path, words) for words in _hints(sorted(numbers(candidates))))
+                yield from ((path, words) for words in _hints(sorted(Candidates(candidates))))
         for name, answer in (query.answers or {}).items():
             if answer.level in (0, 1):
                 yield (*here, "answers", name, "level"), _at_an_end(answer.level)

@@ -13,7 +13,7 @@ from perrecord.release.spec.models import (
     Spec,
     SplitEntry,
 )
-from perrecord.release.spec.names import Found, grid_problem, null_cases, one_of, refer
+from perrecord.release.spec.names import Found, null_cases, one_of, refer
 from perrecord.release.spec.problems import Path
 from perrecord.release.spec.query_checks import check_queries
 from perrecord.tables.addresses import is_address
@@ -87,6 +87,7 @@ def _check_splits(spec: Spec) -> Iterator[Found]:
 
 
 def _check_split(entry: SplitEntry, path: Path, spec: Spec) -> Iterator[Found]:
+    """Yield what is wrong with how a scheme is written; `Split` says what is with the scheme."""
     if entry.split is not None:
         yield from refer(path, "split", entry.split, spec.splits)
         beside = [name for name in _BESIDE_SPLIT if getattr(entry, name) is not None]
@@ -103,29 +104,13 @@ def _check_split(entry: SplitEntry, path: Path, spec: Spec) -> Iterator[Found]:
             "expected thresholds by measure, {emp: 50}, or cases: {by: sector, cases: {...}}; "
             "found both or neither.",
         )
-        return
-    if entry.thresholds is not None:
-        yield from _check_thresholds(entry, path, spec)
-        return
-    yield from refer((*path, "by"), "dimension", str(entry.by), spec.dimensions)
-    if not entry.cases and entry.default is None:
-        yield path, "there is neither a case nor a default; give at least one."
+    elif entry.thresholds is not None and (entry.cases is not None or entry.default is not None):
+        yield path, "cases and default go with by: the dimension that decides between them."
     yield from null_cases((*path, "cases"), entry.cases or (), str(entry.by))
     for case, inner in (entry.cases or {}).items():
         yield from _check_split(inner, (*path, "cases", case), spec)
     if entry.default is not None:
         yield from _check_split(entry.default, (*path, "default"), spec)
-
-
-def _check_thresholds(entry: SplitEntry, path: Path, spec: Spec) -> Iterator[Found]:
-    if entry.cases is not None or entry.default is not None:
-        yield path, "cases and default go with by: the dimension that decides between them."
-    if not entry.thresholds:
-        yield path, "the split names no measure; give at least one, such as {emp: 50}."
-    for name, threshold in (entry.thresholds or {}).items():
-        here = (*path, "thresholds", name)
-        yield from refer(here, "measure", name, spec.measures)
-        yield from grid_problem(here, "threshold", threshold, name, spec)
 
 
 def _splits_in(entry: SplitEntry, levels: int = 0) -> Iterator[tuple[str, int]]:

@@ -13,6 +13,7 @@ from perrecord.release.spec.explain import explained, is_echo
 from perrecord.release.spec.models import Spec
 from perrecord.release.spec.problems import Document, Problems, found
 from perrecord.release.spec.read import parse_document, read_document
+from perrecord.release.spec.unopened import check_unopened
 from perrecord.tables.addresses import absolute_address, is_address
 from perrecord.tables.files import matching_files
 
@@ -112,6 +113,7 @@ def _loaded(document: Document, path: Path) -> LoadedSpec:
         raise
     for place, message in check_spec(spec):
         problems.add(place, message)
+    check_unopened(spec, problems)
     problems.check()
     return LoadedSpec(spec, path, canonical(spec), document)
 

@@ -1,13 +1,10 @@
-"""Small checks that name what there is: references, exactly one of several, multiples of a grid."""
+"""Small checks that name what there is: references, exactly one of several, cases that are none."""
 
 from collections.abc import Collection, Iterable, Iterator
-from fractions import Fraction
 from typing import Any
 
 from perrecord.errors import listing, suggestion
-from perrecord.release.spec.models import Spec
 from perrecord.release.spec.problems import Path
-from perrecord.tables.measures import grid_fault
 
 Found = tuple[Path, str]
 
@@ -36,16 +33,6 @@ def one_of(path: Path, entry: Any, names: Collection[str]) -> Iterator[Found]:
         found = f"both {' and '.join(given)}" if given else "none"
         found = found if len(given) < 3 else ", ".join(given)
         yield path, f"expected exactly one of {', '.join(names)}, found {found}."
-
-
-def grid_problem(
-    path: Path, word: str, number: Fraction, measure: str, spec: Spec
-) -> Iterator[Found]:
-    """Yield a problem if a threshold or bound is none of the measure's numbers (T3)."""
-    entry = spec.measures.get(measure)
-    fault = None if entry is None else grid_fault(word, number, measure, entry.resolution)
-    if fault is not None:
-        yield path, fault
 
 
 def null_cases(path: Path, cases: Iterable[str], dimension: str) -> Iterator[Found]:

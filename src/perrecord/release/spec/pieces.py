@@ -1,7 +1,6 @@
-"""The named pieces of a spec as values: splitting schemes, key sets, the budget."""
+"""The named pieces of a spec as values: key sets and the budget."""
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import reduce
 from math import prod
 from operator import add, mul, sub
@@ -10,105 +9,24 @@ from typing import Any
 import pyarrow as pa
 
 from perrecord.accounting.budget import Budget
-from perrecord.errors import InputError, QueryError
+from perrecord.errors import InputError
 from perrecord.policy.policy import Policy
-from perrecord.policy.split import Scheme, Split
+from perrecord.policy.split import Scheme
 from perrecord.queries.groupings import SelectKeys
-from perrecord.queries.methods.fitting import check_scheme
 from perrecord.release.spec.load import LoadedSpec
 from perrecord.release.spec.models import (
     BudgetEntry,
     KeysEntry,
     SelectEntry,
     SelectionEntry,
-    SplitEntry,
 )
 from perrecord.release.spec.problems import Problems
 from perrecord.tables.domains import Domain
-from perrecord.tables.fields import Kind
 from perrecord.tables.keys import Keys
-from perrecord.tables.schema import Schema
 
 DeclaredCells = Keys | Domain | SelectKeys
 
 _MOST_KEYS = 50_000_000
-_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
-_TRUTHS = {
-    **dict.fromkeys(("true", "True", "TRUE"), True),
-    **dict.fromkeys(("false", "False", "FALSE"), False),
-}
-
-
-def case_keys(names: Iterable[str], dimension: str, schema: Schema | None) -> dict[str, Any]:
-    """Return the values that the keys of a spec's cases stand for, in the kind of the dimension.
-
-    Keys of a YAML mapping are text; `11:` and `"11":` mean what the table's column holds. As long
-    as the table is not known they stay text. No two of them may be one value.
-    """
-    kinds = {} if schema is None else {each.name: each.kind for each in schema.dimensions}
-    kind = kinds.get(dimension, Kind.TEXT)
-    found: dict[str, Any] = {}
-    first: dict[Any, str] = {}
-    for name in names:
-        value = found[name] = _case_key(name, dimension, kind)
-        if first.setdefault(value, name) != name:
-            raise QueryError(
-                f"the cases {first[value]!r} and {name!r} are one value of {dimension!r}; give it "
-                "once."
-            )
-    return found
-
-
-def _case_key(written: str, dimension: str, kind: Kind) -> str | int | bool:
-    if kind is Kind.INTEGER:
-        if not _WHOLE.fullmatch(written):
-            raise QueryError(
-                f"the case {written!r} is no whole number, and {dimension!r} holds whole numbers; "
-                "write it in the digits 0 to 9, such as 11 or -3, without zeros before it."
-            )
-        return int(written)
-    if kind is Kind.TRUTH:
-        if written not in _TRUTHS:
-            raise QueryError(
-                f"the case {written!r} is neither true nor false, as {dimension!r} is."
-            )
-        return _TRUTHS[written]
-    return written
-
-
-# -- splits -----------------------------------------------------------------------------------
-
-
-def splits_of(
-    loaded: LoadedSpec, schema: Schema | None, problems: Problems
-) -> Mapping[str, Scheme]:
-    """Return every splitting scheme that can be built, by name."""
-    entries, built = loaded.spec.splits, dict[str, Scheme]()
-
-    def named(name: str) -> Scheme:
-        if name not in built:
-            built[name] = scheme(entries[name])
-        return built[name]
-
-    def scheme(entry: SplitEntry) -> Scheme:
-        if entry.split is not None:
-            return named(entry.split)
-        made: Scheme = by(entry) if entry.by is not None else Split(dict(entry.thresholds or {}))
-        return made if entry.cap is None else made.capped(entry.cap)
-
-    def by(entry: SplitEntry) -> Scheme:
-        cases = entry.cases or {}
-        values = case_keys(cases, str(entry.by), schema)
-        inner = {values[key]: scheme(each) for key, each in cases.items()}
-        default = None if entry.default is None else scheme(entry.default)
-        return Split.by(str(entry.by), inner, default)
-
-    for name in entries:
-        with problems.at("splits", name):
-            found = named(name)
-            if schema is not None:
-                check_scheme(found, schema)
-    return built
 
 
 # -- keys -------------------------------------------------------------------------------------

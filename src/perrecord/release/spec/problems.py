@@ -13,7 +13,6 @@ Path = tuple[str | int, ...]
 
 _MOST_SHOWN = 20
 _PLAIN_KEY = re.compile(r"[\w-]+")
-_SQL_LINE = re.compile(r", line (\d+), column \d+:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +37,27 @@ class Document:
                 here = (*here, step)
         return here
 
-    def line(self, path: Path, message: str = "") -> int:
-        """Return the line of a value, or of the line inside its text that a message names."""
-        inside = _SQL_LINE.search(message)
-        if inside and path in self.blocks:
-            return self.blocks[path] + int(inside[1])
+    def line(self, path: Path, inside: int | None = None) -> int:
+        """Return the line of a value, or of a line inside the text that it is."""
+        if inside is not None and path in self.blocks:
+            return self.blocks[path] + inside
         return self.lines[path]
 
-    def located(self, path: Path, message: str) -> str:
+    def located(self, path: Path, message: str, inside: int | None = None) -> str:
         """Return the message behind its file, line and path."""
         there = self.followed(path)
         shown = written(there)
-        place = f"{self.name}:{self.line(there, message)}"
+        place = f"{self.name}:{self.line(there, inside)}"
         return f"{place}: {shown}: {message}" if shown else f"{place}: {message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One mistake: where it is, what it is, and in which line of a text that stands there."""
+
+    path: Path
+    message: str
+    line: int | None = None
 
 
 @dataclass(slots=True)
@@ -58,33 +65,33 @@ class Problems:
     """Problems of one document, gathered so that all of them are shown at once."""
 
     document: Document
-    found: list[tuple[Path, str]] = field(default_factory=list)
+    found: list[Problem] = field(default_factory=list)
 
-    def add(self, path: Path, message: str) -> None:
+    def add(self, path: Path, message: str, line: int | None = None) -> None:
         """Note one problem, once."""
-        if (path, message) not in self.found:
-            self.found.append((path, message))
+        problem = Problem(path, message, line)
+        if problem not in self.found:
+            self.found.append(problem)
 
     @contextmanager
     def at(self, *path: str | int) -> Iterator[None]:
-        """Note an error about what the caller gave as a problem at this path."""
+        """Note an error about what the caller gave as a problem at this path, or below it."""
         try:
             yield
         except SpecError:
             raise
         except InputError as error:
-            self.add(path, str(error))
+            self.add((*path, *error.about), str(error), error.line)
 
     def check(self) -> None:
         """Raise what was found, in the order of lines."""
         if not self.found:
             return
-        every = [
-            (self.document.line(self.document.followed(path), message), path, message)
-            for path, message in self.found
-        ]
-        every.sort(key=lambda each: each[0])
-        raise spec_error([self.document.located(path, message) for _, path, message in every])
+        document = self.document
+        every = sorted(
+            self.found, key=lambda each: document.line(document.followed(each.path), each.line)
+        )
+        raise spec_error([document.located(each.path, each.message, each.line) for each in every])
 
 
 def spec_error(messages: list[str]) -> SpecError:

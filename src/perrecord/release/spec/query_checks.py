@@ -2,23 +2,23 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from perrecord.errors import listing, suggestion
+from perrecord.queries.sql import SQLOptions
 from perrecord.release.names import LONGEST_NAME, LONGEST_TABLE, is_fit, table_names
-from perrecord.release.spec.answer_checks import check_answer, check_candidates
 from perrecord.release.spec.models import Spec
 from perrecord.release.spec.names import Found, one_of, refer
 from perrecord.release.spec.problems import Path, found
 from perrecord.release.spec.questions import (
     EVERY,
+    GROUPINGS,
     AnswerEntry,
+    CandidatesEntry,
     CellsEntry,
     MethodEntry,
     QueryEntry,
 )
 
 _IN_PARTS = ("where", "group_by", "grouping_sets", "rollup", "answers")
-_WITH_SQL = ("rho", "epsilon", "split", "clamp", "candidates", "accounting")
-_GROUPINGS = ("group_by", "grouping_sets", "rollup")
+_WITH_SQL = sorted(SQLOptions.__optional_keys__ - {"keys"})
 
 ColumnNames = tuple[str, ...]
 
@@ -122,10 +122,9 @@ def _check_sql(query: QueryEntry, path: Path, spec: Spec) -> Iterator[Found]:
     for name in _IN_PARTS:
         if getattr(query, name) is not None:
             yield (*path, name), f"{name} stands beside sql, which says it; leave one of them out."
-    yield from one_of(path, query, ("rho", "epsilon"))
-    for option in ("rho", "epsilon", "split", "clamp", "candidates"):
-        given: Mapping[str, object] = getattr(query, option) or {}
-        if EVERY in given and len(given) > 1:
+    for option in _WITH_SQL:
+        given = getattr(query, option)
+        if isinstance(given, Mapping) and EVERY in given and len(given) > 1:
             yield (
                 (*path, option),
                 f"{EVERY!r} is for every answer; give it alone, or name the answers.",
@@ -135,7 +134,16 @@ def _check_sql(query: QueryEntry, path: Path, spec: Spec) -> Iterator[Found]:
     for name, candidates in (query.candidates or {}).items():
         yield from check_candidates(candidates, (*path, "candidates", name))
     if query.keys is not None:
-        yield from _check_cells(query.keys, (*path, "keys"), None, spec)
+        yield from _check_cells(query.keys, (*path, "keys"), spec)
+
+
+def check_candidates(entry: CandidatesEntry, path: Path) -> Iterator[Found]:
+    """Yield what is wrong with how the candidates of a quantile are written."""
+    ends = (entry.first, entry.to, entry.step)
+    if entry.values is not None and any(each is not None for each in ends):
+        yield path, "expected a list, or from, to and step; found both."
+    elif entry.values is None and any(each is None for each in ends):
+        yield path, "expected a list of numbers, or all of from, to and step."
 
 
 # -- in parts ---------------------------------------------------------------------------------
@@ -150,56 +158,18 @@ def sets_of(query: QueryEntry) -> list[tuple[str, ...]]:
     return [query.group_by or ()]
 
 
-def columns_of_set(written: str) -> tuple[str, ...]:
-    """Return the columns of a grouping set that is written with commas.
-
-    >>> columns_of_set("county, naics2")
-    ('county', 'naics2')
-    """
-    return tuple(name.strip() for name in written.split(",") if name.strip())
-
-
 def _check_parts(query: QueryEntry, path: Path, spec: Spec) -> Iterator[Found]:
     for name in _WITH_SQL:
         if getattr(query, name) is not None:
             yield (*path, name), f"{name} goes into each answer; only with sql it stands here."
-    if not query.answers:
-        yield path, "the query asks for nothing; give answers, or sql."
-    given = [name for name in _GROUPINGS if getattr(query, name) is not None]
+    given = [name for name in GROUPINGS if getattr(query, name) is not None]
     if len(given) > 1:
-        yield path, f"expected one of {', '.join(_GROUPINGS)}, found {' and '.join(given)}."
-        return
-    yield from _check_grouping(query, path, spec)
-    for name, answer in (query.answers or {}).items():
-        yield from check_answer(answer, (*path, "answers", name), spec)
+        yield path, f"expected one of {', '.join(GROUPINGS)}, found {' and '.join(given)}."
+    if query.keys is not None:
+        yield from _check_cells(query.keys, (*path, "keys"), spec)
 
 
-def _check_grouping(query: QueryEntry, path: Path, spec: Spec) -> Iterator[Found]:
-    sets = sets_of(query)
-    known = {**spec.dimensions, **spec.measures}
-    form = next((name for name in _GROUPINGS if getattr(query, name) is not None), "group_by")
-    for number, columns in enumerate(sets if query.grouping_sets is not None else sets[:1]):
-        here = (*path, form, number) if query.grouping_sets is not None else (*path, form)
-        for place, column in enumerate(columns):
-            yield from refer((*here, place), "dimension", column, known)
-    grouped = [columns for columns in sets if columns]
-    if not grouped and query.keys is not None:
-        yield (*path, "keys"), "keys are given, but the query groups by no column; leave them out."
-    elif grouped and query.keys is None:
-        yield (
-            (*path, form),
-            f"the query groups by {listing(grouped[0])} without saying which keys are published; "
-            "keys found in the data would reveal who is in it. Add keys: and the name of one of "
-            f"the spec's keys, {listing(spec.keys) or 'none yet'}: a public list, a domain with "
-            "keep, or a selection.",
-        )
-    elif query.keys is not None:
-        yield from _check_cells(query.keys, (*path, "keys"), query, spec)
-
-
-def _check_cells(
-    cells: CellsEntry, path: Path, query: QueryEntry | None, spec: Spec
-) -> Iterator[Found]:
+def _check_cells(cells: CellsEntry, path: Path, spec: Spec) -> Iterator[Found]:
     yield from one_of(path, cells, ("keys", "domain", "sets"))
     if cells.keys is not None:
         yield from refer((*path, "keys"), "key set", cells.keys, spec.keys)
@@ -211,38 +181,17 @@ def _check_cells(
                 f"{{domain: {cells.keys}, keep: count, at_least: 20}}.",
             )
     if cells.domain is not None:
-        yield from _check_domain(cells, path, query, spec)
-    known = None if query is None else [columns for columns in sets_of(query) if columns]
+        domains = [each for each, entry in spec.keys.items() if entry.domain is not None]
+        yield from refer((*path, "domain"), "domain", cells.domain, domains)
+        if cells.keep is None or cells.at_least is None:
+            yield (
+                path,
+                "a domain needs keep, the answer that decides, and at_least, the noisy number that "
+                "a cell must reach.",
+            )
     for name, inner in (cells.sets or {}).items():
         here = (*path, "sets", name)
-        if known is not None and columns_of_set(name) not in known:
-            shown = [", ".join(columns) for columns in known]
-            yield (
-                here,
-                f"no grouping set {name!r}. Grouping sets are {' | '.join(shown)}."
-                f"{suggestion(name, shown)}",
-            )
         if inner.sets is not None:
             yield here, "expected the name of keys, or {domain: ..., keep: ..., at_least: ...}."
-            continue
-        yield from _check_cells(inner, here, query, spec)
-    given = [columns_of_set(name) for name in cells.sets or ()]
-    lacking = [columns for columns in known or () if columns not in given]
-    if cells.sets is not None and lacking and all(columns in (known or ()) for columns in given):
-        yield path, f"no keys for the grouping set {', '.join(lacking[0])!r}; give each set keys."
-
-
-def _check_domain(
-    cells: CellsEntry, path: Path, query: QueryEntry | None, spec: Spec
-) -> Iterator[Found]:
-    name = str(cells.domain)
-    domains = [each for each, entry in spec.keys.items() if entry.domain is not None]
-    yield from refer((*path, "domain"), "domain", name, domains)
-    if cells.keep is None or cells.at_least is None:
-        yield (
-            path,
-            "a domain needs keep, the answer that decides, and at_least, the noisy number that a "
-            "cell must reach.",
-        )
-    elif query is not None:
-        yield from refer((*path, "keep"), "answer", cells.keep, query.answers or {})
+        else:
+            yield from _check_cells(inner, here, spec)

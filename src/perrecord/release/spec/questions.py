@@ -21,6 +21,11 @@ from perrecord.release.spec.scalars import (
 EVERY = "*"
 """The name under which an SQL query's option holds for every answer that takes it."""
 
+FORMS = ("count", "count_distinct", "sum", "average", "median", "quantile")
+"""What an answer may ask for: methods of `Query`."""
+
+GROUPINGS = ("group_by", "grouping_sets", "rollup")
+
 _PROGRESSION = {"from", "to", "step"}
 
 
@@ -53,9 +58,9 @@ class MethodEntry(Entry):
     """The name of a splitting scheme."""
     clamp: Bounds | None = None
     """The bounds that values are cut to."""
-    rho: Positive | None = None
+    rho: Exact | None = None
     """What it costs, under zCDP."""
-    epsilon: Positive | None = None
+    epsilon: Exact | None = None
     """What it costs, under pure differential privacy."""
     accounting: Literal["split", "exact"] | None = None
     """How a split total is charged."""
@@ -103,6 +108,11 @@ class AnswerEntry(Entry):
     """What it costs, under pure differential privacy."""
     accounting: Literal["split", "exact"] | None = None
     """How a split total is charged."""
+
+    @property
+    def form(self) -> str:
+        """The first thing that it asks for."""
+        return next((form for form in FORMS if getattr(self, form) is not None), FORMS[0])
 
 
 def _for_every(value: Any) -> Any:
@@ -179,3 +189,12 @@ class QueryEntry(Entry):
     """Of SQL: the candidates of each quantile, for all or by name."""
     accounting: Literal["split", "exact"] | None = None
     """Of SQL: how split totals are charged."""
+
+
+def columns_of_set(written: str) -> tuple[str, ...]:
+    """Return the columns of a grouping set that is written with commas.
+
+    >>> columns_of_set("county, naics2")
+    ('county', 'naics2')
+    """
+    return tuple(name.strip() for name in written.split(",") if name.strip())

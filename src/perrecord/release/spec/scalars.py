@@ -55,22 +55,13 @@ def _share(value: Any) -> Fraction:
 
 
 def _amount(value: Any) -> tuple[Fraction, ...]:
-    if isinstance(value, list | tuple):
-        if len(value) != 2:
-            raise InputError(
-                f"expected one amount, or two for an average, found a list of {len(value)}."
-            )
-        return tuple(_positive(each) for each in value)
-    return (_positive(value),)
+    return tuple(map(_exact, value)) if isinstance(value, list | tuple) else (_exact(value),)
 
 
-def _pair(value: Any) -> tuple[Fraction, Fraction]:
-    if not isinstance(value, list | tuple) or len(value) != 2:
+def _numbers(value: Any) -> tuple[Fraction, ...]:
+    if not isinstance(value, list | tuple):
         raise InputError(f"expected two numbers, such as [0, 500], found {found(value)}.")
-    low, high = _exact(value[0]), _exact(value[1])
-    if not low < high:
-        raise InputError(f"expected the lower bound first, found {text(low)} and {text(high)}.")
-    return low, high
+    return tuple(map(_exact, value))
 
 
 def _value(value: Any) -> str | int | bool | None:
@@ -117,9 +108,9 @@ Amount = Annotated[
     PlainSerializer(_written_amount),
 ]
 Bounds = Annotated[
-    tuple[Fraction, Fraction],
+    tuple[Fraction, ...],
     PlainValidator(
-        _pair, json_schema_input_type=Annotated[list[_Digits], Field(min_length=2, max_length=2)]
+        _numbers, json_schema_input_type=Annotated[list[_Digits], Field(min_length=2, max_length=2)]
     ),
     PlainSerializer(_written_amount),
 ]

@@ -1,0 +1,98 @@
+"""The answers of a spec, handed to the methods of `Query`: these say what is wrong with them."""
+
+import inspect
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from perrecord.errors import about
+from perrecord.policy.split import Scheme
+from perrecord.queries.methods import Accounting
+from perrecord.queries.methods.parts import Parts, Priced, method_of
+from perrecord.queries.query import Query
+from perrecord.release.spec.questions import (
+    FORMS,
+    AnswerEntry,
+    CandidatesEntry,
+    MethodEntry,
+    PartsEntry,
+)
+from perrecord.release.spec.schemes import case_keys
+from perrecord.tables.schema import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """What every answer of a spec is built with; the schema is missing until the table is open."""
+
+    splits: Mapping[str, Scheme]
+    accounting: Accounting
+    schema: Schema | None
+
+    def answered(self, query: Query, name: str, answer: AnswerEntry) -> Query:
+        """Return the query with one more answer."""
+        form = answer.form
+        column: str | None = getattr(answer, form)
+        options: dict[str, Any] = {**dict.fromkeys(_needs(form)), **self._options(answer)}
+        if answer.parts is not None:
+            with about("answers", name, "parts"):
+                options["parts"] = self._parts(answer.parts)
+        counted = None if (form, column) == ("count", "records") else column
+        return getattr(query, form)(counted, **options, name=name)  # type: ignore[no-any-return]
+
+    def _options(self, entry: AnswerEntry | MethodEntry) -> dict[str, Any]:
+        """Return the options that are given, as `Query` takes them."""
+        given = [each for each in type(entry).model_fields if each not in FORMS]
+        options = {each: getattr(entry, each) for each in given if getattr(entry, each) is not None}
+        if entry.split is not None:
+            options["split"] = self.splits[entry.split]
+            options.setdefault("accounting", self.accounting)
+        if isinstance(entry, AnswerEntry):
+            for currency in ("rho", "epsilon"):
+                if currency in options:
+                    options[currency] = amount(options[currency])
+            if entry.candidates is not None:
+                options["candidates"] = Candidates(entry.candidates)
+        return options
+
+    def _parts(self, entry: PartsEntry) -> Parts:
+        values = case_keys(entry.cases, entry.by, self.schema)
+        methods: dict[Any, Priced] = {}
+        for case, method in entry.cases.items():
+            with about("cases", case):
+                methods[values[case]] = method_of(**self._options(method))
+        if entry.default is not None:
+            with about("default"):
+                methods[...] = method_of(**self._options(entry.default))
+        return Parts(entry.by, methods)
+
+
+def amount(given: tuple[Fraction, ...]) -> Fraction | tuple[Fraction, ...]:
+    """Return an amount as `Query` takes it: one is no list."""
+    return given[0] if len(given) == 1 else given
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The candidates of a quantile one by one, as often as they are asked for."""
+
+    entry: CandidatesEntry
+
+    def __iter__(self) -> Iterator[Fraction]:
+        """Yield them; there may be any number of them."""
+        yield from self.entry.values or ()
+        first, last, step = self.entry.first, self.entry.to, self.entry.step
+        if first is not None and last is not None and step is not None:
+            for place in range(int((last - first) // step) + 1):
+                yield first + place * step
+
+
+def takes(form: str) -> Mapping[str, inspect.Parameter]:
+    """Return what the method of `Query` takes, beside itself and the column."""
+    every = inspect.signature(getattr(Query, form)).parameters
+    return dict(list(every.items())[2:])
+
+
+def _needs(form: str) -> list[str]:
+    return [name for name, each in takes(form).items() if each.default is each.empty]

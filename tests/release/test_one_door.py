@@ -1,0 +1,402 @@
+"""The same fault, given as a spec, as SQL and in Python: one sentence, each at its own place."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from perrecord import Domain, InputError, Keys, Query, SelectCells, SpecError, Split, table
+from perrecord.queries.check import check
+from perrecord.queries.sql import from_sql
+from perrecord.release.spec import build, check_without_data, open_table, parse_spec
+
+SPECS = Path(__file__).parent / "specs"
+BASE = """\
+title: Establishments
+source: est.csv
+table: est
+id: id
+unit: firm
+dimensions: {county: county, naics2: "substr(naics, 1, 2)"}
+measures: {emp: 1, payann: 1, rent: 0.01}
+splits: {both: {emp: 50, payann: 2500}, emp: {emp: 10}, capped: {thresholds: {emp: 10}, cap: 9}}
+keys: {counties: {values: {county: ["37001"]}}, cells: {domain: [counties]}}
+budget: {CURRENCY: 2}
+queries:
+- name: all
+"""
+BOTH, EMP = Split(emp=50, payann=2500), Split(emp=10)
+COUNTIES = Keys.from_dict({"county": ["37001"]})
+Q = Query("est")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One fault in three languages; `HERE` marks the line of the spec and the piece of the SQL."""
+
+    name: str
+    spec: str
+    sql: str
+    ask: Any
+    options: dict[str, Any] = field(default_factory=dict)
+    currency: str = "rho"
+
+
+def answer(name: str, entry: str, sql: str, ask: Any, **more: Any) -> Fault:
+    """Return a fault of one answer, named x; a line for each of its fields."""
+    fields = "".join(f"      {line.strip()}\n" for line in entry.split(";"))
+    spec = f"  answers:\n    x:\n{fields}"
+    if "HERE" not in spec:
+        spec = spec.replace("x:\n", "x: # HERE\n")
+    return Fault(name, spec, f"SELECT {sql} AS x FROM est", ask, **more)
+
+
+SUM = "<SUM(emp)>"
+FAULTS = [
+    answer(
+        "an unknown measure",
+        "sum: employes # HERE; split: both; rho: 1",
+        "SUM(<employes>)",
+        lambda: Q.sum("employes", split=BOTH, rho=1, name="x"),
+        options={"rho": 1, "split": {"x": BOTH}},
+    ),
+    answer(
+        "split and clamp",
+        "sum: emp; split: both; clamp: [0, 50]; rho: 1",
+        SUM,
+        lambda: Q.sum("emp", split=BOTH, clamp=(0, 50), rho=1, name="x"),
+        options={"rho": 1, "split": BOTH, "clamp": (0, 50)},
+    ),
+    answer(
+        "neither split nor clamp",
+        "sum: emp; rho: 1",
+        SUM,
+        lambda: Q.sum("emp", rho=1, name="x"),
+        options={"rho": 1},
+    ),
+    answer(
+        "an average without a method",
+        "average: emp; rho: 1",
+        "<AVG(emp)>",
+        lambda: Q.average("emp", rho=1, name="x"),
+        options={"rho": 1},
+    ),
+    answer("no amount", "count: records", "<COUNT(*)>", lambda: Q.count(name="x")),
+    answer(
+        "both amounts",
+        "count: records; rho: 1; epsilon: 1",
+        "<COUNT(*)>",
+        lambda: Q.count(rho=1, epsilon=1, name="x"),
+        options={"rho": 1, "epsilon": 1},
+    ),
+    answer(
+        "a rho of 0",
+        "count: records; rho: 0 # HERE",
+        "<COUNT(*)>",
+        lambda: Q.count(rho=0, name="x"),
+        options={"rho": 0},
+    ),
+    answer(
+        "a negative epsilon",
+        "sum: emp; split: both; epsilon: -1/3 # HERE",
+        SUM,
+        lambda: Q.sum("emp", split=BOTH, epsilon="-1/3", name="x"),
+        options={"epsilon": "-1/3", "split": BOTH},
+        currency="epsilon",
+    ),
+    answer(
+        "an amount that no float describes",
+        "count: records; rho: 1e-130 # HERE",
+        "<COUNT(*)>",
+        lambda: Q.count(rho="1e-130", name="x"),
+        options={"rho": "1e-130"},
+    ),
+    answer(
+        "two amounts for a count",
+        "count: records; rho: [1, 2] # HERE",
+        "<COUNT(*)>",
+        lambda: Q.count(rho=(1, 2), name="x"),
+        options={"rho": (1, 2)},
+    ),
+    answer(
+        "three amounts for an average",
+        "average: emp; split: both; rho: [1, 2, 3] # HERE",
+        "<AVG(emp)>",
+        lambda: Q.average("emp", split=BOTH, rho=(1, 2, 3), name="x"),
+        options={"rho": {"x": (1, 2, 3)}, "split": BOTH},
+    ),
+    answer(
+        "a count of an average for nothing",
+        "average: emp; split: both; rho: [1, 0] # HERE",
+        "<AVG(emp)>",
+        lambda: Q.average("emp", split=BOTH, rho=(1, 0), name="x"),
+        options={"rho": (1, 0), "split": BOTH},
+    ),
+    answer(
+        "a level beyond 1",
+        "quantile: emp; level: 1.5 # HERE; candidates: [1, 2]; rho: 1",
+        "QUANTILE(emp, <1.5>)",
+        lambda: Q.quantile("emp", "1.5", candidates=[1, 2], rho=1, name="x"),
+        options={"rho": 1, "candidates": [1, 2]},
+    ),
+    answer(
+        "a level too fine",
+        "quantile: emp; level: 0.12345678901 # HERE; candidates: [1, 2]; rho: 1",
+        "QUANTILE(emp, <0.12345678901>)",
+        lambda: Q.quantile("emp", "0.12345678901", candidates=[1, 2], rho=1, name="x"),
+        options={"rho": 1, "candidates": [1, 2]},
+    ),
+    answer(
+        "no candidates",
+        "median: emp; rho: 1",
+        "<MEDIAN(emp)>",
+        lambda: Q.median("emp", candidates=None, rho=1, name="x"),
+        options={"rho": 1},
+    ),
+    answer(
+        "too many candidates",
+        "median: emp; candidates: {from: 0, to: 1000000000000, step: 1} # HERE; rho: 1",
+        "<MEDIAN(emp)>",
+        lambda: Q.median("emp", candidates=range(10**12), rho=1, name="x"),
+        options={"rho": 1, "candidates": range(10**12)},
+    ),
+    answer(
+        "candidates of too many digits",
+        "median: emp; candidates: [1e31] # HERE; rho: 1",
+        "<MEDIAN(emp)>",
+        lambda: Q.median("emp", candidates=["1e31"], rho=1, name="x"),
+        options={"rho": 1, "candidates": ["1e31"]},
+    ),
+    answer(
+        "bounds the wrong way round",
+        "sum: emp; clamp: [500, 0] # HERE; rho: 1",
+        SUM,
+        lambda: Q.sum("emp", clamp=(500, 0), rho=1, name="x"),
+        options={"rho": 1, "clamp": (500, 0)},
+    ),
+    answer(
+        "three bounds",
+        "sum: emp; clamp: [0, 5, 500] # HERE; rho: 1",
+        SUM,
+        lambda: Q.sum("emp", clamp=(0, 5, 500), rho=1, name="x"),
+        options={"rho": 1, "clamp": (0, 5, 500)},
+    ),
+    answer(
+        "a bound off the grid",
+        "sum: rent; clamp: [0, 0.005] # HERE; rho: 1",
+        "<SUM(rent)>",
+        lambda: Q.sum("rent", clamp=(0, "0.005"), rho=1, name="x"),
+        options={"rho": 1, "clamp": (0, "0.005")},
+    ),
+    answer(
+        "bounds too wide to be centred",
+        "average: emp; clamp: [0, 1e19] # HERE; rho: 1",
+        "<AVG(emp)>",
+        lambda: Q.average("emp", clamp=(0, "1e19"), rho=1, name="x"),
+        options={"rho": 1, "clamp": (0, "1e19")},
+    ),
+    answer(
+        "a split without the measure",
+        "sum: payann; split: emp # HERE; rho: 1",
+        "<SUM(payann)>",
+        lambda: Q.sum("payann", split=EMP, rho=1, name="x"),
+        options={"rho": 1, "split": {"x": EMP}},
+    ),
+    answer(
+        "a split with a cap",
+        "sum: emp; split: capped # HERE; rho: 1",
+        SUM,
+        lambda: Q.sum("emp", split=EMP.capped(9), rho=1, name="x"),
+        options={"rho": 1, "split": EMP.capped(9)},
+    ),
+    answer(
+        "an unknown column, different values",
+        "count_distinct: frim # HERE; rho: 1",
+        "COUNT(DISTINCT <frim>)",
+        lambda: Q.count_distinct("frim", rho=1, name="x"),
+        options={"rho": 1},
+    ),
+    Fault(
+        "an unknown column, grouped by",
+        "  group_by: [conty] # HERE\n  keys: counties\n  answers: {x: {count: records, rho: 1}}\n",
+        "SELECT COUNT(*) AS x FROM est GROUP BY <conty>",
+        lambda: Q.group_by("conty", keys=Keys.from_dict({"conty": ["1"]})).count(rho=1, name="x"),
+        {"rho": 1, "keys": COUNTIES},
+    ),
+    Fault(
+        "a measure with a resolution, grouped by",
+        "  group_by:\n  - county\n  - rent # HERE\n  keys: counties\n"
+        "  answers: {x: {count: records, rho: 1}}\n",
+        "SELECT COUNT(*) AS x FROM est GROUP BY county, <rent>",
+        lambda: Q.group_by("rent", keys=Keys.from_dict({"rent": [1]})).count(rho=1, name="x"),
+        {"rho": 1, "keys": COUNTIES},
+    ),
+    Fault(
+        "a grouping without keys",
+        "  rollup: [county] # HERE\n  answers: {x: {count: records, rho: 1}}\n",
+        "SELECT COUNT(*) AS x FROM est <GROUP BY> county",
+        lambda: Q.rollup("county").count(rho=1, name="x"),
+        {"rho": 1},
+    ),
+    Fault(
+        "keys without a grouping",
+        "  keys: counties # HERE\n  answers: {x: {count: records, rho: 1}}\n",
+        "<SELECT> COUNT(*) AS x FROM est",
+        lambda: Q.group_by(keys=COUNTIES).count(rho=1, name="x"),
+        {"rho": 1, "keys": COUNTIES},
+    ),
+    Fault(
+        "a grouping set twice",
+        "  grouping_sets: [[county, naics2], [naics2, county]] # HERE\n  keys: counties\n"
+        "  answers: {x: {count: records, rho: 1}}\n",
+        "SELECT COUNT(*) AS x FROM est "
+        "<GROUP BY> GROUPING SETS ((county, naics2), (naics2, county))",
+        lambda: Q.group_by_sets([("county", "naics2"), ("naics2", "county")], keys=COUNTIES),
+        {"rho": 1, "keys": COUNTIES},
+    ),
+    Fault(
+        "keys that lack a column",
+        "  group_by: [county, naics2]\n  keys: counties # HERE\n"
+        "  answers: {x: {count: records, rho: 1}}\n",
+        "SELECT COUNT(*) AS x FROM est <GROUP BY> county, naics2",
+        lambda: Q.group_by("county", "naics2", keys=COUNTIES),
+        {"rho": 1, "keys": COUNTIES},
+    ),
+    Fault(
+        "keys of another grouping set",
+        "  group_by: county\n  keys:\n    'county,naics2': counties # HERE\n"
+        "  answers: {x: {count: records, rho: 1}}\n",
+        "SELECT COUNT(*) AS x FROM est <GROUP BY> county",
+        lambda: Q.group_by_sets(["county"], keys={("county", "naics2"): COUNTIES}),
+        {"rho": 1, "keys": {("county", "naics2"): COUNTIES}},
+    ),
+    Fault(
+        "cells kept by no answer",
+        "  group_by: county\n  keys:\n    domain: cells\n    keep: y # HERE\n    at_least: 5\n"
+        "  answers: {x: {count: records, rho: 1}}\n",
+        "SELECT COUNT(*) AS x FROM est <GROUP BY> county",
+        lambda: Q.group_by(
+            "county", keys=SelectCells(Domain(COUNTIES), answer="y", at_least=5)
+        ).count(rho=1, name="x"),
+        {"rho": 1, "keys": SelectCells(Domain(COUNTIES), answer="y", at_least=5)},
+    ),
+    Fault(
+        "an answer named like a column",
+        "  group_by: county\n  keys: counties\n  answers:\n"
+        "    county: {count: records, rho: 1} # HERE\n",
+        "SELECT <COUNT(*)> AS county FROM est GROUP BY county",
+        lambda: Q.group_by("county", keys=COUNTIES).count(rho=1, name="county"),
+        {"rho": 1, "keys": COUNTIES},
+    ),
+    Fault(
+        "an answer named like what stands beside another",
+        "  answers:\n    x: {count: records, rho: 1} # HERE\n    x_se: {count: emp, rho: 1}\n",
+        "SELECT <COUNT(*)> AS x, COUNT(emp) AS x_se FROM est",
+        lambda: Q.count(rho=1, name="x").count("emp", rho=1, name="x_se"),
+        {"rho": 1},
+    ),
+    Fault(
+        "a filter that is no condition",
+        "  where: county # HERE\n  answers: {x: {count: records, rho: 1}}\n",
+        "SELECT COUNT(*) AS x FROM est WHERE <county>",
+        lambda: Q.where("county").count(rho=1, name="x"),
+        {"rho": 1},
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def schema():
+    """Return what is known of the table that the specs describe."""
+    with table(
+        SPECS / "est.csv",
+        name="est",
+        id="id",
+        unit="firm",
+        dimensions={"county": '"county"', "naics2": "substr(naics, 1, 2)"},
+        measures={"emp": 1, "payann": 1, "rent": "0.01"},
+    ) as opened:
+        yield opened.schema
+
+
+def refused(fault: Fault, schema) -> InputError:
+    """Return the error that Python shows."""
+    with pytest.raises(InputError) as caught:
+        check(fault.ask(), schema)
+    return caught.value
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_a_spec_says_the_same_at_its_line(fault, schema):
+    """File, line and path are the spec's own; the sentence is that of the constructors."""
+    text = BASE.replace("CURRENCY", fault.currency) + fault.spec
+    line = next(n for n, each in enumerate(text.splitlines(), 1) if "HERE" in each)
+    with pytest.raises(SpecError) as caught:
+        run(text)
+    place, _, sentence = str(caught.value).partition(": queries[0].")
+    sentence = sentence.partition(": ")[2]
+    assert sentence == refused(fault, schema).sentence
+    assert place == f"{SPECS / 'release.yaml'}:{line}"
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_sql_says_the_same_at_its_caret(fault, schema):
+    """Carets stand under what the fault is about; the sentence is that of the constructors."""
+    text = re.sub("[<>]", "", fault.sql)
+    expected = re.search("<(.*)>", fault.sql)
+    with pytest.raises(InputError) as caught:
+        from_sql(text, schema=schema, **fault.options)
+    first, _, carets = str(caught.value).split("\n")
+    assert caught.value.sentence == refused(fault, schema).sentence
+    assert first.endswith(caught.value.sentence)
+    stretch = re.search(r"\^+", carets)
+    assert text[stretch.start() - 2 : stretch.end() - 2] == expected[1]
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("rho: {x: 0}", "rho is 0; expected a number above 0, such as 0.1."),
+        ("rho: {y: 1}", "rho names 'y', which no answer takes. Expected x."),
+    ],
+)
+def test_sql_in_a_spec_shows_an_option_at_its_own_line(option, message):
+    """What stands beside the SQL is shown there, and not in the SQL."""
+    sql = "  sql: |\n    SELECT COUNT(*) AS x\n    FROM est\n"
+    with pytest.raises(SpecError) as caught:
+        run(BASE.replace("CURRENCY", "rho") + sql + f"  {option}\n")
+    assert str(caught.value).endswith(f":16: queries[0].rho.{option[6]}: {message}")
+
+
+def test_sql_in_a_spec_shows_what_it_lacks_at_its_own_line():
+    """The line is that of the answer, inside the block of text."""
+    sql = "  sql: |\n    SELECT COUNT(*) AS n,\n      SUM(emp) AS x\n    FROM est\n  rho: 1\n"
+    with pytest.raises(SpecError) as caught:
+        run(BASE.replace("CURRENCY", "rho") + sql)
+    assert ":15: queries[0].sql: the SQL, line 2, column 3: the answer 'x': a total" in str(
+        caught.value
+    )
+
+
+def test_every_answer_says_what_is_wrong_with_it():
+    """Several mistakes of one query are shown at once, the first twenty in full."""
+    answers = [
+        f"    {re.sub('[^a-z0-9]', '_', fault.name)}:{fault.spec.partition('x:')[2]}"
+        for fault in FAULTS
+        if fault.spec.startswith("  answers:\n    x:") and fault.currency == "rho"
+        if "x_se" not in fault.spec
+    ]
+    with pytest.raises(SpecError) as caught:
+        run(BASE.replace("CURRENCY", "rho") + "  answers:\n" + "".join(answers))
+    assert str(caught.value).count("queries[0].answers.") == 20
+    assert str(caught.value).endswith(f"and {len(answers) - 20} more.")
+
+
+def run(text: str) -> None:
+    """Take a spec all the way to a workload."""
+    loaded = parse_spec(text, SPECS / "release.yaml")
+    check_without_data(loaded)
+    with open_table(loaded) as opened:
+        build(loaded, opened.schema)
