@@ -50,7 +50,7 @@ def test_exact_numbers_are_revealed_by_those_who_may():
         ("report/page.py", False),
         ("cli/release.py", False),
         ("mechanisms/additive.py", True),
-        ("evaluate/accuracy.py", True),
+        ("evaluate/accuracy/errors.py", True),
     ],
 )
 def test_the_contract_breaks_when_others_reveal(tmp_path, file, is_allowed):
@@ -149,4 +149,4 @@ def test_nobody_but_who_reads_or_reveals_has_plain_integers_of_the_data():
         for path, text in modules()
         if "perrecord.confidential.tally.integers" in imports(tree(text))
     }
-    assert readers == {"queries/cells.py", "evaluate/quantile_truths.py"}
+    assert readers == {"queries/cells.py", "evaluate/accuracy/quantiles.py"}

@@ -498,7 +498,7 @@ def test_what_does_not_belong_together_is_refused():
     with pytest.raises(CurrencyError, match="never mix"):
         unit_loss([gaussian, pure], units([1]))
     wrong = NoisyNumber(gaussian.noise, gaussian.scope, Currency.EPSILON)
-    with pytest.raises(InputError, match="laplace noise for epsilon"):
+    with pytest.raises(InputError, match="no loss in epsilon"):
         unit_loss([wrong], units([1]))
     with pytest.raises(InputError, match="no further cost"):
         NoisyNumber(Noise("pieces", None, cell_noise()), gaussian.scope)

@@ -113,6 +113,6 @@ def test_the_largest_of_several_scales_hides_what_each_would():
     """Noise of different laws has no order, and is never mixed in one cell."""
     small, large = GaussianScale(Fraction(1)), GaussianScale(Fraction(4))
     assert largest([small, large, small]) == large
-    assert large.cost(Fraction(2)) < small.cost(Fraction(2))
+    assert large.rho(Fraction(2)) < small.rho(Fraction(2))
     with pytest.raises(InternalError, match="no largest"):
         largest([small, LaplaceScale(Fraction(9))])

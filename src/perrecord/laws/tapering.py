@@ -79,7 +79,7 @@ def least_spread_for_epsilon(epsilon: Exact, at: Exact, nu: int = 7) -> Fraction
     return _least_spread(_epsilon, amount, size, power_of(nu))
 
 
-Price = Callable[[Fraction, int], arb]
+_Price = Callable[[Fraction, int], arb]
 """The loss at x = B^2 > 0 and the power m, as a ball."""
 
 
@@ -95,7 +95,7 @@ def _rho(x: Fraction, power: int) -> arb:
     return growth * ball((1 + 2 * x) * (Fraction(14, 5) + 3 * x + x**2)) / more**3
 
 
-def _price(price: Price, shift: Exact, spread: Exact, nu: int) -> Fraction:
+def _price(price: _Price, shift: Exact, spread: Exact, nu: int) -> Fraction:
     exact, size = rational(spread, "the spread"), rational(shift, "the shift")
     if exact <= 0:
         raise InputError(f"the spread is {spread}; expected a number above 0.")
@@ -103,12 +103,12 @@ def _price(price: Price, shift: Exact, spread: Exact, nu: int) -> Fraction:
 
 
 @lru_cache(maxsize=65536)
-def _rounded_up(price: Price, x: Fraction, power: int) -> Fraction:
+def _rounded_up(price: _Price, x: Fraction, power: int) -> Fraction:
     return enclose(lambda: price(x, power), _BITS).upper if x else Fraction(0)
 
 
 @lru_cache(maxsize=4096)
-def _least_spread(price: Price, amount: Fraction, size: Fraction, power: int) -> Fraction:
+def _least_spread(price: _Price, amount: Fraction, size: Fraction, power: int) -> Fraction:
     """Return the least A of 12 digits with price(size^2 / (4A)) <= amount, by halving.
 
     Prices fall as A grows. They are transcendental at rational A, so none equals an amount.

@@ -216,8 +216,8 @@ TWINS = (
             ),
             (
                 "the quantiles of a workload cost a change nothing",
-                "            yield Choice(*facts, scope, currency)",
-                "            yield from [Choice(*facts, scope, currency)][:0]",
+                "            yield ChosenCandidate(*facts, scope, currency)",
+                "            yield from [ChosenCandidate(*facts, scope, currency)][:0]",
                 "test_outputs.py::test_no_change_costs_more_than_the_outputs_say",
             ),
             (

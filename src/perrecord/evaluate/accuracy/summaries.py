@@ -34,10 +34,10 @@ FIVE = {"low": 0.05, "lower": 0.25, "middle": 0.5, "upper": 0.75, "high": 0.95}
 
 
 @dataclass(frozen=True, slots=True)
-class SizeClass:
+class CellSizes:
     """Cells that hold so many records: from `start` on, and fewer than `end` if there is one.
 
-    >>> str(SizeClass(0, 1)), str(SizeClass(1, 10)), str(SizeClass(1000, None))
+    >>> str(CellSizes(0, 1)), str(CellSizes(1, 10)), str(CellSizes(1000, None))
     ('0', '1 to 9', '1000 or more')
     """
 
@@ -71,7 +71,7 @@ def summary(
 
 
 def _shown(value: Any) -> Any:
-    return str(value) if isinstance(value, SizeClass) else value
+    return str(value) if isinstance(value, CellSizes) else value
 
 
 def summary_rows(
@@ -81,7 +81,7 @@ def summary_rows(
     limits: Sequence[Exact],
     sizes: Sequence[int],
 ) -> list[dict[str, Any]]:
-    """Return the rows of `summary`, in which a size is a `SizeClass`."""
+    """Return the rows of `summary`, in which a size is a `CellSizes`."""
     unknown = [name for name in by if name not in BY]
     if unknown or not by:
         raise InputError(
@@ -164,7 +164,7 @@ class _Figures:
 
 def _by_size(
     errors: CellErrors | QuantileErrors, sizes: Sequence[int] | None
-) -> Iterator[tuple[SizeClass | None, Which]]:
+) -> Iterator[tuple[CellSizes | None, Which]]:
     records = errors.truth.records
     if sizes is None:
         yield None, np.ones(len(records), dtype=np.bool_)
@@ -173,7 +173,7 @@ def _by_size(
     for start, end in zip(starts, [*starts[1:], None], strict=True):
         cells = records >= start if end is None else (records >= start) & (records < end)
         if cells.any():
-            yield SizeClass(start, end), np.asarray(cells, dtype=np.bool_)
+            yield CellSizes(start, end), np.asarray(cells, dtype=np.bool_)
 
 
 def _mean(numbers: Floats) -> float | None:
