@@ -18,6 +18,7 @@ class Root(Growth):
 
     scale: Fraction
     kind = "root"
+    power = 2
 
     def loss(self, size):
         ratio = size / self.scale
@@ -37,8 +38,9 @@ class Root(Growth):
     def formula(self, size):
         return f"√({size}/{text(self.scale)})"
 
-    def words(self, measure):
-        return f"the square root of (the size of {measure} divided by {text(self.scale)})"
+    def words(self, measure, amount):
+        ratio = f"the size of {measure} divided by {text(self.scale)}"
+        return f"{text(amount)} times the square root of ({ratio})"
 
     def latex(self, size):
         return rf"\sqrt{{{size}/{text(self.scale)}}}"
@@ -63,6 +65,7 @@ class Slow(Growth):
 
     scale: Fraction
     kind = "slow"
+    power = 2
 
     def loss(self, size):
         if not size:
@@ -89,8 +92,9 @@ class Slow(Growth):
     def formula(self, size):
         return f"slow({size}/{text(self.scale)})"
 
-    def words(self, measure):
-        return f"a slow function of the size of {measure} in units of {text(self.scale)}"
+    def words(self, measure, amount):
+        size = f"the size of {measure} in units of {text(self.scale)}"
+        return f"{text(amount)} times a slow function of {size}"
 
     def latex(self, size):
         return rf"s({size}/{text(self.scale)})"
@@ -106,6 +110,7 @@ class Saturating(Growth):
 
     scale: Fraction
     kind = "saturating"
+    power = 2
 
     def loss(self, size):
         return Loss(2 * size / (size + self.scale))
@@ -122,8 +127,8 @@ class Saturating(Growth):
     def formula(self, size):
         return f"2·{size}/({size} + {text(self.scale)})"
 
-    def words(self, measure):
-        return f"twice the share of {measure} in itself and {text(self.scale)}"
+    def words(self, measure, amount):
+        return f"{text(amount)} times twice the share of {measure} in itself and {text(self.scale)}"
 
     def latex(self, size):
         return rf"\frac{{2 {size}}}{{{size} + {text(self.scale)}}}"

@@ -15,8 +15,8 @@ from perrecord import BudgetExceededError, DocumentError, Policy, Split, table
 from perrecord.accounting.budget import Budget
 from perrecord.accounting.ledger import Ledger
 from perrecord.evaluate.losses.loss_sql import LossWriter
-from perrecord.policy.growth import GROWTHS
 from perrecord.policy.loss import GOOD_BITS
+from perrecord.policy.reading import GROWTHS
 from perrecord.policy.reads import names_read
 from perrecord.queries.values import JoinedTables
 from tests.policy.growths import GROWTHS_OF_TESTS, Root, Saturating, Secretive, Slow, growing

@@ -171,6 +171,8 @@ def _weighted(counts: Integers, amount: Fraction, power: int) -> Floats:
 
 def _grown(sizes: Integers, denominator: int, amount: Fraction, growth: Growth) -> Floats:
     """Return amount * growth of every size, each different size evaluated once."""
+    if (quick := growth.floats(sizes.astype(np.float64) / denominator)) is not None:
+        return np.asarray(_weight(amount) * quick)
     different, places = np.unique(sizes, return_inverse=True)
     found = (growth.loss(Fraction(int(size), denominator)).times(amount) for size in different)
     losses = np.array([_weight(loss.amount) for loss in found], dtype=np.float64)

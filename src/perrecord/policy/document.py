@@ -25,7 +25,8 @@ from perrecord.policy.terms import (
 )
 
 FORMAT = "perrecord-policy"
-VERSION = 1
+VERSIONS = (1, 2)
+"""Version 2 has losses that grow in ways of their own; a policy without any is of version 1."""
 
 V = TypeVar("V")
 Json = dict[str, Any]
@@ -37,11 +38,23 @@ def document(form: Form, currency: Currency) -> Json:
     body = writer.form(form)
     return {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSIONS[_has_growth(form)],
         "currency": currency.value,
         "splits": writer.splits(),
         **body,
     }
+
+
+def _has_growth(form: Form) -> bool:
+    for term in form.terms:
+        match term:
+            case SizeLoss():
+                return True
+            case Largest(options) if any(map(_has_growth, options)):
+                return True
+            case Piecewise(cases) if any(map(_has_growth, cases.values())):
+                return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)

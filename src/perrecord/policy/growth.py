@@ -1,7 +1,8 @@
 """How a loss grows with the size of a measure where it is neither a power nor pieces (T26).
 
-To add one: a file with a frozen dataclass below `Growth`, its name in `GROWTHS`, and how
-`Policy` builds it. Losses, sums, comparisons, words and documents then follow from its methods.
+To add one: a file with a frozen dataclass below `Growth`, its name in `GROWTHS` of `reading.py`,
+and how `Policy` builds it. Losses, sums, comparisons, words and documents then follow from its
+methods.
 """
 
 from abc import ABC, abstractmethod
@@ -10,19 +11,26 @@ from dataclasses import fields
 from fractions import Fraction
 from typing import ClassVar
 
+import numpy as np
+import numpy.typing as npt
+
 from perrecord.policy.loss import Loss
+
+Floats = npt.NDArray[np.float64]
 
 
 class Growth(ABC):
     """A public function g of the size |x| of a measure, in the policy's own currency.
 
     What comparisons rest on, and each growth proves of itself: g(0) = 0; g > 0 beyond; g never
-    falls; and g(k x) <= k^power g(x) for whole k >= 1, with power 2 under zCDP and 1 under pure
-    epsilon. Parameters are fields that hold fractions.
+    falls; and g(k x) <= k^power g(x) for whole k >= 1. Parameters are fields that hold fractions.
     """
 
     kind: ClassVar[str]
     """Its type in a document."""
+
+    power: ClassVar[int]
+    """How losses of its currency grow: 2 under zCDP, 1 under pure epsilon."""
 
     @abstractmethod
     def loss(self, size: Fraction) -> Loss:
@@ -45,8 +53,8 @@ class Growth(ABC):
         """Return g of a size that is given as text, on one line."""
 
     @abstractmethod
-    def words(self, measure: str) -> str:
-        """Return g in plain English, such as "the logarithm of ..."."""
+    def words(self, measure: str, amount: Fraction) -> str:
+        """Return so many times g in plain English, such as "twice the logarithm of ..."."""
 
     @abstractmethod
     def latex(self, size: str) -> str:
@@ -55,6 +63,13 @@ class Growth(ABC):
     @abstractmethod
     def sql(self, size: str) -> str:
         """Return g of a DOUBLE as SQL, about right: no guarantee rests on it."""
+
+    def floats(self, sizes: Floats) -> Floats | None:  # noqa: ARG002
+        """Return g of sizes that were rounded to floats, rounded up by 2^-44 of it at most.
+
+        None where it is found exactly, size by size.
+        """
+        return None
 
     def parameters(self) -> dict[str, Fraction]:
         """Return what the growth is written down by."""
@@ -69,7 +84,3 @@ class Growth(ABC):
     def of(cls, parameters: Mapping[str, Fraction]) -> "Growth":
         """Return the growth of these parameters, or say what is wrong with them."""
         return cls(**parameters)
-
-
-GROWTHS: dict[str, type[Growth]] = {}
-"""Every growth that a document may name, by its kind."""

@@ -24,6 +24,7 @@ from perrecord.policy.normal import Normal, normal
 from perrecord.policy.slots import Slot, any_of
 from perrecord.policy.split import Scheme, measure_name, positive_threshold
 from perrecord.policy.steps import Steps
+from perrecord.policy.tapering import tapered
 from perrecord.policy.terms import (
     Constant,
     Currency,
@@ -32,6 +33,7 @@ from perrecord.policy.terms import (
     Guard,
     Largest,
     Piecewise,
+    SizeLoss,
     SplitLoss,
     Term,
     add,
@@ -120,6 +122,29 @@ class Policy:
         currency, amount = amount_of(rho, epsilon)
         limit = positive_threshold(measure, threshold)
         return _of(currency, ExactLoss(amount, measure_name(measure), limit))
+
+    @classmethod
+    def tapered(
+        cls,
+        rho: Exact | None = None,
+        *,
+        measure: str,
+        at: Exact,
+        nu: int = 7,
+        epsilon: Exact | None = None,
+    ) -> "Policy":
+        """Return the loss of a total with Student noise: a record of size `at` loses rho (T26).
+
+        It grows like the logarithm of the size; `nu` is 7 or 3.
+
+        >>> policy = Policy.tapered("0.2", measure="employees", at=50)
+        >>> [round(float(policy.loss({"employees": size})), 2) for size in (50, 150, 4000)]
+        [0.2, 1.64, 24.56]
+        """
+        currency, amount = amount_of(rho, epsilon)
+        size = positive_threshold(measure, at)
+        growth = tapered(currency.power, amount, size, nu)
+        return _of(currency, SizeLoss(Fraction(1), measure_name(measure), growth))
 
     @classmethod
     def largest(cls, *policies: "Policy") -> "Policy":

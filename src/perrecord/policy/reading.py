@@ -15,10 +15,11 @@ from typing import Any, TypeVar
 from perrecord.errors import DocumentError, InputError, listing
 from perrecord.exact import rational
 from perrecord.policy.cases import Cases
-from perrecord.policy.document import FORMAT, VERSION, Json
-from perrecord.policy.growth import GROWTHS, Growth
+from perrecord.policy.document import FORMAT, VERSIONS, Json
+from perrecord.policy.growth import Growth
 from perrecord.policy.slots import Slot
 from perrecord.policy.split import Scheme, Split, SplitBy, measure_name, positive_threshold
+from perrecord.policy.tapering import TaperedEpsilon, TaperedRho
 from perrecord.policy.terms import (
     Constant,
     Currency,
@@ -33,6 +34,9 @@ from perrecord.policy.terms import (
 )
 
 V = TypeVar("V")
+
+GROWTHS: dict[str, type[Growth]] = {each.kind: each for each in (TaperedRho, TaperedEpsilon)}
+"""Every growth that a document may name, by its kind."""
 
 
 def read(written: str) -> tuple[Currency, Form]:
@@ -55,10 +59,10 @@ def read_parsed(document: object) -> tuple[Currency, Form]:
     top = _object(document, "the document")
     if top.get("format") != FORMAT:
         raise DocumentError(f"the document's format is {top.get('format')!r}; expected {FORMAT!r}.")
-    if type(top.get("version")) is not int or top["version"] != VERSION:
+    if type(top.get("version")) is not int or top["version"] not in VERSIONS:
         raise DocumentError(
-            f"the document is of version {top.get('version')!r}; this perrecord reads version "
-            f"{VERSION}. A newer perrecord may read it: pip install --upgrade perrecord."
+            f"the document is of version {top.get('version')!r}; this perrecord reads versions "
+            f"up to {VERSIONS[-1]}. A newer perrecord may read it: pip install --upgrade perrecord."
         )
     _only(top, "the document", {"format", "version", "currency", "splits", "terms", "slots"})
     try:
@@ -69,7 +73,8 @@ def read_parsed(document: object) -> tuple[Currency, Form]:
         ) from None
     splits = _list(top, "splits", "")
     try:
-        reader = _Reader([_read_split(value, f"splits[{i}]") for i, value in enumerate(splits)])
+        schemes = [_read_split(value, f"splits[{i}]") for i, value in enumerate(splits)]
+        reader = _Reader(currency, schemes)
         form = reader.form({key: top.get(key) for key in ("terms", "slots")}, "")
     except RecursionError:
         raise DocumentError("the policy is nested too deeply to be read.") from None
@@ -110,6 +115,7 @@ def _read_cases(
 class _Reader:
     """Reads terms that refer to schemes by position."""
 
+    currency: Currency
     schemes: list[Scheme]
 
     def form(self, value: object, where: str) -> Form:
@@ -127,7 +133,7 @@ class _Reader:
         fields = _object(value, where)
         kind = fields.get("type")
         if isinstance(kind, str) and kind in GROWTHS:
-            return _size_loss(GROWTHS[kind], fields, where)
+            return self.size_loss(GROWTHS[kind], fields, where)
         if not isinstance(kind, str) or kind not in _FIELDS:
             known = [*_FIELDS, *GROWTHS]
             raise DocumentError(f"{where}: the type is {kind!r}; expected one of {listing(known)}.")
@@ -168,6 +174,17 @@ class _Reader:
             rho = _number(fields["rho"], "rho")
             return Slot.of(rho, keys, scheme, fields["threshold"], None)
 
+    def size_loss(self, growth: type[Growth], fields: Json, where: str) -> SizeLoss:
+        _only(fields, where, {"type", "amount", "measure", *growth.names()})
+        with _located(where):
+            if growth.power != self.currency.power:
+                raise InputError(
+                    f"the type {growth.kind!r} does not go with the currency "
+                    f"{self.currency.value!r}."
+                )
+            numbers = {name: rational(_number(fields[name], name)) for name in growth.names()}
+            return SizeLoss(_amount(fields), measure_name(fields["measure"]), growth.of(numbers))
+
     def scheme(self, index: object) -> Scheme:
         if type(index) is not int or not 0 <= index < len(self.schemes):
             raise InputError(
@@ -184,13 +201,6 @@ _FIELDS = {
     "largest": ("options",),
     "by": ("dimensions", "cases", "default"),
 }
-
-
-def _size_loss(growth: type[Growth], fields: Json, where: str) -> SizeLoss:
-    _only(fields, where, {"type", "amount", "measure", *growth.names()})
-    with _located(where):
-        numbers = {name: rational(_number(fields[name], name)) for name in growth.names()}
-        return SizeLoss(_amount(fields), measure_name(fields["measure"]), growth.of(numbers))
 
 
 def _amount(fields: Json) -> Fraction:

@@ -106,7 +106,7 @@ def _describe_term(term: Term, currency: Currency, depth: int) -> list[Line]:
             ratio = f"(the size of {measure} divided by {number(threshold)})"
             return [Line(depth, f"{number(amount)} times {ratio}{squared}")]
         case SizeLoss(amount, measure, growth):
-            return [Line(depth, f"{number(amount)} times {growth.words(measure)}")]
+            return [Line(depth, growth.words(measure, amount))]
         case Largest(options):
             choices = [_lines(option, currency, depth + 1) for option in options]
             return [Line(depth, "the largest of"), *_joined(choices, Line(depth + 1, "or"))]

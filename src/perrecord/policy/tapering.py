@@ -1,0 +1,216 @@
+"""Losses of tapered answers: they grow like the logarithm of a record's size (T26).
+
+With B = |x| / (2 sqrt A), where A is the spread of the Student noise that was added:
+
+    under zCDP           4 B asinh(B) / sqrt(1 + B^2)                                      nu = 3
+                         4 B asinh(B) (1 + 2B^2)(14/5 + 3B^2 + B^4) / (1 + B^2)^(7/2)      nu = 7
+    under pure epsilon   (nu + 1) asinh(B)
+
+and one part in 2^26 more under zCDP, for the integers (`laws/tapering.py`).
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from perrecord.errors import InputError
+from perrecord.exact import figure_up, sqrt_up, text
+from perrecord.laws.tapering import (
+    ON_INTEGERS,
+    least_spread_for_epsilon,
+    least_spread_for_rho,
+    power_of,
+    tapered_epsilon,
+    tapered_rho,
+)
+from perrecord.policy.growth import Floats, Growth
+from perrecord.policy.loss import Loss
+
+_FLOAT_SLACK = 1 + 2.0**-45
+"""Some forty roundings, each of one part in 2^52 at most, lose less than this."""
+
+_EXAMPLES = (1, 3, 80)
+"""The sizes that words give losses of, as multiples of a round number that is lost in the noise."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tapered(Growth):
+    """A loss of Student noise of spread A, in the measure's own units squared, and nu = 3 or 7."""
+
+    spread: Fraction
+    nu: int
+
+    def __post_init__(self) -> None:
+        power_of(self.nu)
+        if self.spread <= 0:
+            raise InputError(f"the spread is {self.spread}; expected a number above 0.")
+
+    @abstractmethod
+    def _amount(self, size: Fraction) -> Fraction:
+        """Return the loss, rounded up."""
+
+    @abstractmethod
+    def _floats(self, ratios: Floats) -> Floats:
+        """Return the losses at B = |x| / (2 sqrt A), about."""
+
+    def loss(self, size: Fraction) -> Loss:
+        """Return the loss of a record of this size, rounded up; nothing, exactly, for none."""
+        return Loss(self._amount(size), is_exact=not size)
+
+    def floats(self, sizes: Floats) -> Floats | None:
+        """Return the loss of each size, rounded up by more than all roundings can take off."""
+        ratios = sizes / (2 * math.sqrt(self.spread))
+        return np.asarray(self._floats(ratios) * _FLOAT_SLACK, dtype=np.float64)
+
+    def limit(self) -> Fraction | None:
+        """Return None: slowly, but without limit."""
+        return None
+
+    def formula(self, size: str) -> str:
+        """Return the loss on one line."""
+        return f"taper({size}; A = {text(self.spread)}, nu = {self.nu})"
+
+    def words(self, measure: str, amount: Fraction) -> str:
+        """Return the loss in plain English, by the example of three records."""
+        first, *rest = (
+            (_plain(size), figure_up(self.loss(size).amount * amount, 3))
+            for size in (times * _round_size(self.spread) for times in _EXAMPLES)
+        )
+        more = ", ".join(f"one of {size} {loss}" for size, loss in rest)
+        return (
+            f"what grows slowly with the size of {measure}: a record of {first[0]} loses "
+            f"{first[1]}, {more} (Student noise of spread {text(self.spread)}, nu = {self.nu})"
+        )
+
+    def parameters(self) -> dict[str, Fraction]:
+        """Return what the growth is written down by."""
+        return {"spread": self.spread, "nu": Fraction(self.nu)}
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, Fraction]) -> "Growth":
+        """Return the growth of these parameters, or say what is wrong with them."""
+        nu = parameters["nu"]
+        if nu.denominator != 1:
+            raise InputError(f"nu is {text(nu)}; expected 3 or 7.")
+        return cls(parameters["spread"], int(nu))
+
+
+@dataclass(frozen=True, slots=True)
+class TaperedRho(_Tapered):
+    """What Student noise costs under zCDP (T26).
+
+    >>> growth = TaperedRho(Fraction(33775), 7)
+    >>> [round(float(growth.loss(Fraction(size)).amount), 2) for size in (0, 50, 150, 4000)]
+    [0.0, 0.2, 1.62, 24.83]
+    """
+
+    kind: ClassVar[str] = "tapered"
+    power: ClassVar[int] = 2
+
+    def _amount(self, size: Fraction) -> Fraction:
+        return tapered_rho(size, self.spread, self.nu)
+
+    def _floats(self, ratios: Floats) -> Floats:
+        squares = ratios**2
+        found = 4 * float(ON_INTEGERS) * ratios * np.arcsinh(ratios) / np.sqrt(1 + squares)
+        if self.nu == 3:
+            return np.asarray(found)
+        return np.asarray(
+            found * (1 + 2 * squares) * (2.8 + 3 * squares + squares**2) / (1 + squares) ** 3
+        )
+
+    def steepest(self, power: int) -> Fraction | None:
+        """Return c with P(x) <= c x^2 for every x: what P(x) / x^2 rises to as x falls to 0."""
+        if power != self.power:
+            return None
+        return ON_INTEGERS * (1 if self.nu == 3 else Fraction(14, 5)) / self.spread
+
+    def pays_for(self, other: Growth) -> Fraction | None:
+        """Return 1 for wider noise; A'/A for narrower, since A P(x; A) never falls as A grows."""
+        if not isinstance(other, TaperedRho) or other.nu != self.nu:
+            return None
+        return min(Fraction(1), other.spread / self.spread)
+
+    def latex(self, size: str) -> str:
+        """Return the loss as a LaTeX formula."""
+        ratio = rf"B = {size} / (2 \sqrt{{{text(self.spread)}}})"
+        more = "" if self.nu == 3 else r"(1 + 2B^2)(\tfrac{14}{5} + 3B^2 + B^4)"
+        power = r"1/2" if self.nu == 3 else r"7/2"
+        return (
+            rf"\frac{{4 B \,\mathrm{{asinh}}(B)\,{more}}}{{(1 + B^2)^{{{power}}}}}\Big|_{{{ratio}}}"
+        )
+
+    def sql(self, size: str) -> str:
+        """Return the loss of a DOUBLE as SQL, about right."""
+        b = f"({size} / {2 * math.sqrt(self.spread)!r})"
+        found = f"4 * {b} * asinh({b}) / sqrt(1 + {b} * {b})"
+        if self.nu == 3:
+            return found
+        return (
+            f"{found} * (1 + 2 * {b} * {b}) * (2.8 + 3 * {b} * {b} + pow({b}, 4)) "
+            f"/ pow(1 + {b} * {b}, 3)"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TaperedEpsilon(_Tapered):
+    """What Student noise costs under pure epsilon (T26).
+
+    >>> round(float(TaperedEpsilon(Fraction(33775), 7).loss(Fraction(50)).amount), 3)
+    1.085
+    """
+
+    kind: ClassVar[str] = "tapered_epsilon"
+    power: ClassVar[int] = 1
+
+    def _amount(self, size: Fraction) -> Fraction:
+        return tapered_epsilon(size, self.spread, self.nu)
+
+    def _floats(self, ratios: Floats) -> Floats:
+        return np.asarray((self.nu + 1) * np.arcsinh(ratios))
+
+    def steepest(self, power: int) -> Fraction | None:
+        """Return c with P(x) <= c x for every x: asinh(B) is at most B."""
+        if power != self.power:
+            return None
+        return Fraction(self.nu + 1, 2) * sqrt_up(1 / self.spread)
+
+    def pays_for(self, other: Growth) -> Fraction | None:
+        """Return 1 for wider noise; sqrt(A'/A) for narrower: asinh(c B) is at most c asinh(B)."""
+        if not isinstance(other, TaperedEpsilon) or other.nu != self.nu:
+            return None
+        return min(Fraction(1), 1 / sqrt_up(self.spread / other.spread))
+
+    def latex(self, size: str) -> str:
+        """Return the loss as a LaTeX formula."""
+        return rf"{self.nu + 1}\,\mathrm{{asinh}}\frac{{{size}}}{{2 \sqrt{{{text(self.spread)}}}}}"
+
+    def sql(self, size: str) -> str:
+        """Return the loss of a DOUBLE as SQL, about right."""
+        return f"{self.nu + 1} * asinh({size} / {2 * math.sqrt(self.spread)!r})"
+
+
+def tapered(power: int, amount: Fraction, at: Fraction, nu: int) -> Growth:
+    """Return the loss under which a record of size `at` loses an amount, or a hair less (T26).
+
+    The power says what the amount is counted in: 2 for zCDP, 1 for pure epsilon.
+    """
+    if power == TaperedRho.power:
+        return TaperedRho(least_spread_for_rho(amount, at, nu), nu)
+    return TaperedEpsilon(least_spread_for_epsilon(amount, at, nu), nu)
+
+
+def _round_size(spread: Fraction) -> Fraction:
+    """Return a round number of about a third of sqrt A: 1, 2 or 5 times a power of ten."""
+    target = 0.3 * math.sqrt(spread)
+    power = Fraction(10) ** math.floor(math.log10(target))
+    return min((power * each for each in (1, 2, 5, 10)), key=lambda one: abs(float(one) - target))
+
+
+def _plain(size: Fraction) -> str:
+    return f"{size.numerator:,}" if size.denominator == 1 else text(size)
