@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from perrecord.errors import InputError, InternalError, listing
+from perrecord.errors import InputError, QueryError, listing
 from perrecord.exact import text
 from perrecord.laws.gaussian import DiscreteGaussian
 from perrecord.laws.laplace import DiscreteLaplace
@@ -31,6 +31,9 @@ class Scale(ABC):
     @abstractmethod
     def law(self, step: Fraction) -> Law:
         """Return the law of the noise, counted in steps of a grid."""
+
+    def check_grid(self, step: Fraction) -> None:  # noqa: B027 - most losses hold on any grid
+        """Refuse a grid on which the noise is so narrow that its loss is not known."""
 
     def rho(self, shift: Fraction) -> Fraction:  # noqa: ARG002
         """Return what it costs under zCDP to move the number so far, rounded up if irrational."""
@@ -86,11 +89,11 @@ class StudentScale(Scale):
         return DiscreteStudent(self.size / step**2, self.nu)
 
     def check_grid(self, step: Fraction) -> None:
-        """Refuse a grid on which the noise is so narrow that its loss in rho is not known."""
+        """Refuse a grid on which the noise is so narrow that its loss is not known."""
         if self.size < NARROWEST * step**2:
-            raise InputError(
-                f"the noise is narrower than 5 steps of {text(step)}; expected a finer resolution "
-                "or a smaller rho."
+            raise QueryError(
+                f"the tapered noise would be narrower than 5 steps of {text(step)}, the measure's "
+                "resolution; give the measure a finer resolution, or the answer a smaller amount."
             )
 
     def rho(self, shift: Fraction) -> Fraction:
@@ -131,9 +134,18 @@ def scale_of(name: str, size: Fraction) -> Scale:
     return SCALES[name](size)
 
 
+def student_scale(spread: Fraction, nu: int) -> StudentScale:
+    """Return the scale of Student noise."""
+    return Student3Scale(spread) if nu == Student3Scale.nu else Student7Scale(spread)
+
+
 def largest(scales: Iterable[Scale]) -> Scale:
     """Return the largest of several scales, which hides what any of them would (T11)."""
     every = list(scales)
     if len({each.name for each in every}) > 1:
-        raise InternalError("noise of different laws has no largest.")
+        raise QueryError(
+            "parts that can share a cell have noise of different laws: a taper beside a split or "
+            "a clamp, or tapers of different nu. Give these parts methods of one law, or group by "
+            "what tells them apart."
+        )
     return max(every, key=lambda each: each.size)

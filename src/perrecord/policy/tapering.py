@@ -195,14 +195,18 @@ class TaperedEpsilon(_Tapered):
         return f"{self.nu + 1} * asinh({size} / {2 * math.sqrt(self.spread)!r})"
 
 
-def tapered(power: int, amount: Fraction, at: Fraction, nu: int) -> Growth:
+def tapered(power: int, amount: Fraction, at: Fraction, nu: int) -> TaperedRho | TaperedEpsilon:
     """Return the loss under which a record of size `at` loses an amount, or a hair less (T26).
 
     The power says what the amount is counted in: 2 for zCDP, 1 for pure epsilon.
     """
-    if power == TaperedRho.power:
-        return TaperedRho(least_spread_for_rho(amount, at, nu), nu)
-    return TaperedEpsilon(least_spread_for_epsilon(amount, at, nu), nu)
+    least = least_spread_for_rho if power == TaperedRho.power else least_spread_for_epsilon
+    return student_loss(power, least(amount, at, nu), nu)
+
+
+def student_loss(power: int, spread: Fraction, nu: int) -> TaperedRho | TaperedEpsilon:
+    """Return the loss of Student noise of this spread, counted as the power says."""
+    return TaperedRho(spread, nu) if power == TaperedRho.power else TaperedEpsilon(spread, nu)
 
 
 def _round_size(spread: Fraction) -> Fraction:

@@ -4,6 +4,7 @@ from perrecord.queries.methods.clamping import Clamping
 from perrecord.queries.methods.counting import Counting
 from perrecord.queries.methods.method import Accounting, Method, Methods
 from perrecord.queries.methods.splitting import Splitting
+from perrecord.queries.methods.tapering import Taper, Tapering
 from perrecord.queries.methods.trees import (
     Branch,
     Leaf,
@@ -27,6 +28,8 @@ __all__ = [
     "Methods",
     "Scales",
     "Splitting",
+    "Taper",
+    "Tapering",
     "Tree",
     "at",
     "dimensions_of",

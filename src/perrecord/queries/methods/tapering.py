@@ -1,0 +1,120 @@
+"""Tapering: Student noise, under which a loss grows like the logarithm of a record's size (T26)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from perrecord.errors import QueryError, ThresholdError, listing
+from perrecord.exact import Exact, parameter, text
+from perrecord.laws.scales import Scale, student_scale
+from perrecord.laws.tapering import power_of
+from perrecord.policy.policy import Policy
+from perrecord.policy.split import measure_name
+from perrecord.policy.tapering import student_loss, tapered
+from perrecord.policy.terms import Currency, Form, SizeLoss
+from perrecord.queries.methods.method import Method
+from perrecord.tables.schema import Schema
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Taper:
+    """For each measure the size of a record that loses what an answer costs; larger ones lose more.
+
+    A record three times as large loses about eight times as much, one a hundred times as large not
+    much more than a hundred times. `nu` is 7, or 3 for losses that grow half as fast in the end
+    and noise with more outliers.
+
+    >>> Taper(employees=50, payroll=5_000_000)
+    Taper(employees=50, payroll=5000000)
+    """
+
+    sizes: tuple[tuple[str, Fraction], ...]
+    nu: int
+
+    def __init__(
+        self, sizes: Mapping[str, Exact] | None = None, *, nu: int = 7, **more: Exact
+    ) -> None:
+        given = {**(sizes or {}), **more}
+        if not given:
+            raise ThresholdError("a taper names no measure; give such as Taper(employees=50).")
+        power_of(nu)
+        checked = sorted((measure_name(name), _size(name, given[name])) for name in given)
+        object.__setattr__(self, "sizes", tuple(checked))
+        object.__setattr__(self, "nu", nu)
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The measures that it has a size for."""
+        return tuple(name for name, _ in self.sizes)
+
+    def size(self, measure: str) -> Fraction:
+        """Return the size of a record that loses what an answer costs."""
+        for name, size in self.sizes:
+            if name == measure:
+                return size
+        raise QueryError(
+            f"the taper has no size for {measure!r}; it has one for {listing(self.measures)}."
+        )
+
+    def __repr__(self) -> str:
+        shown = [f"{name}={text(size)}" for name, size in self.sizes]
+        return f"Taper({', '.join([*shown, *([] if self.nu == 7 else [f'nu={self.nu}'])])})"
+
+
+def _size(name: str, value: Exact) -> Fraction:
+    size = parameter(value, f"the size of {measure_name(name)!r}")
+    if size <= 0:
+        raise ThresholdError(
+            f"the size of {name!r} is {value}; expected a number above 0: how large a record is "
+            "that loses what the answer costs."
+        )
+    return size
+
+
+@dataclass(frozen=True, slots=True)
+class Tapering(Method):
+    """Noise is Student's, so that a record of the taper's size loses the amount (T26)."""
+
+    taper: Taper
+
+    def sensitivity(self, measure: str | None, *, is_centred: bool = False) -> Fraction:  # noqa: ARG002
+        """Return how large a record is that loses the amount, in the measure's own units."""
+        return self.taper.size(measure or "")
+
+    def scale(self, measure: str | None, currency: Currency, *, is_centred: bool = False) -> Scale:
+        """Return the noise that the method asks for."""
+        size = self.sensitivity(measure, is_centred=is_centred)
+        growth = tapered(currency.power, self.amount, size, self.taper.nu)
+        return student_scale(growth.spread, self.taper.nu)
+
+    def policy(
+        self,
+        measure: str | None,
+        currency: Currency,
+        cell: Scale,
+        *,
+        is_centred: bool = False,  # noqa: ARG002
+    ) -> Policy:
+        """Return what a record loses in a cell of this noise, by its size."""
+        growth = student_loss(currency.power, cell.size, self.taper.nu)
+        return Policy(currency, Form((SizeLoss(Fraction(1), measure or "", growth),)))
+
+    def bound(self, measure: str | None) -> Fraction | None:  # noqa: ARG002
+        """Return None: a record is as large as it is."""
+        return None
+
+    def check(self, answer: str, schema: Schema) -> None:  # noqa: ARG002
+        """Refuse sizes of what are no measures of the table."""
+        for name in self.taper.measures:
+            schema.measure(name)
+
+    @property
+    def kind(self) -> str:
+        """What the method is called where answers are told apart."""
+        return "tapered"
+
+    @property
+    def words(self) -> str:
+        """How the method treats records, for people."""
+        sizes = listing(f"{text(size)} {name}" for name, size in self.taper.sizes)
+        return f"noise tapered at {sizes}"
