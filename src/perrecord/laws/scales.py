@@ -27,6 +27,8 @@ class Scale(ABC):
     """What documents call the law."""
     is_exact: ClassVar[bool] = True
     """Whether losses are rational; if not, they are rounded up by less than one part in 2^96."""
+    information: ClassVar[Fraction] = Fraction(1)
+    """What noise tells of a shift, Fisher's information, times its variance (T19)."""
 
     @abstractmethod
     def law(self, step: Fraction) -> Law:
@@ -111,6 +113,7 @@ class Student3Scale(StudentScale):
 
     name: ClassVar[LawName] = "student3"
     nu: ClassVar[int] = 3
+    information: ClassVar[Fraction] = Fraction(2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +122,7 @@ class Student7Scale(StudentScale):
 
     name: ClassVar[LawName] = "student7"
     nu: ClassVar[int] = 7
+    information: ClassVar[Fraction] = Fraction(28, 25)
 
 
 SCALES: dict[str, type[Scale]] = {

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from perrecord.exact import float_up
+from perrecord.laws.scales import GaussianScale
 from perrecord.policy.cases import Record
 from perrecord.policy.meaning import SMALLEST_SIGMA, gaussian_power, meaning
 from perrecord.policy.split import Split
@@ -46,8 +47,8 @@ class Estimated:
 def estimates(published: PublishedPolicy, row: Record) -> tuple[Estimated, ...]:
     """Return, for each measure that a record has, how closely it could be estimated.
 
-    The standard error is 1/sqrt(sum of 1/variance) over the published numbers about the measure
-    that the record enters, whatever its loss is. Empty where noise is not stated in full.
+    The standard error is 1/sqrt(sum of information) over the published numbers about the measure
+    that the record enters, whatever its loss is; Gaussian noise informs with 1/variance. Empty where noise is not stated in full.
     """
     record = published.record(row)
     if not is_stated(published, record):
@@ -96,7 +97,8 @@ def shifted_loss(published: PublishedPolicy, row: Record) -> Fraction | None:
             shift = noise.shift(record)
             if not shift:
                 continue
-            if not noise.is_certain or cell.spread < (SMALLEST_SIGMA * cell.step) ** 2:
+            is_known = noise.is_certain and cell.law == GaussianScale.name
+            if not is_known or cell.spread < (SMALLEST_SIGMA * cell.step) ** 2:
                 return None
             loss += shift**2 / (2 * cell.spread)
     return loss
@@ -134,16 +136,16 @@ def _estimated(published: PublishedPolicy, record: Mapping[str, Any], name: str)
     information, is_least, is_cut = Fraction(0), False, False
     for charge in published.charges:
         for noise, cell in _entered(charge, record):
-            variance = _variance_about(name, value, noise, cell, charge, record)
-            if variance is not None:
-                information += 1 / variance
+            told = _information_about(name, value, noise, cell, charge, record)
+            if told is not None:
+                information += told
                 is_least |= not noise.is_certain
-            is_cut |= noise.moved == "values" and noise.measure == name and variance is None
+            is_cut |= noise.moved == "values" and noise.measure == name and told is None
     error = math.sqrt(1 / information) if information else None
     return Estimated(name, value, error, is_least, is_cut)
 
 
-def _variance_about(
+def _information_about(
     name: str,
     value: Fraction,
     noise: Noise,
@@ -151,15 +153,15 @@ def _variance_about(
     charge: PublishedCharge,
     record: Record,
 ) -> Fraction | None:
-    """Return the variance with which a published number tells of a measure; None if it does not."""
+    """Return how much a published number tells of a measure; None if nothing."""
     match noise.moved:
         case "values" if noise.measure == name and cell.cut(value) == value:
-            return cell.variance
+            return cell.information
         case "pieces":
             for _, slot in slots_of(charge.policy.form, record):
                 scheme = None if slot.split is None else slot.split.at(record)
                 if isinstance(scheme, Split) and _drives(scheme, record, name):
-                    return cell.variance * scheme.threshold(name) ** 2
+                    return cell.information / scheme.threshold(name) ** 2
     return None
 
 

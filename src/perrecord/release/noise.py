@@ -52,6 +52,11 @@ class CellNoise:
         return Fraction(self.shown_variance)
 
     @property
+    def information(self) -> Fraction:
+        """What a number with this noise tells of a shift: Fisher's information (T19)."""
+        return scale_of(self.law, self.spread).information / self.variance
+
+    @property
     def shown_variance(self) -> Decimal:
         """The variance as documents show it."""
         return _variance(self.law, self.spread, self.step)

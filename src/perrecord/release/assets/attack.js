@@ -1,14 +1,17 @@
 // What somebody who knows every other record could find out from this release (T19): the same
 // figures as perrecord.release.attack, from the noise that the policy states.
 
+// What noise of a law tells of a shift, times its variance: Fisher's information.
+const INFORMATION = { student3: fraction(2n), student7: fraction(28n, 25n) };
+
 const compiledCells = (cells) =>
   cells.dimensions
     ? compiledCases(cells, "cells", compiledCells)
     : {
-        law: cells.law,
+        isGaussian: cells.law === "gaussian",
+        information: divide(INFORMATION[cells.law] ?? ONE, exact(cells.variance)),
         spread: exact(cells.spread),
         step: exact(cells.step),
-        variance: exact(cells.variance),
         bounds: cells.bounds === null ? null : cells.bounds.map(exact),
       };
 const compiledNoise = (noise) => ({ ...noise, cells: compiledCells(noise.cells) });
@@ -56,7 +59,8 @@ const shiftedLoss = (charges, shares, record) => {
       const shift = shiftOf(entered, record);
       if (shift.top === 0n) continue;
       const steps = divide(cell.spread, raise(cell.step, 2n));
-      if (noise.moved === "pieces" || !noise.certain || isBelow(steps, LEAST_VARIANCE)) return null;
+      const isKnown = cell.isGaussian && noise.moved !== "pieces" && noise.certain;
+      if (!isKnown || isBelow(steps, LEAST_VARIANCE)) return null;
       loss = add(loss, divide(raise(shift, 2n), multiply(fraction(2n), cell.spread)));
     }
   }
@@ -75,18 +79,18 @@ const drives = (split, record, name) => {
   return isMost && most > 1n && (cap === null || most <= cap);
 };
 
-// The variance with which a published number tells of a measure, or null.
-const varianceAbout = (name, { noise, cell, charge }, record) => {
+// How much a published number tells of a measure: 1 / variance for Gaussian noise; or null.
+const informationAbout = (name, { noise, cell, charge }, record) => {
   const value = record.measures.get(name);
   if (noise.moved === "values")
     return noise.measure === name && isEqual(cutTo(cell.bounds, value), value)
-      ? cell.variance
+      ? cell.information
       : null;
   if (noise.moved === "records") return null;
   for (const { split } of slotsOf(charge.form, record)) {
     if (split !== null && drives(split, record, name)) {
       const limit = new Map(plainSplit(split, record).thresholds).get(name);
-      return multiply(cell.variance, raise(limit, 2n));
+      return divide(cell.information, raise(limit, 2n));
     }
   }
   return null;
@@ -100,9 +104,9 @@ const estimatesOf = (charges, record, fields) =>
       let [information, isLeast, isCut] = [ZERO, false, false];
       for (const entered of charges.flatMap((charge) => enteredBy(charge, record))) {
         const { noise } = entered;
-        const variance = varianceAbout(field.name, entered, record);
-        if (variance !== null) {
-          information = add(information, divide(ONE, variance));
+        const told = informationAbout(field.name, entered, record);
+        if (told !== null) {
+          information = add(information, told);
           isLeast = isLeast || !noise.certain;
         } else if (noise.moved === "values" && noise.measure === field.name) isCut = true;
       }

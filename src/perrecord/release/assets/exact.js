@@ -1,4 +1,4 @@
-// Exact numbers: fractions of BigInts in lowest terms. Nothing here is a float but `toNumber`.
+// Exact numbers: fractions of BigInts in lowest terms. Floats are met in the last two alone.
 
 const greatestDivisor = (a, b) => {
   while (b) [a, b] = [b, a % b];
@@ -68,4 +68,11 @@ const toNumber = (a) => {
   const half = Math.trunc(shift / 2);
   const value = Number(quotient) * 2 ** -half * 2 ** -(shift - half);
   return a.top < 0n ? -value : value;
+};
+
+// A positive float as a fraction, exactly; below 2^-900 it is taken for 2^-900.
+const fromNumber = (value) => {
+  const places = Math.min(900, Math.max(0, 52 - Math.floor(Math.log2(value))));
+  const half = Math.trunc(places / 2);
+  return fraction(BigInt(Math.ceil(value * 2 ** half * 2 ** (places - half))), 1n << BigInt(places));
 };

@@ -74,6 +74,16 @@ const compiledTerm = (term, context) => {
       return { type: "split", amount: exact(term.amount), split: context.splits[term.split] };
     case "exact":
       return { ...term, amount: exact(term.amount), threshold: exact(term.threshold) };
+    case "tapered":
+    case "tapered_epsilon":
+      return {
+        type: "tapered",
+        amount: exact(term.amount),
+        measure: term.measure,
+        growth: term.type === "tapered" ? studentRho : studentEpsilon,
+        width: 2 * Math.sqrt(toNumber(exact(term.spread))),
+        nu: Number(term.nu),
+      };
     case "largest":
       return { type: "largest", options: term.options.map((form) => compiledForm(form, context)) };
     case "by":
@@ -85,6 +95,15 @@ const compiledTerm = (term, context) => {
       throw new Error(`unknown term ${term.type}`);
   }
 };
+
+// What Student noise costs at B = |value| / (2 sqrt A), about (T26).
+const studentEpsilon = (b, nu) => (nu + 1) * Math.asinh(b);
+const studentRho = (b, nu) => {
+  const [x, onIntegers] = [b * b, 1 + 2 ** -26];
+  const slow = (4 * onIntegers * b * Math.asinh(b)) / Math.sqrt(1 + x);
+  return nu === 3 ? slow : (slow * (1 + 2 * x) * (2.8 + 3 * x + x * x)) / (1 + x) ** 3;
+};
+const ROUNDED_UP = 1 + 2 ** -40; // more than all roundings of floats can have taken off
 
 const lossOf = (form, record, power) =>
   sum(form.terms.map((term) => termLoss(term, record, power)));
@@ -98,6 +117,12 @@ const termLoss = (term, record, power) => {
     case "exact": {
       const ratio = divide(absolute(record.measures.get(term.measure)), term.threshold);
       return multiply(term.amount, raise(ratio, power));
+    }
+    case "tapered": {
+      const own = absolute(record.measures.get(term.measure));
+      if (own.top === 0n) return ZERO;
+      const grown = term.growth(toNumber(own) / term.width, term.nu);
+      return multiply(term.amount, fromNumber(grown * ROUNDED_UP));
     }
     case "largest":
       return term.options
