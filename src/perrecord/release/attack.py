@@ -48,7 +48,8 @@ def estimates(published: PublishedPolicy, row: Record) -> tuple[Estimated, ...]:
     """Return, for each measure that a record has, how closely it could be estimated.
 
     The standard error is 1/sqrt(sum of information) over the published numbers about the measure
-    that the record enters, whatever its loss is; Gaussian noise informs with 1/variance. Empty where noise is not stated in full.
+    that the record enters, whatever its loss is; Gaussian noise informs with 1/variance. Empty
+    where noise is not stated in full.
     """
     record = published.record(row)
     if not is_stated(published, record):
