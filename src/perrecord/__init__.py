@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     from perrecord.mechanisms.rows import RowsAnswer
     from perrecord.preview import Preview
     from perrecord.queries.groupings import SelectCells, SelectKeys
-    from perrecord.queries.methods.parts import Parts, clamping, splitting
+    from perrecord.queries.methods.parts import Parts, clamping, splitting, tapering
+    from perrecord.queries.methods.tapering import Taper
     from perrecord.queries.query import Query
     from perrecord.queries.sql import SQLOptions, from_sql
     from perrecord.session import Session
@@ -103,6 +104,7 @@ __all__ = [
     "SpecError",
     "Split",
     "Table",
+    "Taper",
     "ThresholdError",
     "UnknownCaseError",
     "clamping",
@@ -115,6 +117,7 @@ __all__ = [
     "splitting",
     "substitution_loss",
     "table",
+    "tapering",
 ]
 
 __version__ = VERSION
@@ -136,9 +139,11 @@ _LOADED_WHEN_USED = {
     "SelectKeys": "queries.groupings",
     "Session": "session",
     "Table": "tables.table",
+    "Taper": "queries.methods.tapering",
     "clamping": "queries.methods.parts",
     "from_sql": "queries.sql",
     "splitting": "queries.methods.parts",
+    "tapering": "queries.methods.parts",
     "table": "tables.table",
 }
 """What needs Arrow, DuckDB or sqlglot, which take a while to load."""

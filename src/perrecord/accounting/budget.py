@@ -23,7 +23,7 @@ from perrecord.policy.cases import Record
 from perrecord.policy.policy import Policy
 from perrecord.policy.slots import Slot
 from perrecord.policy.split import Scheme, Split, SplitBy
-from perrecord.policy.terms import Constant, Form
+from perrecord.policy.terms import Constant, Form, SizeLoss
 
 Snapshot = str | int
 """What a snapshot is called; a charge that does not say its own stands alone, as its number."""
@@ -44,6 +44,7 @@ def Budget(  # noqa: N802 - it reads as the value that it makes
     *,
     epsilon: Exact | None = None,
     slots: Iterable[Policy] | Policy = (),
+    tapers: Iterable[Policy] | Policy = (),
 ) -> Policy:
     """Return the budget "total rho, spread freely over the declared schemes".
 
@@ -65,6 +66,13 @@ def Budget(  # noqa: N802 - it reads as the value that it makes
     >>> slot = Policy.slot("0.1", ["industry"], split=fine, delta="1e-6")
     >>> Budget(1, fine, slots=slot)
     Policy(1·pieces² of Split(employees=50) + selection of industry at 13)
+
+    No amount covers tapered answers however it is spread over them, but for a scheme's pieces; so a
+    budget lists those that it allows beside, each as often as it may be asked (T26):
+
+    >>> allowed = Budget(1, fine, tapers=6 * Policy.tapered("0.1", measure="employees", at=50))
+    >>> (3 * Policy.tapered("0.1", measure="employees", at=50)).is_below(allowed)
+    True
     """
     schemes = (splits,) if isinstance(splits, Split | SplitBy) else tuple(splits)
     amount = {"rho": rho, "epsilon": epsilon}
@@ -80,7 +88,19 @@ def Budget(  # noqa: N802 - it reads as the value that it makes
                 'Policy.slot("0.1", ["industry"], delta="1e-6"). Its loss is paid from the total.'
             )
         total += slot
+    for each in (tapers,) if isinstance(tapers, Policy) else tuple(tapers):
+        if not isinstance(each, Policy) or not _is_tapered(each):
+            raise InputError(
+                "a taper of the budget is something else than tapered answers; give such as "
+                '6 * Policy.tapered("0.1", measure="employees", at=50).'
+            )
+        total += each
     return total
+
+
+def _is_tapered(policy: Policy) -> bool:
+    terms = policy.form.terms
+    return not policy.slots and all(isinstance(each, SizeLoss) for each in terms)
 
 
 # -- what is spent --------------------------------------------------------------------------

@@ -38,21 +38,22 @@ def document(form: Form, currency: Currency) -> Json:
     body = writer.form(form)
     return {
         "format": FORMAT,
-        "version": VERSIONS[_has_growth(form)],
+        "version": VERSIONS[has_growth(form)],
         "currency": currency.value,
         "splits": writer.splits(),
         **body,
     }
 
 
-def _has_growth(form: Form) -> bool:
+def has_growth(form: Form) -> bool:
+    """Tell whether some loss grows in a way of its own, so that losses may be irrational."""
     for term in form.terms:
         match term:
             case SizeLoss():
                 return True
-            case Largest(options) if any(map(_has_growth, options)):
+            case Largest(options) if any(map(has_growth, options)):
                 return True
-            case Piecewise(cases) if any(map(_has_growth, cases.values())):
+            case Piecewise(cases) if any(map(has_growth, cases.values())):
                 return True
     return False
 

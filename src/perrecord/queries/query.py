@@ -14,7 +14,7 @@ from perrecord.queries.answers import Answer, Average, Count, CountDistinct, Qua
 from perrecord.queries.answers.average import halves
 from perrecord.queries.answers.quantile import candidates_of, level_of
 from perrecord.queries.groupings import Grouping, WhichCells
-from perrecord.queries.methods import Accounting, Counting
+from perrecord.queries.methods import Accounting, Counting, Taper, taper_of
 from perrecord.queries.methods.parts import (
     Parts,
     cases_of,
@@ -182,14 +182,17 @@ class Query:
         *,
         split: Scheme | None = None,
         clamp: tuple[Exact, Exact] | None = None,
+        taper: Exact | Taper | None = None,
         rho: Exact | None = None,
         epsilon: Exact | None = None,
         accounting: Accounting | None = None,
         parts: "Parts | None" = None,
         name: str | None = None,
     ) -> "Query":
-        """Return the query with the total of a measure, by splitting or by clamping.
+        """Return the query with the total of a measure, by splitting, clamping or tapering.
 
+        `taper` is the size of a record that loses the amount: a number, or a `Taper` with sizes of
+        several measures (T26).
         With `parts`, each part of a public partition has its own method (T5):
         `parts=Parts("sector", {"farm": splitting(...), ...: clamping(...)})`.
         """
@@ -197,11 +200,21 @@ class Query:
         with about("answers", named):
             if parts is not None:
                 _check_beside_parts(
-                    split=split, clamp=clamp, accounting=accounting, rho=rho, epsilon=epsilon
+                    split=split,
+                    clamp=clamp,
+                    taper=taper,
+                    accounting=accounting,
+                    rho=rho,
+                    epsilon=epsilon,
                 )
                 return self._with(Sum(named, measure, parts.cases), parts.currency)
             priced = method_of(
-                split=split, clamp=clamp, accounting=accounting, rho=rho, epsilon=epsilon
+                split=split,
+                clamp=clamp,
+                taper=taper_of(taper, measure),
+                accounting=accounting,
+                rho=rho,
+                epsilon=epsilon,
             )
             return self._with(Sum(named, measure, priced.method), priced.currency)
 
@@ -211,6 +224,7 @@ class Query:
         *,
         split: Scheme | None = None,
         clamp: tuple[Exact, Exact] | None = None,
+        taper: Exact | Taper | None = None,
         rho: Exact | tuple[Exact, Exact] | None = None,
         epsilon: Exact | tuple[Exact, Exact] | None = None,
         accounting: Accounting | None = None,
@@ -225,7 +239,11 @@ class Query:
         with about("answers", named):
             currency, of_total, of_count = halves(rho, epsilon)
             priced = method_of(
-                split=split, clamp=clamp, accounting=accounting, **currency.amount(of_total)
+                split=split,
+                clamp=clamp,
+                taper=taper_of(taper, measure),
+                accounting=accounting,
+                **currency.amount(of_total),
             )
             counting = Counting(of_count)
             return self._with(Average(named, measure, priced.method, counting), currency)

@@ -4,7 +4,7 @@ from perrecord.queries.methods.clamping import Clamping
 from perrecord.queries.methods.counting import Counting
 from perrecord.queries.methods.method import Accounting, Method, Methods
 from perrecord.queries.methods.splitting import Splitting
-from perrecord.queries.methods.tapering import Taper, Tapering
+from perrecord.queries.methods.tapering import Taper, Tapering, taper_of
 from perrecord.queries.methods.trees import (
     Branch,
     Leaf,
@@ -36,5 +36,6 @@ __all__ = [
     "has_default",
     "leaves",
     "scales_of",
+    "taper_of",
     "tree_of",
 ]

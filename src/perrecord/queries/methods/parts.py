@@ -11,14 +11,14 @@ from perrecord.policy.cases import Cases
 from perrecord.policy.inputs import scheme_of
 from perrecord.policy.split import Scheme
 from perrecord.policy.terms import Currency
-from perrecord.queries.methods import Accounting, Clamping, Method, Splitting
+from perrecord.queries.methods import Accounting, Clamping, Method, Splitting, Taper, Tapering
 
 
 @dataclass(frozen=True, slots=True)
 class Priced:
     """The method of one part, and the currency of its amount."""
 
-    method: Splitting | Clamping
+    method: Splitting | Clamping | Tapering
     currency: Currency
 
 
@@ -58,25 +58,29 @@ def method_of(
     *,
     split: Scheme | None = None,
     clamp: tuple[Exact, Exact] | None = None,
+    taper: Taper | None = None,
     accounting: Accounting | None = None,
     rho: Exact | None = None,
     epsilon: Exact | None = None,
 ) -> Priced:
     """Return the one method that a total, or a part of it, was given."""
-    if (split is None) == (clamp is None):
-        found = "neither" if split is None else "both"
+    given = {"split": split, "clamp": clamp, "taper": taper}
+    found = [name for name, each in given.items() if each is not None]
+    if len(found) != 1:
         raise QueryError(
-            "a total needs exactly one of split, a splitting scheme, and clamp, two bounds; found "
-            f"{found}."
+            "a total needs exactly one of split, a splitting scheme, clamp, two bounds, and taper, "
+            f"a size; found {' and '.join(found) or 'none of them'}."
         )
-    if clamp is None:
+    if split is not None:
         chosen = "split" if accounting is None else accounting
         return splitting(scheme_of(split), rho=rho, epsilon=epsilon, accounting=chosen)
     if accounting is not None:
         raise QueryError(
-            "accounting is for splits; a clamped total has one price. Leave it out.",
+            f"accounting is for splits; with {found[0]} a total has one price. Leave it out.",
             about=("accounting",),
         )
+    if taper is not None:
+        return tapering(taper, rho=rho, epsilon=epsilon)
     return clamping(*_pair(clamp), rho=rho, epsilon=epsilon)
 
 
@@ -123,6 +127,17 @@ def clamping(
             )
     currency, amount = priced_amount(rho, epsilon)
     return Priced(Clamping(amount, bottom, top), currency)
+
+
+def tapering(taper: Taper, *, rho: Exact | None = None, epsilon: Exact | None = None) -> Priced:
+    """Return the method of a tapered total, for one of several parts (T26)."""
+    if not isinstance(taper, Taper):
+        raise QueryError(
+            f"the taper is a {type(taper).__name__}; expected one such as Taper(employees=50).",
+            about=("taper",),
+        )
+    currency, amount = priced_amount(rho, epsilon)
+    return Priced(Tapering(amount, taper), currency)
 
 
 def cases_of(dimensions: str | tuple[str, ...], given: Mapping[Any, Any]) -> Cases[Any]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from perrecord.errors import QueryError, ThresholdError, listing
+from perrecord.errors import QueryError, ThresholdError, about, listing
 from perrecord.exact import Exact, parameter, text
 from perrecord.laws.scales import Scale, student_scale
 from perrecord.laws.tapering import power_of
@@ -13,7 +13,7 @@ from perrecord.policy.split import measure_name
 from perrecord.policy.tapering import student_loss, tapered
 from perrecord.policy.terms import Currency, Form, SizeLoss
 from perrecord.queries.methods.method import Method
-from perrecord.tables.schema import Schema
+from perrecord.tables.roles import Roles
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -61,6 +61,14 @@ class Taper:
         return f"Taper({', '.join([*shown, *([] if self.nu == 7 else [f'nu={self.nu}'])])})"
 
 
+def taper_of(given: Exact | Taper | None, measure: str) -> Taper | None:
+    """Return the taper that an answer was given; a size is that of the answer's own measure."""
+    if given is None or isinstance(given, Taper):
+        return given
+    with about("taper"):
+        return Taper({measure: given})
+
+
 def _size(name: str, value: Exact) -> Fraction:
     size = parameter(value, f"the size of {measure_name(name)!r}")
     if size <= 0:
@@ -103,10 +111,19 @@ class Tapering(Method):
         """Return None: a record is as large as it is."""
         return None
 
-    def check(self, answer: str, schema: Schema) -> None:  # noqa: ARG002
+    def check(self, answer: str, roles: Roles) -> None:  # noqa: ARG002
         """Refuse sizes of what are no measures of the table."""
         for name in self.taper.measures:
-            schema.measure(name)
+            roles.resolution(name)
+
+    def grid_numbers(self, measure: str) -> tuple[tuple[str, Fraction], ...]:
+        """Return the numbers that must be multiples of the resolution, each with its word."""
+        return (("size", self.taper.size(measure)),)
+
+    @property
+    def option(self) -> str:
+        """The option of an answer by which it is given."""
+        return "taper"
 
     @property
     def kind(self) -> str:

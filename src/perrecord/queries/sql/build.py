@@ -12,7 +12,7 @@ from perrecord.exact import Exact
 from perrecord.policy.split import Scheme
 from perrecord.queries.check import check, check_asked, check_columns, check_filter
 from perrecord.queries.groupings import WhichCells
-from perrecord.queries.methods import Accounting
+from perrecord.queries.methods import Accounting, Taper
 from perrecord.queries.query import Query
 from perrecord.queries.sql import options
 from perrecord.queries.sql.asked import AnswerForm, AskedAnswer, Shown, read_item
@@ -37,6 +37,7 @@ def from_sql(
     epsilon: Amounts | None = None,
     split: Scheme | Mapping[str, Scheme] | None = None,
     clamp: Bounds | Mapping[str, Bounds] | None = None,
+    taper: Exact | Taper | Mapping[str, Exact | Taper] | None = None,
     candidates: Iterable[Exact] | Mapping[str, Iterable[Exact]] | None = None,
     accounting: Accounting = "split",
 ) -> Query:
@@ -54,8 +55,9 @@ def from_sql(
 
     - `rho` or `epsilon`: an amount that each answer pays, once per grouping set; or a mapping from
       answers to amounts. An average takes a pair too, of its sum and its count.
-    - `split` or `clamp`: exactly one of them for each SUM and AVG, by answer or by measure. One
-      scheme for all goes to the measures that it names, one pair of bounds to every SUM and AVG.
+    - `split`, `clamp` or `taper`: exactly one of them for each SUM and AVG, by answer or by
+      measure. One scheme or taper for all goes to the measures that it names, one pair of bounds
+      to every SUM and AVG.
     - `candidates`: public numbers for the quantiles, by answer or by measure.
     - `keys`: what `Query.group_by_sets` takes; every GROUP BY needs them (T9).
 
@@ -90,6 +92,7 @@ def from_sql(
             options.amounts("epsilon", epsilon, asked),
             options.splits(split, asked),
             options.clamps(clamp, asked),
+            options.tapers(taper, asked),
             options.candidates(candidates, asked),
             strict=True,
         )
@@ -108,6 +111,7 @@ class _Terms:
     epsilon: Any
     split: Scheme | None
     clamp: Bounds | None
+    taper: Any
     candidates: Any
 
 
@@ -179,6 +183,7 @@ def _answered(query: Query, terms: _Terms, accounting: Accounting) -> Query:
                 column,
                 split=terms.split,
                 clamp=terms.clamp,
+                taper=terms.taper,
                 rho=terms.rho,
                 epsilon=terms.epsilon,
                 accounting=None if terms.split is None else accounting,

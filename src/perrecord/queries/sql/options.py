@@ -7,7 +7,7 @@ from perrecord.errors import QueryError, listing, suggestion
 from perrecord.exact import Exact
 from perrecord.policy.split import Scheme, Split, SplitBy
 from perrecord.queries.groupings import WhichCells
-from perrecord.queries.methods import Accounting
+from perrecord.queries.methods import Accounting, Taper
 from perrecord.queries.sql.asked import AnswerForm, AskedAnswer
 
 Amount = Exact | tuple[Exact, Exact]
@@ -26,6 +26,7 @@ class SQLOptions(TypedDict, total=False):
     epsilon: Amounts | None
     split: Scheme | Mapping[str, Scheme] | None
     clamp: Bounds | Mapping[str, Bounds] | None
+    taper: Exact | Taper | Mapping[str, Exact | Taper] | None
     candidates: Iterable[Exact] | Mapping[str, Iterable[Exact]] | None
     accounting: Accounting
 
@@ -36,7 +37,7 @@ def check_known(options: Iterable[str]) -> None:
     >>> check_known(["rho", "candidate"])
     Traceback (most recent call last):
     perrecord.errors.QueryError: SQL text takes no option 'candidate'. It takes accounting, \
-candidates, clamp, epsilon, keys, rho, split. Did you mean 'candidates'?
+candidates, clamp, epsilon, keys, rho, split, taper. Did you mean 'candidates'?
     """
     known = sorted(SQLOptions.__optional_keys__)
     for name in options:
@@ -67,12 +68,27 @@ def splits(given: Scheme | Mapping[str, Scheme] | None, asked: Sequence[AskedAns
     """Return the scheme of each answer; one for all goes to the measures that it names."""
     names = _measure_names(asked, AnswerForm.SUM, AnswerForm.AVERAGE)
     if isinstance(given, Split | SplitBy):
-        named = given.measures
-        names = [
-            each if answer.column in named else ()
-            for each, answer in zip(names, asked, strict=True)
-        ]
+        names = _about(names, asked, given.measures)
     return _chosen("split", given, names)
+
+
+def tapers(
+    given: Exact | Taper | Mapping[str, Exact | Taper] | None, asked: Sequence[AskedAnswer]
+) -> list[Any]:
+    """Return the taper of each answer; one for all goes to the measures that it names."""
+    names = _measure_names(asked, AnswerForm.SUM, AnswerForm.AVERAGE)
+    if isinstance(given, Taper):
+        names = _about(names, asked, given.measures)
+    return _chosen("taper", given, names)
+
+
+def _about(
+    names: Sequence[Names], asked: Sequence[AskedAnswer], measures: Iterable[str]
+) -> list[Names]:
+    """Return the names of the answers about some measures, and none of the others."""
+    known = set(measures)
+    pairs = zip(names, asked, strict=True)
+    return [each if answer.column in known else () for each, answer in pairs]
 
 
 def clamps(given: Bounds | Mapping[str, Bounds] | None, asked: Sequence[AskedAnswer]) -> list[Any]:

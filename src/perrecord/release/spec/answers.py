@@ -8,7 +8,7 @@ from typing import Any
 
 from perrecord.errors import about
 from perrecord.policy.split import Scheme
-from perrecord.queries.methods import Accounting
+from perrecord.queries.methods import Accounting, Taper, taper_of
 from perrecord.queries.methods.parts import Parts, Priced, method_of
 from perrecord.queries.query import Query
 from perrecord.release.spec.questions import (
@@ -27,6 +27,7 @@ class Answering:
     """What every answer of a spec is built with; the schema is missing until the table is open."""
 
     splits: Mapping[str, Scheme]
+    tapers: Mapping[str, Taper]
     accounting: Accounting
     schema: Schema | None
 
@@ -34,20 +35,25 @@ class Answering:
         """Return the query with one more answer."""
         form = answer.form
         column: str | None = getattr(answer, form)
-        options: dict[str, Any] = {**dict.fromkeys(_needs(form)), **self._options(answer)}
+        options: dict[str, Any] = {
+            **dict.fromkeys(_needs(form)),
+            **self._options(answer, str(column)),
+        }
         if answer.parts is not None:
             with about("answers", name, "parts"):
-                options["parts"] = self._parts(answer.parts)
+                options["parts"] = self._parts(answer.parts, str(column))
         counted = None if (form, column) == ("count", "records") else column
         return getattr(query, form)(counted, **options, name=name)  # type: ignore[no-any-return]
 
-    def _options(self, entry: AnswerEntry | MethodEntry) -> dict[str, Any]:
+    def _options(self, entry: AnswerEntry | MethodEntry, measure: str) -> dict[str, Any]:
         """Return the options that are given, as `Query` takes them."""
         given = [each for each in type(entry).model_fields if each not in FORMS]
         options = {each: getattr(entry, each) for each in given if getattr(entry, each) is not None}
         if entry.split is not None:
             options["split"] = self.splits[entry.split]
             options.setdefault("accounting", self.accounting)
+        if entry.taper is not None:
+            options["taper"] = taper_of(named_taper(entry.taper, self.tapers), measure)
         if isinstance(entry, AnswerEntry):
             for currency in ("rho", "epsilon"):
                 if currency in options:
@@ -56,16 +62,21 @@ class Answering:
                 options["candidates"] = Candidates(entry.candidates)
         return options
 
-    def _parts(self, entry: PartsEntry) -> Parts:
+    def _parts(self, entry: PartsEntry, measure: str) -> Parts:
         values = case_keys(entry.cases, entry.by, self.schema)
         methods: dict[Any, Priced] = {}
         for case, method in entry.cases.items():
             with about("cases", case):
-                methods[values[case]] = method_of(**self._options(method))
+                methods[values[case]] = method_of(**self._options(method, measure))
         if entry.default is not None:
             with about("default"):
-                methods[...] = method_of(**self._options(entry.default))
+                methods[...] = method_of(**self._options(entry.default, measure))
         return Parts(entry.by, methods)
+
+
+def named_taper(given: Fraction | str, tapers: Mapping[str, Taper]) -> Fraction | Taper:
+    """Return the taper of a name; a size is one already."""
+    return tapers[given] if isinstance(given, str) else given
 
 
 def amount(given: tuple[Fraction, ...]) -> Fraction | tuple[Fraction, ...]:

@@ -23,7 +23,7 @@ from perrecord.release.spec.problems import Problems, found
 from perrecord.release.spec.queries import Asking
 from perrecord.release.spec.query_checks import check_tables
 from perrecord.release.spec.questions import GROUPINGS
-from perrecord.release.spec.schemes import splits_of
+from perrecord.release.spec.schemes import splits_of, tapers_of
 from perrecord.release.spec.tables import lookups_of
 from perrecord.tables.expressions import Column, Expression, columns_of, describe, evaluate
 from perrecord.tables.fields import Kind
@@ -118,7 +118,8 @@ def _asked(
     budget = Policy.zero()
     with problems.at("budget"):
         budget = budget_of(spec.budget, splits)
-    asking = Asking(spec.table, splits, keys, spec.accounting, schema)
+    tapers = tapers_of(spec, schema, problems)
+    asking = Asking(spec.table, splits, tapers, keys, spec.accounting, schema)
     built = [
         (entry, asking.query(entry, ("queries", place), problems))
         for place, entry in enumerate(spec.queries)

@@ -175,6 +175,12 @@ def _check_budget(spec: Spec) -> Iterator[Found]:
     yield from one_of(("budget",), budget, ("rho", "epsilon"))
     for place, name in enumerate(budget.splits):
         yield from refer(("budget", "splits", place), "split", name, spec.splits)
+    for place, tapered in enumerate(budget.tapers):
+        here: Path = ("budget", "tapers", place)
+        yield from refer((*here, "measure"), "measure", tapered.measure, spec.measures)
+        currency = "rho" if budget.epsilon is None else "epsilon"
+        if getattr(tapered, currency) is None or None not in (tapered.rho, tapered.epsilon):
+            yield here, f"expected {currency} alone, as the budget has it."
     for place, selection in enumerate(budget.selections):
         path: Path = ("budget", "selections", place)
         yield from _check_selection(selection, path, spec)

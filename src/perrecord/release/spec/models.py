@@ -116,6 +116,40 @@ SplitForm = Annotated[SplitEntry, short(_split, str | dict[str, Any])]
 SplitEntry.model_rebuild()
 
 
+def _taper(value: Any) -> Any:
+    is_whole = not isinstance(value, Mapping) or is_mapping_at(value, "sizes")
+    return value if is_whole else {"sizes": value}
+
+
+class TaperEntry(Entry):
+    """A taper: for each measure the size of a record that loses what an answer costs."""
+
+    sizes: Annotated[Mapping[str, Positive], Field(min_length=1)]
+    """The size of a record, by measure."""
+    nu: Literal[3, 7] = 7
+    """How heavy the tails of the noise are: 7, or 3 for losses that grow half as fast."""
+
+
+TaperForm = Annotated[TaperEntry, short(_taper, dict[str, Any])]
+
+
+class TaperedEntry(Entry):
+    """Tapered answers that a budget allows: so many about a measure, each at this price."""
+
+    measure: Text
+    """What they are about."""
+    at: Positive
+    """The size of a record that loses the amount."""
+    rho: Positive | None = None
+    """What such a record loses by each of them, under zCDP."""
+    epsilon: Positive | None = None
+    """In place of rho, under pure differential privacy."""
+    times: Whole = Field(default=1, ge=1)
+    """How many of them."""
+    nu: Literal[3, 7] = 7
+    """As the taper has it."""
+
+
 class SelectEntry(Entry):
     """Keys selected from the data with noise: those whose noisy number of pieces is large."""
 
@@ -205,6 +239,8 @@ class BudgetEntry(Entry):
     """The schemes that the amount may be spent on; a split record may lose pieces^2 times it."""
     selections: tuple[SelectionEntry, ...] = ()
     """The key selections that may be run."""
+    tapers: tuple[TaperedEntry, ...] = ()
+    """The tapered answers that may be asked beside what the amount pays for."""
 
 
 class PostProcessing(Entry):
@@ -291,6 +327,8 @@ class Spec(Entry):
     """Public tables that add columns to records."""
     splits: Mapping[str, SplitForm] = Field(default_factory=dict)
     """Splitting schemes by name."""
+    tapers: Mapping[str, TaperForm] = Field(default_factory=dict)
+    """Tapers by name."""
     keys: Mapping[str, KeysEntry] = Field(default_factory=dict)
     """Key sets, domains and selections by name."""
     budget: BudgetEntry

@@ -19,6 +19,7 @@ from perrecord.release.spec.models import (
     KeysEntry,
     SelectEntry,
     SelectionEntry,
+    TaperedEntry,
 )
 from perrecord.release.spec.problems import Problems
 from perrecord.tables.domains import Domain
@@ -149,6 +150,13 @@ def budget_of(entry: BudgetEntry, splits: Mapping[str, Scheme]) -> Policy:
         [splits[name] for name in entry.splits],
         epsilon=entry.epsilon,
         slots=[_slot(each, splits) for each in entry.selections],
+        tapers=[_tapered(each) for each in entry.tapers],
+    )
+
+
+def _tapered(entry: TaperedEntry) -> Policy:
+    return entry.times * Policy.tapered(
+        entry.rho, measure=entry.measure, at=entry.at, nu=entry.nu, epsilon=entry.epsilon
     )
 
 

@@ -10,10 +10,10 @@ from perrecord.errors import InputError
 from perrecord.policy.split import Scheme
 from perrecord.queries.check import checks_of
 from perrecord.queries.groupings import SelectCells, WhichCells
-from perrecord.queries.methods import Accounting
+from perrecord.queries.methods import Accounting, Taper
 from perrecord.queries.query import Query
 from perrecord.queries.sql import SQLOptions, from_sql
-from perrecord.release.spec.answers import Answering, Candidates, amount
+from perrecord.release.spec.answers import Answering, Candidates, amount, named_taper
 from perrecord.release.spec.pieces import DeclaredCells
 from perrecord.release.spec.places import note
 from perrecord.release.spec.problems import Path, Problems
@@ -32,6 +32,7 @@ class Asking:
 
     table: str
     splits: Mapping[str, Scheme]
+    tapers: Mapping[str, Taper]
     keys: Mapping[str, DeclaredCells]
     accounting: Accounting
     schema: Schema | None
@@ -58,7 +59,7 @@ class Asking:
             query = query if entry.where is None else query.where(entry.where)
         with noting():
             query = query.group_by_sets(sets_of(entry), keys=self._keys(entry.keys))
-        answering = Answering(self.splits, self.accounting, self.schema)
+        answering = Answering(self.splits, self.tapers, self.accounting, self.schema)
         for name, answer in (entry.answers or {}).items():
             with noting():
                 query = answering.answered(query, name, answer)
@@ -70,6 +71,7 @@ class Asking:
         convert: dict[str, Callable[[Any], Any]] = {
             **{"rho": amount, "epsilon": amount, "candidates": Candidates},
             "split": self.splits.__getitem__,
+            "taper": partial(named_taper, tapers=self.tapers),
         }
         options: dict[str, Any] = {
             name: _for_every(_each(given, convert.get(name)))

@@ -131,6 +131,9 @@ def _check_sql(query: QueryEntry, path: Path, spec: Spec) -> Iterator[Found]:
             )
     for name, split in (query.split or {}).items():
         yield from refer((*path, "split", name), "split", split, spec.splits)
+    for name, taper in (query.taper or {}).items():
+        if isinstance(taper, str):
+            yield from refer((*path, "taper", name), "taper", taper, spec.tapers)
     for name, candidates in (query.candidates or {}).items():
         yield from check_candidates(candidates, (*path, "candidates", name))
     if query.keys is not None:

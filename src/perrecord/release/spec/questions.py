@@ -13,6 +13,7 @@ from perrecord.release.spec.scalars import (
     Identifier,
     Names,
     Positive,
+    SizeOrName,
     Text,
     Whole,
     short,
@@ -52,12 +53,14 @@ CandidatesForm = Annotated[
 
 
 class MethodEntry(Entry):
-    """How the records of one part are made private: by splitting or by clamping."""
+    """How the records of one part are made private: by splitting, clamping or tapering."""
 
     split: Text | None = None
     """The name of a splitting scheme."""
     clamp: Bounds | None = None
     """The bounds that values are cut to."""
+    taper: SizeOrName | None = None
+    """The size of a record that loses the amount, or the name of a taper."""
     rho: Exact | None = None
     """What it costs, under zCDP."""
     epsilon: Exact | None = None
@@ -98,6 +101,8 @@ class AnswerEntry(Entry):
     """Of a total or mean: the name of a splitting scheme."""
     clamp: Bounds | None = None
     """Of a total or mean: the bounds that values are cut to."""
+    taper: SizeOrName | None = None
+    """Of a total or mean: the size of a record that loses the amount, or the name of a taper."""
     candidates: CandidatesForm | None = None
     """Of a median or quantile: the public numbers to choose from."""
     parts: PartsEntry | None = None
@@ -183,6 +188,8 @@ class QueryEntry(Entry):
     """Of SQL: the splitting scheme of each total and mean, for all or by name."""
     clamp: Annotated[Mapping[str, Bounds], short(_for_every, Any)] | None = None
     """Of SQL: the bounds of each total and mean, for all or by name."""
+    taper: Annotated[Mapping[str, SizeOrName], short(_for_every, Any)] | None = None
+    """Of SQL: the size or the taper of each total and mean, for all or by name."""
     candidates: (
         Annotated[Mapping[str, CandidatesForm], short(_candidates_for_every, Any)] | None
     ) = None

@@ -47,6 +47,11 @@ def _positive(value: Any) -> Fraction:
     return number
 
 
+def _size_or_name(value: Any) -> Fraction | str:
+    is_name = isinstance(value, str) and not value[:1].isdigit()
+    return value if is_name and not isinstance(value, WrittenNumber) else _positive(value)
+
+
 def _share(value: Any) -> Fraction:
     number = _exact(value)
     if not 0 < number < 1:
@@ -94,6 +99,11 @@ Exact = Annotated[
 ]
 Positive = Annotated[
     Fraction, PlainValidator(_positive, json_schema_input_type=_Digits), PlainSerializer(_written)
+]
+SizeOrName = Annotated[
+    Fraction | str,
+    PlainValidator(_size_or_name, json_schema_input_type=_Digits),
+    PlainSerializer(_written),
 ]
 Proportion = Annotated[
     Fraction, PlainValidator(_share, json_schema_input_type=_Digits), PlainSerializer(_written)

@@ -6,10 +6,12 @@ from typing import Any
 
 from perrecord.errors import QueryError, about
 from perrecord.policy.split import Scheme, Split
+from perrecord.queries.methods import Taper
 from perrecord.queries.methods.fitting import check_scheme
 from perrecord.release.spec.models import Spec, SplitEntry
 from perrecord.release.spec.problems import Problems
 from perrecord.tables.fields import Kind
+from perrecord.tables.measures import check_on_grid
 from perrecord.tables.roles import Roles
 from perrecord.tables.schema import Schema
 
@@ -63,6 +65,20 @@ def splits_of(spec: Spec, schema: Schema | None, problems: Problems) -> Mapping[
             named(name)
         except _Unbuilt:  # its own problem is noted, or that of a scheme that it is made of
             continue
+    return built
+
+
+def tapers_of(spec: Spec, schema: Schema | None, problems: Problems) -> Mapping[str, Taper]:
+    """Return every taper that can be built, by name; note why others cannot."""
+    roles = roles_of(spec) if schema is None else schema.roles
+    built: dict[str, Taper] = {}
+    for name, entry in spec.tapers.items():
+        with problems.at("tapers", name):
+            found = Taper(dict(entry.sizes), nu=entry.nu)
+            for measure, size in found.sizes:
+                with about("sizes", measure):
+                    check_on_grid("size", size, measure, roles.resolution(measure))
+            built[name] = found
     return built
 
 

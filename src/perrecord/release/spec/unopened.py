@@ -5,11 +5,10 @@ them. What only a spec can get wrong is said here: an answer of two forms, an op
 does not take, a name that is declared nowhere.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from perrecord.errors import InputError, about
-from perrecord.policy.split import Scheme
 from perrecord.queries.check import check_answer, check_asked
 from perrecord.queries.groupings import Grouping
 from perrecord.queries.query import Query, check_sets
@@ -19,8 +18,14 @@ from perrecord.release.spec.names import Found, null_cases, one_of, refer
 from perrecord.release.spec.places import note
 from perrecord.release.spec.problems import Path, Problems
 from perrecord.release.spec.query_checks import check_candidates, sets_of
-from perrecord.release.spec.questions import FORMS, AnswerEntry, QueryEntry, columns_of_set
-from perrecord.release.spec.schemes import roles_of, splits_of
+from perrecord.release.spec.questions import (
+    FORMS,
+    AnswerEntry,
+    MethodEntry,
+    QueryEntry,
+    columns_of_set,
+)
+from perrecord.release.spec.schemes import roles_of, splits_of, tapers_of
 from perrecord.tables.roles import Roles
 
 _COUNTS = " To count records write count: records."
@@ -34,6 +39,7 @@ def check_unopened(spec: Spec, problems: Problems) -> None:
     """
     are_sound = all(each.path[:1] != ("splits",) for each in problems.found)
     splits = splits_of(spec, None, problems) if are_sound else {}
+    tapers = tapers_of(spec, None, problems)
     roles = roles_of(spec)
     for place, entry in enumerate(spec.queries):
         if entry.sql is None:
@@ -43,7 +49,8 @@ def check_unopened(spec: Spec, problems: Problems) -> None:
                     check()
                 except InputError as error:
                     note(error, path, entry, problems)
-            _check_answers(entry, path, spec, splits, problems)
+            answering = Answering(splits, tapers, spec.accounting, None)
+            _check_answers(entry, path, spec, answering, problems)
 
 
 def _checks(entry: QueryEntry, roles: Roles) -> Iterator[Callable[[], None]]:
@@ -71,15 +78,17 @@ def _check_column(column: str, roles: Roles) -> None:
 
 
 def _check_answers(
-    entry: QueryEntry, path: Path, spec: Spec, splits: Mapping[str, Scheme], problems: Problems
+    entry: QueryEntry, path: Path, spec: Spec, answering: Answering, problems: Problems
 ) -> None:
     """Note what is wrong with the answers; those of a split that could not be built are left."""
-    roles, answering = roles_of(spec), Answering(splits, spec.accounting, None)
+    roles = roles_of(spec)
     for name, answer in (entry.answers or {}).items():
         found = list(_check_written(answer, (*path, "answers", name), spec))
         for here, message in found:
             problems.add(here, message)
-        if found or not {split for _, split in _splits_in(answer, ())} <= splits.keys():
+        named = [_named_in(answer, (), each) for each in ("split", "taper")]
+        splits, tapers = ({name for _, name in each} for each in named)
+        if found or not (splits <= answering.splits.keys() and tapers <= answering.tapers.keys()):
             continue
         try:
             query = answering.answered(Query(spec.table), name, answer)
@@ -100,21 +109,23 @@ def _check_written(answer: AnswerEntry, path: Path, spec: Spec) -> Iterator[Foun
         if getattr(answer, option) is not None and forms[0] not in takers:
             message = f"{option} goes with {' and '.join(takers)}, not with {forms[0]}."
             yield (*path, option), message
-    for place, split in _splits_in(answer, path):
-        yield from refer((*place, "split"), "split", split, spec.splits)
+    for what, known in (("split", spec.splits), ("taper", spec.tapers)):
+        for place, name in _named_in(answer, path, what):
+            yield from refer((*place, what), what, name, known)
     if answer.parts is not None:
         yield from null_cases((*path, "parts", "cases"), answer.parts.cases, answer.parts.by)
     if answer.candidates is not None:
         yield from check_candidates(answer.candidates, (*path, "candidates"))
 
 
-def _splits_in(answer: AnswerEntry, path: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the names of the splits of an answer, with the places of the methods."""
-    if answer.split is not None:
-        yield path, answer.split
+def _named_in(answer: AnswerEntry, path: Path, what: str) -> Iterator[tuple[Path, str]]:
+    """Yield the names of the splits or tapers of an answer, with the places of the methods."""
+    methods: list[tuple[Path, AnswerEntry | MethodEntry | None]] = [(path, answer)]
     if answer.parts is not None:
-        for case, method in answer.parts.cases.items():
-            if method.split is not None:
-                yield (*path, "parts", "cases", case), method.split
-        if answer.parts.default is not None and answer.parts.default.split is not None:
-            yield (*path, "parts", "default"), answer.parts.default.split
+        inside = (*path, "parts")
+        methods += [((*inside, "cases", key), each) for key, each in answer.parts.cases.items()]
+        methods.append(((*inside, "default"), answer.parts.default))
+    for place, method in methods:
+        name = getattr(method, what, None)
+        if isinstance(name, str):
+            yield place, name
