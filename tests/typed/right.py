@@ -59,6 +59,7 @@ from perrecord import (
     SQLOptions,
     SQLTextError,
     Table,
+    Taper,
     ThresholdError,
     UnknownCaseError,
     clamping,
@@ -71,6 +72,7 @@ from perrecord import (
     splitting,
     substitution_loss,
     table,
+    tapering,
 )
 
 ERRORS: tuple[type[PerrecordError], ...] = (
@@ -170,8 +172,11 @@ def queries(farms: Table) -> list[Query]:
         .count_distinct("state", rho=1)
         .sum("cattle", parts=parts)
         .average("rent", clamp=(0, 10), rho=("0.1", "0.2"))
+        .sum("rent", taper="0.5", rho="0.1", name="rents")
         .median("cattle", candidates=range(0, 100, 10), rho="0.1")
     )
+    slow = Parts("state", {...: tapering(Taper(cattle=50), rho="0.1")})
+    assert_type(Query("farms").sum("cattle", parts=slow), Query)
     selected = Query("farms").group_by(["state"], keys=SelectKeys(rho=1, delta="1e-6")).count(rho=1)
     text = from_sql("SELECT SUM(cattle) FROM farms", schema=farms.schema, rho=1, split=FIFTY)
     assert_type(text, Query)
