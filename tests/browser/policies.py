@@ -5,7 +5,18 @@ from functools import cache
 
 import pyarrow as pa
 
-from perrecord import Keys, Parts, Policy, Query, Split, clamping, splitting, table
+from perrecord import (
+    Keys,
+    Parts,
+    Policy,
+    Query,
+    Split,
+    Taper,
+    clamping,
+    splitting,
+    table,
+    tapering,
+)
 from perrecord.lab.synth.industries import industry_codes
 from perrecord.queries.plan import plan
 from perrecord.release.document import Field, PublishedCharge, PublishedPolicy
@@ -188,7 +199,41 @@ def noisy(*, is_wide=False):
         rows, name="t", dimensions=["sector", "head"], measures={"emp": 1, "pay": 5, "rent": 1}
     ) as found:
         planned = plan(queries, found.schema)
-    charges = tuple(
+    return PublishedPolicy("Payroll by sector", "t", fields, charges_of(planned), planned.policy)
+
+
+@cache
+def tapered(currency="rho"):
+    """Return a release with Student noise: totals, an average, parts, both nu; a count beside."""
+    rows = pa.table({"sector": ["farm"], "emp": [1], "pay": [5]})
+    sectors = Keys.from_dict({"sector": SECTORS})
+    of_parts = {
+        "farm": tapering(Taper(pay=500), **{currency: 2}),
+        ...: tapering(Taper(pay=90), **{currency: "0.1"}),
+    }
+    query = (
+        Query("t")
+        .group_by("sector", keys=sectors)
+        .count(**{currency: "0.01"})
+        .sum("emp", taper=50, **{currency: "0.2"})
+        .sum("emp", taper=Taper(emp=50, nu=3), **{currency: "0.2"}, name="again")
+        .average("pay", taper=1000, **{currency: "0.1"})
+        .sum("pay", parts=Parts("sector", of_parts))
+    )
+    whole = Query("t").sum("emp", taper=50, **{currency: "0.2"})
+    fields = (
+        Field("sector", "text", "Sector", values=SECTORS),
+        Field("emp", "measure", "Employees", "people", resolution=Fraction(1)),
+        Field("pay", "measure", "Annual payroll", "$", resolution=Fraction(5)),
+    )
+    with table(rows, name="t", dimensions=["sector"], measures={"emp": 1, "pay": 5}) as found:
+        planned = plan([query, whole], found.schema)
+    return PublishedPolicy("Jobs and pay", "t", fields, charges_of(planned), planned.policy)
+
+
+def charges_of(planned):
+    """Return every answer of a plan with its price and its noise."""
+    return tuple(
         PublishedCharge(
             f"{number}.{each.answer.name}",
             f"Table {number}: {each.answer.name}",
@@ -198,7 +243,6 @@ def noisy(*, is_wide=False):
         for number, grouping in enumerate(planned.groupings)
         for each in grouping.answers
     )
-    return PublishedPolicy("Payroll by sector", "t", fields, charges, planned.policy)
 
 
 @cache
@@ -225,6 +269,8 @@ EVERY = {
     "piecewise": piecewise,
     "selecting": selecting,
     "pure epsilon": pure_epsilon,
+    "tapered": tapered,
+    "tapered, pure epsilon": lambda: tapered("epsilon"),
 }
 
 HOSTILE = (
