@@ -5,20 +5,20 @@ from fractions import Fraction
 
 import pytest
 
-from perrecord import Parts, Query, Split, clamping, splitting
-from perrecord.errors import InternalError
-from perrecord.laws.scales import GaussianScale, LaplaceScale, largest
+from perrecord import Parts, Query, QueryError, Split, Taper, clamping, splitting
+from perrecord.laws.scales import GaussianScale, LaplaceScale, Student7Scale, largest
 from perrecord.policy.policy import Policy
 from perrecord.policy.terms import Currency
 from perrecord.queries.aggregates import Different, Filled, Rows, Total
 from perrecord.queries.answers import Answer
 from perrecord.queries.measurements import Choice, Measurement
-from perrecord.queries.methods import Clamping, Counting, Splitting, tree_of
+from perrecord.queries.methods import Clamping, Counting, Splitting, Tapering, tree_of
 
 RHO = Fraction(1, 10)
 SCHEME = Split(emp=50)
 CUT = Clamping(RHO, Fraction(0), Fraction(500))
 WHOLE = Splitting(RHO, SCHEME)
+SLOW = Tapering(RHO, Taper(emp=50))
 PARTS = Parts("k", {"a": splitting(SCHEME, rho=RHO), ...: clamping(0, 500, rho=RHO)})
 HALF = RHO / 2
 
@@ -39,6 +39,17 @@ KINDS = {
     "clamped total": (
         Query().sum("emp", clamp=(0, 500), rho=RHO),
         [Measurement(Total("emp", tree_of(CUT)), CUT, "emp")],
+    ),
+    "tapered total": (
+        Query().sum("emp", taper=50, rho=RHO),
+        [Measurement(Total("emp", None), SLOW, "emp")],
+    ),
+    "tapered average": (
+        Query().average("emp", taper=Taper(emp=50, pay=9), rho=RHO),
+        [
+            Measurement(Total("emp", None), Tapering(HALF, Taper(emp=50, pay=9)), "emp"),
+            Measurement(Filled("emp"), Counting(HALF)),
+        ],
     ),
     "total by parts": (
         Query().sum("emp", parts=PARTS),
@@ -100,13 +111,22 @@ def test_amounts_are_changed_in_every_step(kind):
     twice = answer.mapped(lambda method: method.with_amount(2 * method.amount))
     assert twice.amounts == tuple(2 * amount for amount in answer.amounts)
     before, after = (each.policy(frozenset(), Currency.RHO) for each in (answer, twice))
-    assert after == before * 2
+    if kind.startswith("tapered"):  # twice as much for a record of the taper's size alone
+        losses = [each.loss({"emp": 50}) for each in (before, after)]
+        assert losses[1] == pytest.approx(2 * losses[0], rel=1e-9)
+    else:
+        assert after == before * 2
 
 
 def test_only_one_noisy_number_decides_which_cells_are_kept():
     """Counts and totals; what is divided or chosen does not."""
     additive = {kind for kind, (query, _) in KINDS.items() if query.answers[0].is_additive}
-    assert additive == set(KINDS) - {"split average", "clamped average", "quantile"}
+    assert additive == set(KINDS) - {
+        "split average",
+        "clamped average",
+        "tapered average",
+        "quantile",
+    }
 
 
 def test_the_largest_of_several_scales_hides_what_each_would():
@@ -114,5 +134,6 @@ def test_the_largest_of_several_scales_hides_what_each_would():
     small, large = GaussianScale(Fraction(1)), GaussianScale(Fraction(4))
     assert largest([small, large, small]) == large
     assert large.rho(Fraction(2)) < small.rho(Fraction(2))
-    with pytest.raises(InternalError, match="no largest"):
-        largest([small, LaplaceScale(Fraction(9))])
+    for other in (LaplaceScale(Fraction(9)), Student7Scale(Fraction(100))):
+        with pytest.raises(QueryError, match="noise of different laws"):
+            largest([small, other])

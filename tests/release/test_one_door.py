@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from perrecord import Domain, InputError, Keys, Query, SelectCells, SpecError, Split, table
+from perrecord import Domain, InputError, Keys, Query, SelectCells, SpecError, Split, Taper, table
 from perrecord.queries.check import check
 from perrecord.queries.sql import from_sql
 from perrecord.release.spec import build, check_without_data, open_table, parse_spec
@@ -22,11 +22,13 @@ unit: firm
 dimensions: {county: county, naics2: "substr(naics, 1, 2)"}
 measures: {emp: 1, payann: 1, rent: 0.01}
 splits: {both: {emp: 50, payann: 2500}, emp: {emp: 10}, capped: {thresholds: {emp: 10}, cap: 9}}
+tapers: {pays: {payann: 50}}
 keys: {counties: {values: {county: ["37001"]}}, cells: {domain: [counties]}}
 budget: {CURRENCY: 2}
 queries:
 - name: all
 """
+PAYS = Taper(payann=50)
 BOTH, EMP = Split(emp=50, payann=2500), Split(emp=10)
 COUNTIES = Keys.from_dict({"county": ["37001"]})
 Q = Query("est")
@@ -82,6 +84,34 @@ FAULTS = [
         "<AVG(emp)>",
         lambda: Q.average("emp", rho=1, name="x"),
         options={"rho": 1},
+    ),
+    answer(
+        "split and taper",
+        "sum: emp; split: both; taper: 50; rho: 1",
+        SUM,
+        lambda: Q.sum("emp", split=BOTH, taper=50, rho=1, name="x"),
+        options={"rho": 1, "split": BOTH, "taper": 50},
+    ),
+    answer(
+        "a taper for another measure",
+        "sum: emp; taper: pays # HERE; rho: 1",
+        SUM,
+        lambda: Q.sum("emp", taper=PAYS, rho=1, name="x"),
+        options={"rho": 1, "taper": {"x": PAYS}},
+    ),
+    answer(
+        "a taper off the grid",
+        "sum: emp; taper: 0.5 # HERE; rho: 0.001",
+        SUM,
+        lambda: Q.sum("emp", taper="0.5", rho="0.001", name="x"),
+        options={"rho": "0.001", "taper": "0.5"},
+    ),
+    answer(
+        "tapered noise of less than five steps",
+        "sum: emp; taper: 2 # HERE; rho: 100",
+        SUM,
+        lambda: Q.sum("emp", taper=2, rho=100, name="x"),
+        options={"rho": 100, "taper": 2},
     ),
     answer("no amount", "count: records", "<COUNT(*)>", lambda: Q.count(name="x")),
     answer(
@@ -367,7 +397,7 @@ def test_sql_in_a_spec_shows_an_option_at_its_own_line(option, message):
     sql = "  sql: |\n    SELECT COUNT(*) AS x\n    FROM est\n"
     with pytest.raises(SpecError) as caught:
         run(BASE.replace("CURRENCY", "rho") + sql + f"  {option}\n")
-    assert str(caught.value).endswith(f":16: queries[0].rho.{option[6]}: {message}")
+    assert str(caught.value).endswith(f":17: queries[0].rho.{option[6]}: {message}")
 
 
 def test_sql_in_a_spec_shows_what_it_lacks_at_its_own_line():
@@ -375,7 +405,7 @@ def test_sql_in_a_spec_shows_what_it_lacks_at_its_own_line():
     sql = "  sql: |\n    SELECT COUNT(*) AS n,\n      SUM(emp) AS x\n    FROM est\n  rho: 1\n"
     with pytest.raises(SpecError) as caught:
         run(BASE.replace("CURRENCY", "rho") + sql)
-    assert ":15: queries[0].sql: the SQL, line 2, column 3: the answer 'x': a total" in str(
+    assert ":16: queries[0].sql: the SQL, line 2, column 3: the answer 'x': a total" in str(
         caught.value
     )
 

@@ -217,8 +217,9 @@ def _fitness(
     queries: Mapping[str, Query], table: Table, limits: Sequence[Fraction], confidence: Exact
 ) -> list[Fit]:
     planned = plan(list(queries.values()), table.schema)
-    is_additive = any(answer.is_additive for query in queries.values() for answer in query.answers)
-    if planned.policy.currency is not Currency.RHO or not is_additive:
+    answers = [answer for query in queries.values() for answer in query.answers]
+    is_known = any(answer.is_additive and answer.is_scaled for answer in answers)
+    if planned.policy.currency is not Currency.RHO or not is_known:
         return []
     found = []
     for within in limits:

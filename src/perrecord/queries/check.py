@@ -12,7 +12,8 @@ from perrecord.policy.cases import Cases
 from perrecord.queries.answers import Answer
 from perrecord.queries.answers.errors import ENDINGS
 from perrecord.queries.groupings import KEYS_CHARGE, Grouping, SelectCells, SelectKeys, WhichCells
-from perrecord.queries.methods import Branch, Splitting, Tree, has_default, tree_of
+from perrecord.queries.measurements import Measurement
+from perrecord.queries.methods import Branch, Splitting, Tree, has_default, leaves, tree_of
 from perrecord.queries.methods.fitting import check_scheme
 from perrecord.queries.query import Query
 from perrecord.tables.expressions import Expression, Value, columns_of, evaluate, kind_of
@@ -85,6 +86,16 @@ def _check_answer(answer: Answer, query: Query, schema: Schema) -> None:
         ):
             for branch in _branches(measurement.tree):
                 _check_default(branch, query, schema)
+            _check_grid(measurement, query, schema)
+
+
+def _check_grid(measurement: Measurement, query: Query, schema: Schema) -> None:
+    """Refuse noise that is too narrow for its law's losses to hold on the measure's grid (T26)."""
+    if measurement.measure is None or query.currency is None:
+        return
+    step = schema.roles.resolution(measurement.measure)
+    for leaf in leaves(measurement.tree):
+        measurement.scale(leaf.method, query.currency).check_grid(step)
 
 
 def _check_names(query: Query) -> None:

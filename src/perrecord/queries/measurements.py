@@ -72,8 +72,6 @@ class Measurement:
         step = Fraction(1) if self.measure is None else schema.measure(self.measure).resolution
         fixed = schema.fixed_by(columns)
         scales = scales_of(self.tree, frozenset(fixed), partial(self.scale, currency=currency))
-        for scale in scales.every():
-            scale.check_grid(step)
         return NoisePlan(step / 2 if self.is_centred else step, scales, fixed)
 
     def scale(self, method: Method, currency: Currency) -> Scale:

@@ -203,11 +203,15 @@ def fitness(planned: Plan, table: Table, *, within: Exact, confidence: Exact = "
     goal = Goal.of(within, confidence)
     if planned.policy.currency is not Currency.RHO:
         raise CurrencyError("fitness for use is in zCDP; give the answers rho, not epsilon.")
-    found = [_requirement(each, goal) for each in truths(planned, table) if each.count is None]
+    found = [
+        _requirement(each, goal)
+        for each in truths(planned, table)
+        if each.count is None and each.answer.is_scaled
+    ]
     if not found:
         raise InputError(
-            "the workload has no count and no total; averages and quantiles have no one noise to "
-            "compare with a goal."
+            "the workload has no count and no total but tapered ones, whose amounts do not scale; "
+            "averages and quantiles have no one noise to compare with a goal."
         )
     return Fitness(planned, goal, tuple(found))
 

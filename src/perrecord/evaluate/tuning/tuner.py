@@ -67,7 +67,11 @@ class Tuner:
         planned = plan([each.query for each in asked], table.schema)
         if planned.policy.currency is not Currency.RHO:
             raise CurrencyError("tuning is in zCDP; give the answers rho, not epsilon.")
-        found = {(each.query, each.answer.name): each for each in truths(planned, table)}
+        found = {
+            (each.query, each.answer.name): each
+            for each in truths(planned, table)
+            if each.answer.is_scaled
+        }
         names = {place: asked[place[0]].names(place[1]) for place in found}
         check_names(targets, [name for each in names.values() for name in each])
         aims = {place: target_of(targets, names[place]) for place in found}
@@ -79,7 +83,8 @@ class Tuner:
         if not kept:
             raise InputError(
                 "there is no goal for any count, total or average; give one, such as '5% for 95% "
-                "of cells'. Medians and quantiles have no one noise to compare with a goal."
+                "of cells'. Medians and quantiles have no one noise to compare with a goal, and "
+                "tapered answers are left as they are."
             )
         # Where all numbers are 0 there is nothing to be accurate about.
         aimed = {place: aim for place, aim in kept.items() if not has_zeros_only(found[place])}
