@@ -147,14 +147,7 @@ class TaperedRho(_Tapered):
 
     def sql(self, size: str) -> str:
         """Return the loss of a DOUBLE as SQL, about right."""
-        b = f"({size} / {2 * math.sqrt(self.spread)!r})"
-        found = f"4 * {b} * asinh({b}) / sqrt(1 + {b} * {b})"
-        if self.nu == 3:
-            return found
-        return (
-            f"{found} * (1 + 2 * {b} * {b}) * (2.8 + 3 * {b} * {b} + pow({b}, 4)) "
-            f"/ pow(1 + {b} * {b}, 3)"
-        )
+        return student_sql(self.power, self.nu, f"({size} / {2 * math.sqrt(self.spread)!r})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +185,7 @@ class TaperedEpsilon(_Tapered):
 
     def sql(self, size: str) -> str:
         """Return the loss of a DOUBLE as SQL, about right."""
-        return f"{self.nu + 1} * asinh({size} / {2 * math.sqrt(self.spread)!r})"
+        return student_sql(self.power, self.nu, f"({size} / {2 * math.sqrt(self.spread)!r})")
 
 
 def tapered(power: int, amount: Fraction, at: Fraction, nu: int) -> TaperedRho | TaperedEpsilon:
@@ -207,6 +200,19 @@ def tapered(power: int, amount: Fraction, at: Fraction, nu: int) -> TaperedRho |
 def student_loss(power: int, spread: Fraction, nu: int) -> TaperedRho | TaperedEpsilon:
     """Return the loss of Student noise of this spread, counted as the power says."""
     return TaperedRho(spread, nu) if power == TaperedRho.power else TaperedEpsilon(spread, nu)
+
+
+def student_sql(power: int, nu: int, b: str) -> str:
+    """Return the loss at B = |x| / (2 sqrt A), a DOUBLE, as SQL, about right."""
+    if power == TaperedEpsilon.power:
+        return f"{nu + 1} * asinh({b})"
+    found = f"4 * {b} * asinh({b}) / sqrt(1 + {b} * {b})"
+    if nu == 3:
+        return found
+    return (
+        f"{found} * (1 + 2 * {b} * {b}) * (2.8 + 3 * {b} * {b} + pow({b}, 4)) "
+        f"/ pow(1 + {b} * {b}, 3)"
+    )
 
 
 def _round_size(spread: Fraction) -> Fraction:

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perrecord import Domain, Keys, Policy, Query, SelectCells, SelectKeys, Split
+from perrecord import Domain, Keys, Policy, Query, SelectCells, SelectKeys, Split, Taper
 from perrecord.errors import CurrencyError
 from perrecord.evaluate.losses.distributions import Distribution
 from perrecord.evaluate.losses.policies import policy_losses
 from perrecord.evaluate.losses.realised import losses
 from perrecord.lab.audit import random_queries, random_tables
 from perrecord.policy.terms import Currency
-from perrecord.queries.methods.parts import Parts, clamping, splitting
+from perrecord.queries.methods.parts import Parts, clamping, splitting, tapering
 from perrecord.queries.plan import plan
 from perrecord.tables.table import table
 from tests.evaluate.reference import (
@@ -266,3 +266,34 @@ def test_a_table_without_units_has_no_unit_losses():
         assert losses(planned, source).units is None
         left = source.engine.frame("SELECT table_name FROM duckdb_tables()")
     assert not [name for name in left["table_name"].to_pylist() if "kept" in name]
+
+
+@pytest.mark.parametrize("currency", ["rho", "epsilon"])
+def test_tapered_answers_cost_a_unit_its_net_change_in_each_cell(currency):
+    """P of the total in a cell, whatever law the cells of other parts have; NULL adds nothing."""
+    rows = pa.table(
+        {
+            "firm": [1, 1, 1, 2, 2, 3],
+            "k": ["a", "a", "b", "b", "b", "a"],
+            "emp": [40, 2_000, 30, -70, 70, None],
+        }
+    )
+    price = {currency: "0.5"}
+    parts = Parts("k", {"a": tapering(Taper(emp=50), **price), ...: clamping(-20, 20, **price)})
+    asked = (
+        Query()
+        .group_by("k", keys=Keys.from_dict({"k": ["a", "b"]}))
+        .sum("emp", parts=parts)
+        .sum("emp", taper=Taper(emp=9, nu=3), **price, name="again")
+    )
+    with table(rows, unit="firm", dimensions=["k"], measures=["emp"]) as opened:
+        found = losses(plan(asked, opened.schema), opened)
+    wide, narrow = (
+        Policy.tapered(measure="emp", at=at, nu=nu, **price) for at, nu in ((50, 7), (9, 3))
+    )
+    cut = 0.5
+    firm = [wide.loss({"emp": 2_040}), cut, *(narrow.loss({"emp": x}) for x in (2_040, 30))]
+    expected = sorted([float(sum(firm)), 0.0, 0.0])
+    assert list(found.units.realised.values) == pytest.approx(sorted(set(expected)), rel=1e-6)
+    largest = wide.loss({"emp": 2_000}) + narrow.loss({"emp": 2_000})
+    assert found.realised.largest == pytest.approx(float(largest), rel=1e-6)

@@ -1,15 +1,21 @@
 """What a record changes in every number that a plan releases, as SQL (T17).
 
 A change of size x in a number with Gaussian noise costs x^2 / (2 sigma^2), with Laplace noise
-|x| / scale. It depends on the record alone: on its values, its filter, its cell.
+|x| / scale, with Student noise what T26 says. It depends on the record alone: on its values, its
+filter, its cell.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 
 import pyarrow as pa
 
-from perrecord.evaluate.losses.loss_sql import LossWriter
+from perrecord.evaluate.losses.loss_sql import NOTHING, LossWriter, powered
+from perrecord.exact import sqrt_up
+from perrecord.laws.scales import Scale, StudentScale
+from perrecord.policy.tapering import student_sql
 from perrecord.policy.terms import Constant, Currency, Form, Piecewise
 from perrecord.queries.aggregates import Aggregate, Different, Filled, Pieces, Rows, Total
 from perrecord.queries.groupings import SelectCells, SelectKeys
@@ -24,14 +30,32 @@ from perrecord.tables.keys import Keys
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One released number: what a record adds to it, and what a change of 1 costs.
+    """One released number: what a record adds to it, and what that costs.
 
-    Where different values are counted, `value` is the record's own value.
+    Where different values are counted, `value` is the record's own value. Where cells have noise
+    of different laws each has its price, which is nothing in the cells of the others.
     """
 
     value: str
-    weight: str
+    prices: tuple["ChangePrice", ...]
     is_distinct: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePrice:
+    """What a change costs under a law: a weight, and how the cost grows with the change.
+
+    Under Student noise of some nu the weight is 1 / (2 sqrt A), in steps; else the cost of 1.
+    """
+
+    weight: str
+    nu: int | None = None
+
+    def cost(self, weight: str, change: str, power: int) -> str:
+        """Return the cost of a change, a DOUBLE, given the weight as SQL."""
+        if self.nu is None:
+            return f"{weight} * {powered(change, power)}"
+        return student_sql(power, self.nu, f"(coalesce(abs({change}), {NOTHING}) * {weight})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +87,15 @@ class ChangeWriter:
         cells = grouping.grouping.cells
         if isinstance(cells, SelectKeys):  # at its policy value, rho * pieces^2 (T9)
             rows = Rows() if cells.split is None else Pieces(cells.split)
-            changes.append(Change(self._value(rows), self._amount(cells.rho)))
+            changes.append(Change(self._value(rows), (self._amount(cells.rho),)))
         return GroupingChanges(self._condition(grouping), columns, tuple(changes))
 
     def _step(self, step: Step, grouping: PlannedGrouping) -> Change:
         if isinstance(step, Choice):  # at its policy value, whatever the measure is (T14)
-            return Change(self.losses.dialect.literal(1), self._amount(step.amount))
+            return Change(self.losses.dialect.literal(1), (self._amount(step.amount),))
         noise = step.noise(self.planned.schema, grouping.grouping.columns, self._currency)
         is_distinct = isinstance(step.aggregate, Different)
-        return Change(self._value(step.aggregate), self._weight(noise), is_distinct)
+        return Change(self._value(step.aggregate), self._prices(noise), is_distinct)
 
     def _value(self, aggregate: Aggregate) -> str:
         """Return what a record adds, or its own value where different ones are counted."""
@@ -95,15 +119,20 @@ class ChangeWriter:
     def _currency(self) -> Currency:
         return Currency.RHO if self.losses.power == 2 else Currency.EPSILON
 
-    def _weight(self, noise: NoisePlan) -> str:
-        """Return the cost of one step, looked up by the record's own dimensions.
+    def _prices(self, noise: NoisePlan) -> tuple[ChangePrice, ...]:
+        """Return the price of a change under each law, looked up by the record's own dimensions.
 
         The key of its cell fixes them, so they find the cell's own noise.
         """
-        return self.losses.form(_weights(noise.scales, noise.step, self._currency))
+        laws = sorted({_nu(scale) or 0 for scale in noise.scales.every()})
+        return tuple(
+            ChangePrice(self.losses.form(_weights(noise.scales, weight)), nu or None)
+            for nu in laws
+            for weight in (partial(_weight, nu or None, noise.step, self._currency),)
+        )
 
-    def _amount(self, amount: Fraction) -> str:
-        return self.losses.form(Form((Constant(amount),)))
+    def _amount(self, amount: Fraction) -> ChangePrice:
+        return ChangePrice(self.losses.form(Form((Constant(amount),))))
 
     def _condition(self, grouping: PlannedGrouping) -> str:
         """Return whether a record passes the filter and has a cell that may be published."""
@@ -141,9 +170,20 @@ class ChangeWriter:
 _LISTED = "_perrecord_listed"
 
 
-def _weights(scales: Scales, step: Fraction, currency: Currency) -> Form:
+def _weights(scales: Scales, weight: Callable[[Scale], Fraction]) -> Form:
     if scales.cases is not None:
-        return Form((Piecewise(scales.cases.map(lambda each: _weights(each, step, currency))),))
-    if scales.value is None:
-        return Form()
-    return Form((Constant(currency.cost(scales.value, step)),))
+        return Form((Piecewise(scales.cases.map(lambda each: _weights(each, weight))),))
+    return Form() if scales.value is None else Form((Constant(weight(scales.value)),))
+
+
+def _nu(scale: Scale) -> int | None:
+    return scale.nu if isinstance(scale, StudentScale) else None
+
+
+def _weight(nu: int | None, step: Fraction, currency: Currency, scale: Scale) -> Fraction:
+    """Return the weight of a change in steps of the grid; nothing where noise is of another law."""
+    if _nu(scale) != nu:
+        return Fraction(0)
+    if nu is None:
+        return currency.cost(scale, step)
+    return step / (2 * sqrt_up(scale.size))

@@ -17,7 +17,6 @@ from perrecord.evaluate.losses.loss_sql import (
     LossWriter,
     advanced_sql,
     double,
-    powered,
     records_with,
 )
 from perrecord.evaluate.workspace import Workspace, workspace
@@ -210,12 +209,16 @@ class _Run:
         return sql, writer.parts
 
     def _entered(self, entry: GroupingChanges) -> str:
-        costs = [f"{change.weight} * {self._size(change)}" for change in entry.changes]
+        costs = [
+            price.cost(price.weight, self._size(change), self.power)
+            for change in entry.changes
+            for price in change.prices
+        ]
         return f"CASE WHEN {entry.condition} THEN {' + '.join(costs)} ELSE {NOTHING} END"
 
     def _size(self, change: Change) -> str:
         value = f"CASE WHEN {change.value} IS NOT NULL THEN 1 END"
-        return powered(double(value if change.is_distinct else change.value), self.power)
+        return double(value if change.is_distinct else change.value)
 
     def _by_cell(self, grouping: PlannedGrouping, unit: str) -> tuple[str, JoinedTables]:
         """Return the SELECT of each unit's realised loss in each cell of a grouping."""
@@ -225,11 +228,15 @@ class _Run:
         shown = [f"{unit} AS unit", *keys]
         inner, costs = [], []
         for place, change in enumerate(entry.changes):
-            shown += [f"{change.value} AS v{place}", f"{change.weight} AS w{place}"]
+            shown.append(f"{change.value} AS v{place}")
             total = writer.dialect.total(f"v{place}")
             added = f"count(DISTINCT v{place})" if change.is_distinct else total
-            inner += [f"{double(added)} AS v{place}", f"max(w{place}) AS w{place}"]
-            costs.append(f"w{place} * {powered(f'v{place}', self.power)}")
+            inner.append(f"{double(added)} AS v{place}")
+            for number, price in enumerate(change.prices):
+                weight = f"w{place}_{number}"
+                shown.append(f"{price.weight} AS {weight}")
+                inner.append(f"max({weight}) AS {weight}")
+                costs.append(price.cost(weight, f"v{place}", self.power))
         grouped = ", ".join(["unit", *(f"k{place}" for place in range(len(keys)))])
         sql = (
             f"SELECT unit, {' + '.join(costs)} AS realised FROM "
