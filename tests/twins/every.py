@@ -13,6 +13,7 @@ from tests.twins.topics import (
     releases,
     students,
     tables,
+    tapering,
 )
 
 EVERY = (
@@ -20,6 +21,7 @@ EVERY = (
     *changes.TWINS,
     *noises.TWINS,
     *students.TWINS,
+    *tapering.TWINS,
     *tables.TWINS,
     *confidential.TWINS,
     *queries.TWINS,

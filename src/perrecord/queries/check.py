@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from perrecord.errors import QueryError, about, listing, suggestion
 from perrecord.policy.cases import Cases
+from perrecord.policy.terms import Currency
 from perrecord.queries.answers import Answer
 from perrecord.queries.answers.errors import ENDINGS
 from perrecord.queries.groupings import KEYS_CHARGE, Grouping, SelectCells, SelectKeys, WhichCells
@@ -69,16 +70,25 @@ def check_columns(answers: Iterable[str], grouped: Container[str]) -> None:
         )
 
 
-def check_answer(answer: Answer, roles: Roles) -> None:
+def check_answer(answer: Answer, currency: Currency | None, roles: Roles) -> None:
     """Refuse an answer that does not fit what is declared of the table."""
     with about("answers", answer.name):
         answer.check(roles)
         for measurement in answer.measurements:
             measurement.check(answer.name, roles)
+            if currency is not None and measurement.measure is not None:
+                _check_grid(measurement, currency, roles.resolution(measurement.measure))
+
+
+def _check_grid(measurement: Measurement, currency: Currency, step: Fraction) -> None:
+    """Refuse noise that is too narrow for its law's losses to hold on the measure's grid (T26)."""
+    for leaf in leaves(measurement.tree):
+        with about(leaf.method.option):
+            measurement.scale(leaf.method, currency).check_grid(step)
 
 
 def _check_answer(answer: Answer, query: Query, schema: Schema) -> None:
-    check_answer(answer, schema.roles)
+    check_answer(answer, query.currency, schema.roles)
     for measurement in answer.measurements:
         methods = measurement.methods
         with about(
@@ -86,16 +96,6 @@ def _check_answer(answer: Answer, query: Query, schema: Schema) -> None:
         ):
             for branch in _branches(measurement.tree):
                 _check_default(branch, query, schema)
-            _check_grid(measurement, query, schema)
-
-
-def _check_grid(measurement: Measurement, query: Query, schema: Schema) -> None:
-    """Refuse noise that is too narrow for its law's losses to hold on the measure's grid (T26)."""
-    if measurement.measure is None or query.currency is None:
-        return
-    step = schema.roles.resolution(measurement.measure)
-    for leaf in leaves(measurement.tree):
-        measurement.scale(leaf.method, query.currency).check_grid(step)
 
 
 def _check_names(query: Query) -> None:

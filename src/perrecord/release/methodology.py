@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from perrecord.errors import visible
 from perrecord.exact import figure_up, text
 from perrecord.policy.cases import Record
+from perrecord.policy.document import has_growth
 from perrecord.policy.terms import Currency
 from perrecord.preview import Expected, expected
 from perrecord.queries.answers import Answer
@@ -214,6 +215,15 @@ def _foot(workload: Workload) -> Iterator[str]:
         "large, that answer is too large on average."
     )
     yield ""
+    if has_growth(workload.policy.form):
+        yield (
+            "The noise of tapered answers is drawn from the exact discrete Student law, whose "
+            "spread and nu the policy states; it has mean 0, too, and more numbers far out than "
+            "Gaussian noise: with nu = 7 about 7 in a million lie beyond ten standard deviations. "
+            "What a large record loses by being in the data grows slowly with its size. That does "
+            "not hide its value, which is known as closely as the noise lets it be."
+        )
+        yield ""
     yield from (line for step in steps_of(workload) for line in (step.words(_inline), ""))
     yield from (line for each in _averages(workload) for line in (each, ""))
     if workload.outputs.intervals:

@@ -30,8 +30,8 @@ TWINS = (
     Twin(
         "only the first total about a measure is taken for an estimate",
         "release/attack.py",
-        "information += 1 / variance",
-        "information = information or 1 / variance",
+        "information += told",
+        "information = information or told",
         (
             "release/test_attack.py::test_each_measure_has_the_error_of_the_totals_about_it",
             "release/test_attack.py::test_an_attacker_attains_it",
@@ -64,8 +64,8 @@ TWINS = (
     Twin(
         "published rows are said to tell in pieces and not in the measure's units",
         "release/attack.py",
-        "cell.variance * scheme.threshold(name) ** 2",
-        "cell.variance",
+        "cell.information / scheme.threshold(name) ** 2",
+        "cell.information",
         (
             "release/test_attack.py::"
             "test_published_rows_tell_of_the_measure_that_decides_the_pieces",

@@ -92,7 +92,7 @@ def _check_answers(
             continue
         try:
             query = answering.answered(Query(spec.table), name, answer)
-            check_answer(query.answers[0], roles)
+            check_answer(query.answers[0], query.currency, roles)
         except InputError as error:
             is_counted = answer.count is not None and error.about[-1:] == ("column",)
             note(error, path, entry, problems, _COUNTS if is_counted else "")

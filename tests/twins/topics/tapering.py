@@ -1,0 +1,77 @@
+"""Twins of tapered answers: their losses, their noise, their documents."""
+
+from tests.twins.twin import Twin
+
+POLICY, TESTS = "policy/tapering.py", "policy/test_tapering.py"
+METHOD = "queries/methods/tapering.py"
+
+TWINS = (
+    Twin(
+        "the spread of a tapered loss is taken for a standard deviation",
+        POLICY,
+        "return tapered_rho(size, self.spread, self.nu)",
+        "return tapered_rho(size, self.spread**2, self.nu)",
+        (f"{TESTS}::test_a_record_of_the_given_size_loses_the_amount",),
+    ),
+    Twin(
+        "a wide taper pays for a narrow one",
+        POLICY,
+        "return min(Fraction(1), other.spread / self.spread)",
+        "return Fraction(1)",
+        (f"{TESTS}::test_a_narrower_taper_is_paid_for_by_several_wider",),
+    ),
+    Twin(
+        "losses of columns are rounded as floats are",
+        POLICY,
+        "self._floats(ratios) * _FLOAT_SLACK",
+        "self._floats(ratios) / _FLOAT_SLACK",
+        (f"{TESTS}::test_columns_are_never_below_the_loss",),
+    ),
+    Twin(
+        "columns leave out what the integers add to a tapered loss",
+        POLICY,
+        "4 * float(ON_INTEGERS) * ratios",
+        "4 * ratios",
+        (f"{TESTS}::test_columns_are_never_below_the_loss",),
+    ),
+    Twin(
+        "a document with tapered terms says that it has none",
+        "policy/document.py",
+        "VERSIONS[has_growth(form)]",
+        "VERSIONS[0]",
+        (f"{TESTS}::test_documents_are_of_version_2_and_keep_everything",),
+    ),
+    Twin(
+        "the noise of a taper has another nu than its price",
+        METHOD,
+        "return student_scale(growth.spread, self.taper.nu)",
+        "return student_scale(growth.spread, 10 - self.taper.nu)",
+        ("queries/test_tapering.py::test_the_noise_that_is_drawn_is_what_the_policy_prices",),
+    ),
+    Twin(
+        "a tapered answer is priced by what was asked, not by its cell's noise",
+        METHOD,
+        "growth = student_loss(currency.power, cell.size, self.taper.nu)",
+        "growth = self.scale(measure, currency) and tapered(\n"
+        "            currency.power, self.amount, self.sensitivity(measure), self.taper.nu\n"
+        "        )",
+        ("queries/test_tapering.py::test_parts_that_share_a_cell_share_the_widest_taper",),
+    ),
+    Twin(
+        "tapered noise of any width is let through",
+        "queries/check.py",
+        "            measurement.scale(leaf.method, currency).check_grid(step)\n",
+        "            measurement.scale(leaf.method, currency)\n",
+        ("queries/test_tapering.py::test_what_cannot_be_tapered_is_refused",),
+    ),
+    Twin(
+        "a realised tapered loss takes sqrt A for 2 sqrt A",
+        "evaluate/losses/changes.py",
+        "return step / (2 * sqrt_up(scale.size))",
+        "return step / sqrt_up(scale.size)",
+        (
+            "evaluate/losses/test_realised.py"
+            "::test_tapered_answers_cost_a_unit_its_net_change_in_each_cell",
+        ),
+    ),
+)
