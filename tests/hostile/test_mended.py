@@ -148,12 +148,12 @@ def test_the_address_of_a_database_is_no_path():
     assert "ledger: the path is longer" in refusal(simple("ledger", to=address))
 
 
-@pytest.mark.parametrize("amount", ["1e-990", "1e-101", "1e101", "1e900"])
+@pytest.mark.parametrize("amount", ["1e-990", "1e-121", "1e121", "1e900"])
 def test_an_amount_whose_noise_no_float_can_describe_is_refused(amount):
     """It was an error of ours, after everything was checked."""
     path = ("queries", 0, "answers", "employees", "rho")
     message = refusal(simple(*path, to=raw(amount)))
-    assert "answers.employees.rho: expected a number between 1e-100 and 1e100" in message
+    assert "answers.employees.rho: rho is below 1e-120 or above 1e120" in message
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_candidates_beyond_floats_are_refused(candidates):
     answer = {"median": "emp", "candidates": candidates, "rho": "0.1"}
     path = ("queries", 0, "answers", "employees")
     message = refusal(simple(*path, to=answer))
-    assert "queries[0].answers.employees: the candidates have too many digits" in message
+    assert "answers.employees.candidates: the candidates have too many digits" in message
 
 
 def test_what_is_quoted_of_a_spec_is_short():

@@ -31,10 +31,10 @@ def policy_page(published: PublishedPolicy) -> str:
 
     >>> from fractions import Fraction
     >>> from perrecord import Policy, Split
-    >>> from perrecord.release.document import Charge, Field
+    >>> from perrecord.release.document import Field, PublishedCharge
     >>> policy = Policy.split("0.1", Split(employees=50))
     >>> employees = Field("employees", "measure", resolution=Fraction(1))
-    >>> answer = Charge("employment", "Employment by county", policy)
+    >>> answer = PublishedCharge("employment", "Employment by county", policy)
     >>> page = policy_page(PublishedPolicy("Employment", "firms", (employees,), (answer,), policy))
     >>> "default-src 'none'" in page
     True
