@@ -57,6 +57,7 @@ PUBLIC_NAMES = [
     "SpecError",
     "Split",
     "Table",
+    "Taper",
     "ThresholdError",
     "UnknownCaseError",
     "clamping",
@@ -69,6 +70,7 @@ PUBLIC_NAMES = [
     "splitting",
     "substitution_loss",
     "table",
+    "tapering",
 ]
 
 
