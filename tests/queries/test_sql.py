@@ -401,7 +401,7 @@ OPTIONS_REFUSED: list[tuple[str, dict[str, Any], str]] = [
         "'pay': an average was given a list of 3",
     ),
     (SUMS, {"rho": 1}, "'sum_emp': a total needs exactly one of split"),
-    (SUMS, {"rho": 1, "split": SPLIT, "clamp": (0, 1)}, "two bounds; found both."),
+    (SUMS, {"rho": 1, "split": SPLIT, "clamp": (0, 1)}, "found split and clamp."),
     (SUMS, {"rho": 1, "split": Split(emp=5)}, "the answer 'pay': a total needs"),
     (SUMS, {"rho": 1, "split": {"n": SPLIT}}, "split names 'n', which no answer takes"),
     (SUMS, {"rho": 1, "clamp": {"empl": (0, 1)}}, "Did you mean 'emp'?"),
