@@ -124,7 +124,7 @@ rho, for fewer answers, or with a scheme that the budget declares.
     def ask(self, asked: Asked, **options: Unpack[SQLOptions]) -> Answers | list[Answers]:
         """Charge for a query, then answer it: one grouping, one table.
 
-        Text is SQL, with the options of `from_sql`: keys, rho or epsilon, split or clamp,
+        Text is SQL, with the options of `from_sql`: keys, rho or epsilon, split, clamp or taper,
         candidates, accounting. A `Query` carries its own and takes none. What has several
         groupings (a rollup, GROUPING SETS) is asked with `ask_all`; several queries are one charge
         and give a list.

@@ -15,7 +15,7 @@ from perrecord.tables.roles import Roles
 
 @dataclass(frozen=True, slots=True)
 class Sum(Answer):
-    """The total of a measure, by splitting or by clamping (T11, T12)."""
+    """The total of a measure, by splitting, clamping or tapering (T11, T12, T26)."""
 
     measure: str
     method: Methods
