@@ -71,6 +71,10 @@ class Growth(ABC):
         """
         return None
 
+    def usual_sizes(self) -> tuple[Fraction, ...]:
+        """Return round sizes from which on the loss matters, for pictures, if any are known."""
+        return ()
+
     def parameters(self) -> dict[str, Fraction]:
         """Return what the growth is written down by."""
         return {name: getattr(self, name) for name in self.names()}

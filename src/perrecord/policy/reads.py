@@ -58,14 +58,16 @@ def names_read(policy: Policy) -> frozenset[str]:
 
 
 def thresholds(form: Form) -> Iterator[tuple[str, Fraction]]:
-    """Yield each measure with every threshold that its values are divided by, some repeatedly."""
+    """Yield each measure with the sizes that its losses are about, some repeatedly."""
     for slot in form.slots:
         if slot.split is not None:
             yield from _split_thresholds(slot.split)
     for term in form.terms:
         match term:
-            case Constant() | SizeLoss():
+            case Constant():
                 pass
+            case SizeLoss(_, measure, growth):
+                yield from ((measure, size) for size in growth.usual_sizes())
             case SplitLoss(_, split):
                 yield from _split_thresholds(split)
             case ExactLoss(_, measure, threshold):

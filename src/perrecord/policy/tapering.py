@@ -67,6 +67,10 @@ class _Tapered(Growth):
         ratios = sizes / (2 * math.sqrt(self.spread))
         return np.asarray(self._floats(ratios) * _FLOAT_SLACK, dtype=np.float64)
 
+    def usual_sizes(self) -> tuple[Fraction, ...]:
+        """Return a round number of about a third of sqrt A."""
+        return (_round_size(self.spread),)
+
     def limit(self) -> Fraction | None:
         """Return None: slowly, but without limit."""
         return None
