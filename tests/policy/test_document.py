@@ -122,7 +122,7 @@ BAD = [
     ("{", "the policy is not JSON .line 1, column"),
     ("[]", "the document is a list; expected an object"),
     (changed(["format"], "other"), "format is 'other'; expected 'perrecord-policy'"),
-    (changed(["version"], 2), "of version 2; this perrecord reads version 1"),
+    (changed(["version"], 3), "of version 3; this perrecord reads versions up to 2"),
     (changed(["currency"], "euro"), "currency is 'euro'; expected 'rho' or 'epsilon'"),
     (changed(["extra"], 1), "the document holds extra"),
     (changed(["terms"], None), "terms is missing; expected a list"),
