@@ -63,8 +63,8 @@ TWINS = [
     ("page: loss", "get(term.measure)), term.threshold)", "get(term.measure)), ONE)"),
     (
         "page: standard error of an estimate",
-        "divide(ONE, variance)",
-        "divide(ONE, cellOf(entered.noise, record).spread)",
+        "information = add(information, told)",
+        "information = add(information, divide(ONE, cellOf(entered.noise, record).spread))",
     ),
     (
         "page in words: meaning",
