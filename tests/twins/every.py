@@ -3,6 +3,7 @@
 from tests.twins.topics import (
     changes,
     confidential,
+    derived,
     doors,
     figures,
     ledgers,
@@ -21,6 +22,7 @@ EVERY = (
     *changes.TWINS,
     *noises.TWINS,
     *students.TWINS,
+    *derived.TWINS,
     *tapering.TWINS,
     *tables.TWINS,
     *confidential.TWINS,

@@ -13,6 +13,7 @@ import perrecord
 from perrecord.cli import (
     audit,
     check,
+    compare,
     doctor,
     evaluate,
     init,
@@ -74,6 +75,7 @@ _add(app, "tune", tune.tune, "Reach a goal at the least loss.", tune.EXAMPLES)
 _add(app, "reproduce", reproduce.reproduce, "Make the paper's figures again.", reproduce.EXAMPLES)
 _add(app, "release", release.release, "Make a release and publish it.", release.EXAMPLES)
 _add(app, "policy", policy.policy, "Say what a hypothetical record loses.", policy.EXAMPLES)
+_add(app, "compare", compare.compare, "Say what changed between two.", compare.EXAMPLES)
 _add(app, "doctor", doctor.doctor, "Check whether everything is there.", doctor.EXAMPLES)
 _add(app, "schema", schema.schema, "Print the JSON Schema of a spec.", schema.EXAMPLES)
 app.add_typer(_audit, name="audit")

@@ -53,7 +53,8 @@ def released_table(
     if workload.outputs.csv:
         files[f"tables/{name}.csv"] = _bytes(write_csv, rows)
     named = workload.queries[grouping.query]
-    return ReleasedTable(Described(name, named.title, named.query.answers, rows.schema), files)
+    described = Described(name, named.title, grouping.grouping, named.query.answers, rows.schema)
+    return ReleasedTable(described, files)
 
 
 def release_files(
@@ -67,7 +68,7 @@ def release_files(
     for table in tables:
         files.update(table.files)
     described = [table.described for table in tables]
-    files["datapackage.json"] = _json(data_package(workload, described))
+    files["datapackage.json"] = _json(data_package(workload, described, files))
     files[MANIFEST] = _json(_manifest(workload, files, charge_hash))
     return files
 

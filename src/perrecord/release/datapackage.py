@@ -1,7 +1,13 @@
-"""`datapackage.json`: every column of every table described (Frictionless Data Package)."""
+"""`datapackage.json`: every column of every table described (Frictionless Data Package).
 
-from collections.abc import Sequence
+Beside what that standard knows, a column has a `role`: `key`, or `answer`, whose standard error is
+the column of the same name with `_se` at its end; and an answer about a measure has its `unit`.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import pyarrow as pa
@@ -9,8 +15,10 @@ import pyarrow as pa
 from perrecord.exact import text
 from perrecord.mechanisms.write import APOSTROPHE
 from perrecord.queries.answers import Answer
+from perrecord.queries.groupings import Grouping
 from perrecord.release.processing import steps_of
 from perrecord.release.spec import Workload
+from perrecord.tables.keys import Keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,18 +27,23 @@ class Described:
 
     name: str
     title: str
+    grouping: Grouping
     answers: tuple[Answer, ...]
     schema: pa.Schema
 
 
-def data_package(workload: Workload, tables: Sequence[Described]) -> dict[str, Any]:
-    """Return the description of a release's tables."""
+def data_package(
+    workload: Workload, tables: Sequence[Described], files: Mapping[str, bytes]
+) -> dict[str, Any]:
+    """Return the description of a release's tables, whose bytes are among the files."""
     formats = ["parquet", "csv"] if workload.outputs.csv else ["parquet"]
+    licence = workload.outputs.licence
     return {
         "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
-        "name": "release",
+        "name": _slug(workload.title),
         "title": workload.title,
         "description": workload.description,
+        **({"licenses": [{"name": licence}]} if licence else {}),
         "resources": [
             {
                 "name": table.name if kind == "parquet" else f"{table.name}-csv",
@@ -38,10 +51,13 @@ def data_package(workload: Workload, tables: Sequence[Described]) -> dict[str, A
                 "path": f"tables/{table.name}.{kind}",
                 "format": kind,
                 "mediatype": "text/csv" if kind == "csv" else "application/vnd.apache.parquet",
+                "bytes": len(files[f"tables/{table.name}.{kind}"]),
+                "hash": f"sha256:{sha256(files[f'tables/{table.name}.{kind}']).hexdigest()}",
                 **({"description": APOSTROPHE} if kind == "csv" else {}),
                 "schema": {
-                    "fields": [_field(field, table.answers, workload) for field in table.schema],
+                    "fields": [_field(field, table, workload) for field in table.schema],
                     "missingValues": [""],
+                    **_table_keys(table, tables),
                 },
             }
             for table in tables
@@ -50,12 +66,61 @@ def data_package(workload: Workload, tables: Sequence[Described]) -> dict[str, A
     }
 
 
-def _field(field: pa.Field, answers: Sequence[Answer], workload: Workload) -> dict[str, Any]:
+def _slug(title: str) -> str:
+    """Return the title as a name for programs.
+
+    >>> _slug("Establishments, by county (2026)")
+    'establishments-by-county-2026'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "release"
+
+
+def _field(field: pa.Field, table: Described, workload: Workload) -> dict[str, Any]:
     return {
         "name": field.name,
         "type": _type(field.type),
-        "description": _description(field.name, answers, workload),
+        "description": _description(field.name, table.answers, workload),
+        **_role(field.name, table, workload),
     }
+
+
+def _role(name: str, table: Described, workload: Workload) -> dict[str, str]:
+    if name in table.grouping.columns:
+        return {"role": "key"}
+    units = {each.name: each.unit for each in workload.fields if each.unit}
+    for answer in table.answers:
+        if name == answer.name:
+            unit = units.get(answer.steps[0].measure or "")
+            return {"role": "answer", **({"unit": unit} if unit else {})}
+    return {}
+
+
+def _table_keys(table: Described, tables: Sequence[Described]) -> dict[str, Any]:
+    """Return the primary key, and the tables that have a row for a part of every key."""
+    if not table.grouping.columns:
+        return {}
+    foreign = [
+        {
+            "fields": list(other.grouping.columns),
+            "reference": {"resource": other.name, "fields": list(other.grouping.columns)},
+        }
+        for other in tables
+        if _is_above(other.grouping, table.grouping)
+    ]
+    return {
+        "primaryKey": list(table.grouping.columns),
+        **({"foreignKeys": foreign} if foreign else {}),
+    }
+
+
+def _is_above(other: Grouping, own: Grouping) -> bool:
+    """Tell whether every key, over fewer columns, is declared as a key of the other."""
+    if not other.columns or not set(other.columns) < set(own.columns):
+        return False
+    if not isinstance(own.cells, Keys) or not isinstance(other.cells, Keys):
+        return False
+    parts = own.cells.project(other.columns)
+    return len(parts - other.cells.project(other.columns)) == 0
 
 
 def _type(kind: pa.DataType) -> str:

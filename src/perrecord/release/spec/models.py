@@ -261,6 +261,8 @@ class Outputs(Entry):
     """The probability with which the intervals hold the exact answers."""
     intervals: TruthValue = True
     """Write the ends of every answer's interval; its standard error is always there."""
+    licence: Text | None = None
+    """The licence of the published tables by its short name, such as CC-BY-4.0."""
 
 
 def _example(value: Any) -> Any:

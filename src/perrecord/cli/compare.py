@@ -1,0 +1,119 @@
+# ruff: noqa: PLC0415 -- what a command needs is loaded when it runs
+"""`perrecord compare`: differences and growth rates from one release to another."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from perrecord.cli.command import examples
+from perrecord.cli.output import columns, say, show, show_json
+
+if TYPE_CHECKING:
+    from perrecord.release.comparing import ComparedReleases, ComparedTable
+
+EXAMPLES = examples(
+    "perrecord compare published_2025 published_2026",
+    "perrecord compare published_2025 published_2026 --out growth",
+)
+
+_SHOWN_ROWS = 12
+
+
+def compare(
+    old: Annotated[Path, typer.Argument(help="The folder of the earlier release.", metavar="OLD")],
+    new: Annotated[Path, typer.Argument(help="The folder of the later release.", metavar="NEW")],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="A new folder for the compared tables, as Parquet and CSV."),
+    ] = None,
+    confidence: Annotated[
+        float, typer.Option(help="How surely the intervals hold the true changes.", metavar="P")
+    ] = 0.95,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """Compare two published releases: what changed from one to the other, with errors.
+
+    Every answer that both have gets its difference and its growth rate, each with a standard error
+    and an interval, for every key. Only published files are read; nothing is charged. A growth
+    rate whose earlier number cannot be told from 0 has no interval, and its columns are empty.
+    """
+    from perrecord.release.comparing import compare as compared
+
+    if out is not None and out.exists():
+        raise typer.BadParameter(f"{str(out)!r} exists already; give a new folder.")
+    found = compared(old, new, confidence)
+    if out is not None:
+        for table in found.tables:
+            _write(out, table)
+    if as_json:
+        show_json(_as_json(found))
+        return
+    show(*_lines(found, confidence))
+    for name, reason in found.left_out:
+        say(f"{name} was left out: {reason}.")
+    if out is not None:
+        say(f"The compared tables are in {str(out)!r}.")
+
+
+def _write(out: Path, table: "ComparedTable") -> None:
+    from perrecord.mechanisms.write import write_csv, write_parquet
+
+    out.mkdir(parents=True, exist_ok=True)
+    write_parquet(table.rows, out / f"{table.name}.parquet")
+    write_csv(table.rows, out / f"{table.name}.csv")
+
+
+def _lines(found: "ComparedReleases", confidence: float) -> Iterator[str]:
+    yield f"{found.old_title} -> {found.new_title}"
+    heads = ["table", "answer", "cells", "rose", "fell", "growth known"]
+    rows = [
+        [table.name, answer, *(f"{each:,}" for each in table.summary(answer).values())]
+        for table in found.tables
+        for answer in table.answers
+    ]
+    yield from ("", *columns(heads, rows))
+    yield from (
+        "",
+        f"A cell rose or fell where its {confidence * 100:g} % interval is all above or below 0; "
+        "its growth is known",
+        "where the earlier number is far enough from 0 to divide by.",
+    )
+    for table in found.tables:
+        if table.rows.num_rows <= _SHOWN_ROWS:
+            yield from ("", table.name, *_rows(table))
+
+
+def _rows(table: "ComparedTable") -> list[str]:
+    heads = [*table.keys, "answer", "old", "new", "change", "growth", "from", "to"]
+    shown = []
+    for row in table.rows.to_pylist():
+        for answer in table.answers:
+            growth = [row[f"{answer}_growth{end}"] for end in ("", "_low", "_high")]
+            numbers = [row[f"{answer}_{each}"] for each in ("old", "new", "change")]
+            shown.append(
+                [
+                    *(str(row[key]) for key in table.keys),
+                    answer,
+                    *("" if each is None else f"{each:,.6g}" for each in numbers),
+                    *("" if each is None else f"{each * 100:+.3g} %" for each in growth),
+                ]
+            )
+    return columns(heads, shown)
+
+
+def _as_json(found: "ComparedReleases") -> dict[str, Any]:
+    return {
+        "old": found.old_title,
+        "new": found.new_title,
+        "tables": [
+            {
+                "name": table.name,
+                "keys": list(table.keys),
+                "answers": {answer: table.summary(answer) for answer in table.answers},
+            }
+            for table in found.tables
+        ],
+        "left_out": [{"name": name, "reason": reason} for name, reason in found.left_out],
+    }

@@ -1,0 +1,250 @@
+"""Two releases beside each other: differences and growth rates with their errors (T33).
+
+From the published folders alone, at no charge. Tables are matched by name and key columns, answers
+by name; the noise of two releases is independent, since each was drawn under a charge of its own.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from perrecord.errors import InputError, listing
+from perrecord.release.contents import MANIFEST
+from perrecord.released.derived import Derived, Uncertain, evaluated, formula
+from perrecord.released.numbers import as_floats
+
+_CHANGE, _GROWTH = formula("new - old"), formula("new / old - 1")
+_PACKAGE = "datapackage.json"
+_SIDES = ("old", "new")
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedTable:
+    """A table of a release: its rows, its key columns, and each answer with its unit."""
+
+    name: str
+    rows: pa.Table
+    keys: tuple[str, ...]
+    answers: Mapping[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedTable:
+    """A table that both releases have, a row for each key of either."""
+
+    name: str
+    keys: tuple[str, ...]
+    answers: tuple[str, ...]
+    rows: pa.Table
+
+    def summary(self, answer: str) -> dict[str, int]:
+        """Return of how many cells an answer is compared, and what its intervals tell."""
+        change, growth = f"{answer}_change", f"{answer}_growth"
+        low, high = (_floats(self.rows, f"{change}_{end}") for end in ("low", "high"))
+        return {
+            "cells": int(np.isfinite(_floats(self.rows, change)).sum()),
+            "rose": int((low > 0).sum()),
+            "fell": int((high < 0).sum()),
+            "growth_known": int(np.isfinite(_floats(self.rows, f"{growth}_low")).sum()),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedReleases:
+    """What two releases have in common, and what of them could not be compared, with the reason."""
+
+    old_title: str
+    new_title: str
+    tables: tuple[ComparedTable, ...]
+    left_out: tuple[tuple[str, str], ...]
+
+
+def compare(old: str | Path, new: str | Path, confidence: float = 0.95) -> ComparedReleases:
+    """Return the differences and growth rates from one published release to another."""
+    if not 0 < confidence < 1:
+        raise InputError(
+            f"the confidence is {confidence}; expected a number between 0 and 1, such as 0.95."
+        )
+    first, second = _Folder.read(Path(old)), _Folder.read(Path(new))
+    if first.charge == second.charge:
+        raise InputError(
+            "both folders hold numbers of the same charge, so that they do not differ; give the "
+            "folders of two releases."
+        )
+    tables, left_out = [], []
+    for name in dict.fromkeys([*first.tables, *second.tables]):
+        if name not in first.tables or name not in second.tables:
+            left_out.append(
+                (name, f"only the {'old' if name in first.tables else 'new'} one has it")
+            )
+            continue
+        before, after = first.table(name), second.table(name)
+        if before.keys != after.keys:
+            left_out.append(
+                (name, _both("its keys are", listing(before.keys), listing(after.keys)))
+            )
+            continue
+        answers = {
+            each: _difference(each, before, after)
+            for each in dict.fromkeys([*after.answers, *before.answers])
+        }
+        left_out += [(f"{name}.{each}", why) for each, why in answers.items() if why is not None]
+        kept = tuple(each for each, why in answers.items() if why is None)
+        if kept:
+            tables.append(_compared(before, after, kept, confidence))
+    return ComparedReleases(first.title, second.title, tuple(tables), tuple(left_out))
+
+
+def _difference(answer: str, before: PublishedTable, after: PublishedTable) -> str | None:
+    """Return why an answer cannot be compared; None if it can be."""
+    if answer not in before.answers or answer not in after.answers:
+        return f"only the {'old' if answer in before.answers else 'new'} one has it"
+    if any(f"{answer}_se" not in each.rows.column_names for each in (before, after)):
+        return "it has no standard error"
+    if before.answers[answer] != after.answers[answer]:
+        units = (each.answers[answer] or "not given" for each in (before, after))
+        return _both("its unit is", *units)
+    return None
+
+
+def _both(what: str, old: str, new: str) -> str:
+    return f"{what} {old} in the old one, {new} in the new one"
+
+
+def _compared(
+    before: PublishedTable, after: PublishedTable, answers: Sequence[str], confidence: float
+) -> ComparedTable:
+    joined = _joined(before, after, answers)
+    columns: dict[str, Any] = {
+        name: joined.column(f"k{place}") for place, name in enumerate(after.keys)
+    }
+    for place, answer in enumerate(answers):
+        sides = {
+            side: Uncertain(
+                _floats(joined, f"{side}_v{place}"), _floats(joined, f"{side}_s{place}")
+            )
+            for side in _SIDES
+        }
+        for side in _SIDES:
+            columns[f"{answer}_{side}"] = joined.column(f"{side}_v{place}")
+        for ending, wanted in (("change", _CHANGE), ("growth", _GROWTH)):
+            columns |= _named(f"{answer}_{ending}", evaluated(wanted, sides, confidence))
+    return ComparedTable(after.name, after.keys, tuple(answers), pa.table(columns))
+
+
+def _named(name: str, found: Derived) -> dict[str, pa.Array]:
+    return {
+        name: _column(found.values),
+        f"{name}_se": _column(found.errors),
+        f"{name}_low": _column(found.low),
+        f"{name}_high": _column(found.high),
+    }
+
+
+def _column(values: npt.NDArray[np.float64]) -> pa.Array:
+    return pa.array(values, mask=~np.isfinite(values))
+
+
+def _floats(table: pa.Table, name: str) -> npt.NDArray[np.float64]:
+    column = table.column(name).cast(pa.float64())
+    return np.array(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _joined(before: PublishedTable, after: PublishedTable, answers: Sequence[str]) -> pa.Table:
+    """Return the keys of either release, in order, with both releases' numbers and errors.
+
+    Inside, columns go by their place: names of keys and answers are anything.
+    """
+    keys = [f"k{place}" for place in range(len(after.keys))]
+    numbers = [f"{kind}{place}" for place in range(len(answers)) for kind in ("v", "s")]
+    found = [f"coalesce(n.{key}, o.{key}) AS {key}" for key in keys]
+    found += [f"{side[0]}.{each} AS {side}_{each}" for each in numbers for side in _SIDES]
+    on = " AND ".join(f"o.{key} IS NOT DISTINCT FROM n.{key}" for key in keys) or "true"
+    order = f" ORDER BY {', '.join(f'{key} NULLS FIRST' for key in keys)}" if keys else ""
+    with duckdb.connect() as connection:
+        connection.register("before", _by_place(before, answers))
+        connection.register("after", _by_place(after, answers))
+        sql = f"SELECT {', '.join(found)} FROM before o FULL JOIN after n ON {on}{order}"  # noqa: S608 - places
+        return connection.sql(sql).to_arrow_table()
+
+
+def _by_place(table: PublishedTable, answers: Sequence[str]) -> pa.Table:
+    rows = as_floats(table.rows)
+    columns = {f"k{place}": rows.column(name) for place, name in enumerate(table.keys)}
+    for place, name in enumerate(answers):
+        columns[f"v{place}"] = rows.column(name).cast(pa.float64())
+        columns[f"s{place}"] = _errors(rows, name)
+    return pa.table(columns)
+
+
+def _errors(rows: pa.Table, answer: str) -> pa.ChunkedArray:
+    """Return the standard errors; none of an average whose count is too close to 0 to divide by."""
+    errors, few = rows.column(f"{answer}_se"), f"{answer}_few_records"
+    return pc.if_else(rows.column(few), None, errors) if few in rows.column_names else errors
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """A release as it was published, its files checked as they are read."""
+
+    path: Path
+    title: str
+    charge: str
+    digests: Mapping[str, str]
+    tables: Mapping[str, Mapping[str, Any]]
+
+    @classmethod
+    def read(cls, path: Path) -> "_Folder":
+        try:
+            manifest = json.loads((path / MANIFEST).read_bytes())
+            digests = {name: each["sha256"] for name, each in manifest["files"].items()}
+            title, charge = str(manifest["title"]), str(manifest["charge"])
+            package = json.loads(_checked(path, _PACKAGE, digests))
+            tables = {
+                each["name"]: each for each in package["resources"] if each["format"] == "parquet"
+            }
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            raise InputError(
+                f"{str(path)!r} is no folder of a release; expected one that perrecord release "
+                f"published, with {MANIFEST} and {_PACKAGE}."
+            ) from None
+        return cls(path, title, charge, digests, tables)
+
+    def table(self, name: str) -> PublishedTable:
+        resource = self.tables[name]
+        content = _checked(self.path, resource["path"], self.digests)
+        fields = resource["schema"]["fields"]
+        return PublishedTable(
+            name,
+            pq.read_table(BytesIO(content)),
+            tuple(each["name"] for each in fields if each.get("role") == "key"),
+            {each["name"]: each.get("unit") for each in fields if each.get("role") == "answer"},
+        )
+
+
+def _checked(folder: Path, name: str, digests: Mapping[str, str]) -> bytes:
+    """Return the bytes of a file, or refuse one that is not what the release published."""
+    try:
+        content = (folder / name).read_bytes()
+    except OSError:
+        raise InputError(
+            f"{str(folder / name)!r} could not be read; expected the folder of a release as it "
+            "was published."
+        ) from None
+    if sha256(content).hexdigest() != digests.get(name):
+        raise InputError(
+            f"{str(folder / name)!r} is not what the release's {MANIFEST} says; expected the "
+            "folder as it was published. Take it from where it was published first."
+        )
+    return content

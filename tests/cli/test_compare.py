@@ -1,0 +1,194 @@
+"""`perrecord compare`: two published releases, and what changed between them (T33)."""
+
+import csv
+import json
+import math
+import shutil
+from hashlib import sha256
+from statistics import NormalDist
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.cli.conftest import SOURCE, SPEC, run
+
+Z = NormalDist().inv_cdf(0.975)
+MORE = """\
+      mean: {average: emp, clamp: [0, 100], rho: 0.1}
+      middle: {median: emp, candidates: [0, 10, 100], rho: 0.05}
+  - name: nation
+    answers:
+      employees: {sum: emp, split: moderate, rho: 0.1}
+examples:
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Two releases of two tables, the later of more records and of one county more."""
+    folder = tmp_path_factory.mktemp("releases")
+    later = pa.concat_tables([SOURCE] * 40)
+    later = later.set_column(0, "id", pa.array(range(later.num_rows)))
+    pq.write_table(SOURCE, folder / "est.parquet")
+    pq.write_table(later, folder / "later.parquet")
+    spec = SPEC.replace("examples:\n", MORE)
+    (folder / "old.yaml").write_text(spec, encoding="utf-8")
+    (folder / "new.yaml").write_text(
+        spec.replace("est.parquet", "later.parquet")
+        .replace("est.ledger", "later.ledger")
+        .replace('"48003"]', '"48003", "50001"]')
+        .replace("by county", "by county, later"),
+        encoding="utf-8",
+    )
+    release(folder, "old")
+    release(folder, "new")
+    return folder
+
+
+def release(folder, name):
+    """Make the release of a spec in a folder."""
+    assert run("ledger", "create", folder / f"{name}.yaml").code == 0
+    assert run("release", folder / f"{name}.yaml", "--out", folder / name).code == 0
+
+
+@pytest.fixture
+def releases(made, tmp_path, monkeypatch):
+    """A copy of them, in the current folder."""
+    monkeypatch.chdir(shutil.copytree(made, tmp_path / "copy"))
+    return tmp_path / "copy"
+
+
+def test_changes_and_growth_are_those_of_the_published_numbers(releases):
+    """Recomputed from both folders by a few lines of their own."""
+    shown = run("compare", "old", "new", "--out", "growth")
+    assert shown.code == 0
+    old, new = (
+        {
+            row["county"]: row
+            for row in pq.read_table(releases / side / "tables/counties.parquet").to_pylist()
+        }
+        for side in ("old", "new")
+    )
+    with (releases / "growth" / "counties.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["county"] for row in rows] == ["37001", "48001", "48003", "50001"]
+    for row in rows[:3]:
+        before, after = old[row["county"]], new[row["county"]]
+        for answer in ("establishments", "employees"):
+            x, y = float(before[answer]), float(after[answer])
+            u, v = before[f"{answer}_se"], after[f"{answer}_se"]
+            assert float(row[f"{answer}_change"]) == y - x
+            assert float(row[f"{answer}_change_se"]) == pytest.approx(math.hypot(u, v))
+            assert float(row[f"{answer}_change_high"]) == pytest.approx(
+                y - x + Z * math.hypot(u, v)
+            )
+            if abs(x) <= Z * u:
+                assert row[f"{answer}_growth_low"] == row[f"{answer}_growth_se"] == ""
+                continue
+            assert float(row[f"{answer}_growth"]) == pytest.approx(y / x - 1)
+            low, high = float(row[f"{answer}_growth_low"]), float(row[f"{answer}_growth_high"])
+            for end in (low, high):  # both ends are where Fieller's inequality is an equality
+                theta = end + 1
+                assert (y - theta * x) ** 2 == pytest.approx(Z**2 * (v**2 + theta**2 * u**2))
+            assert low < y / x - 1 < high
+    assert rows[3]["employees_old"] == rows[3]["employees_change"] == ""
+    assert rows[3]["employees_new"] != ""
+
+
+def test_the_summary_counts_what_the_tables_hold(releases):
+    """The command's counts, from the tables that it wrote."""
+    found = run("compare", "old", "new", "--json", "--out", "growth").json()
+    assert [table["name"] for table in found["tables"]] == ["counties", "nation"]
+    rows = pq.read_table(releases / "growth" / "counties.parquet").to_pylist()
+    for answer, summary in found["tables"][0]["answers"].items():
+        changed = [row for row in rows if row[f"{answer}_change"] is not None]
+        assert summary["cells"] == len(changed) == 3
+        assert summary["rose"] == sum((row[f"{answer}_change_low"] or 0) > 0 for row in changed)
+        assert summary["fell"] == sum((row[f"{answer}_change_high"] or 0) < 0 for row in changed)
+    assert found["left_out"] == [{"name": "counties.middle", "reason": "it has no standard error"}]
+
+
+def test_an_average_of_few_records_has_no_error_of_its_change(releases):
+    """Its own standard error is too small there."""
+    run("compare", "old", "new", "--out", "growth")
+    few = pq.read_table(releases / "old" / "tables/counties.parquet").to_pylist()
+    rows = {
+        row["county"]: row
+        for row in pq.read_table(releases / "growth/counties.parquet").to_pylist()
+    }
+    assert any(row["mean_few_records"] for row in few)
+    for row in few:
+        if row["mean_few_records"]:
+            assert rows[row["county"]]["mean_change_low"] is None
+
+
+def test_what_cannot_be_compared_is_left_out_with_its_reason(releases):
+    """Other units, and tables that one of the two lacks."""
+    spec = (releases / "new.yaml").read_text("utf-8")
+    other = (
+        spec.replace("later.ledger", "other.ledger")
+        .replace("measures: {emp: 1}", "measures: {emp: {resolution: 1, unit: thousands}}")
+        .replace("name: nation", "name: country")
+    )
+    (releases / "other.yaml").write_text(other, encoding="utf-8")
+    release(releases, "other")
+    reasons = {
+        each["name"]: each["reason"]
+        for each in run("compare", "old", "other", "--json").json()["left_out"]
+    }
+    assert reasons["counties.employees"] == (
+        "its unit is not given in the old one, thousands in the new one"
+    )
+    assert reasons["nation"] == "only the old one has it"
+    assert reasons["country"] == "only the new one has it"
+
+
+def test_folders_that_are_not_two_releases_are_refused(releases):
+    """The same one twice, none at all, a changed file, a folder that exists."""
+    same = run("compare", "old", "old")
+    assert (same.code, "the same charge" in same.err) == (1, True)
+    none = run("compare", "old", "growth")
+    assert (none.code, "is no folder of a release" in none.err) == (1, True)
+    assert run("compare", "old", "new", "--out", "old").code == 2
+    assert run("compare", "old", "new", "--confidence", "1").code == 1
+    changed = releases / "new" / "tables/counties.parquet"
+    changed.write_bytes(changed.read_bytes() + b" ")
+    shown = run("compare", "old", "new")
+    assert (shown.code, "is not what the release's manifest.json says" in shown.err) == (1, True)
+
+
+def test_a_package_describes_keys_units_licence_and_bytes(releases):
+    """What programs need to know of the tables, as the standard has it."""
+    spec = (releases / "old.yaml").read_text("utf-8").replace("est.ledger", "third.ledger")
+    spec = spec.replace(
+        "group_by: [county]", "grouping_sets: [[county, state], [county], [state], []]"
+    ).replace("keys: counties", "keys: both")
+    spec = spec.replace(
+        "keys:\n", 'keys:\n  both: {values: {county: ["37001"], state: ["37"]}}\n', 1
+    )
+    spec = spec.replace("measures: {emp: 1}", "measures: {emp: {resolution: 1, unit: people}}")
+    spec = spec.replace("budget: {rho: 1,", "budget: {rho: 9,")
+    spec += "outputs: {licence: CC-BY-4.0, csv: true}\n"
+    (releases / "third.yaml").write_text(spec, encoding="utf-8")
+    release(releases, "third")
+    package = json.loads((releases / "third" / "datapackage.json").read_text("utf-8"))
+    assert package["name"] == "establishments-by-county"
+    assert package["licenses"] == [{"name": "CC-BY-4.0"}]
+    found = {each["name"]: each for each in package["resources"]}
+    whole = found["counties_by_county_state"]["schema"]
+    assert whole["primaryKey"] == ["county", "state"]
+    assert [each["reference"]["resource"] for each in whole["foreignKeys"]] == [
+        "counties_by_county",
+        "counties_by_state",
+    ]
+    assert "primaryKey" not in found["counties_total"]["schema"]
+    fields = {each["name"]: each for each in whole["fields"]}
+    assert fields["county"]["role"] == "key"
+    assert (fields["employees"]["role"], fields["employees"]["unit"]) == ("answer", "people")
+    assert "unit" not in fields["establishments"]
+    assert "role" not in fields["employees_se"]
+    for each in package["resources"]:
+        content = (releases / "third" / each["path"]).read_bytes()
+        assert each["bytes"] == len(content)
+        assert each["hash"] == f"sha256:{sha256(content).hexdigest()}"

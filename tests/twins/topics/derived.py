@@ -1,0 +1,60 @@
+"""Twins of numbers that follow from published ones: formulas, errors, comparisons."""
+
+from tests.twins.twin import Twin
+
+DERIVED, COMPARING = "released/derived.py", "release/comparing.py"
+TESTS, COMPARED = "released/test_derived.py", "cli/test_compare.py"
+
+TWINS = (
+    Twin(
+        "what stands above and below a fraction has noise of its own",
+        DERIVED,
+        "            covariances += float(factor * below[name]) * given[name].errors ** 2",
+        "            covariances += 0.0",
+        (f"{TESTS}::test_numbers_on_both_sides_of_a_fraction_share_their_noise",),
+    ),
+    Twin(
+        "a fraction has ends where its denominator may be 0",
+        DERIVED,
+        "is_bounded = a > 0",
+        "is_bounded = a > -np.inf",
+        (f"{TESTS}::test_intervals_of_a_ratio_hold_the_truth",),
+    ),
+    Twin(
+        "an interval of two sides has the quantile of one",
+        DERIVED,
+        "inv_cdf((1 + confidence) / 2)",
+        "inv_cdf(confidence)",
+        (f"{TESTS}::test_sums_have_the_plain_error_and_interval",),
+    ),
+    Twin(
+        "a sum of fractions is taken for the fraction of the sums",
+        "released/formulas.py",
+        "            if not one.names:\n"
+        "                return Formula(other.above + other.below * one.above.constant, "
+        "other.below)",
+        "            return Formula(other.above + one.above, other.below)",
+        ("released/test_formulas.py::test_a_formula_means_what_python_reads",),
+    ),
+    Twin(
+        "a table that was changed after its publication is compared",
+        COMPARING,
+        "if sha256(content).hexdigest() != digests.get(name):",
+        "if name not in digests:",
+        (f"{COMPARED}::test_folders_that_are_not_two_releases_are_refused",),
+    ),
+    Twin(
+        "an average of few records has an error",
+        COMPARING,
+        "return pc.if_else(rows.column(few), None, errors) if few in rows.column_names else errors",
+        "return errors",
+        (f"{COMPARED}::test_an_average_of_few_records_has_no_error_of_its_change",),
+    ),
+    Twin(
+        "numbers of different units are compared",
+        COMPARING,
+        "if before.answers[answer] != after.answers[answer]:",
+        "if answer not in after.answers:",
+        (f"{COMPARED}::test_what_cannot_be_compared_is_left_out_with_its_reason",),
+    ),
+)
