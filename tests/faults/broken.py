@@ -14,7 +14,7 @@ from perrecord.accounting import storage
 from perrecord.accounting.entries import Seal
 from perrecord.preview import meanings_in
 from perrecord.release import publish, staging
-from perrecord.release.contents import public_files, release_files, released_table
+from perrecord.release.contents import Paid, public_files, release_files, released_table
 from tests.faults.scene import Scene
 from tests.faults.subjects import LEDGER, RELEASE, Subject
 from tests.faults.victims import Say
@@ -25,7 +25,7 @@ def _publish_first(way: Any, table: Any, workload: Any, bits: Any) -> Any:
     make = partial(released_table, workload)
     tables = publish.run_each(workload.plan, table, make, _bits=bits)
     public = public_files(workload)
-    staging.write_files(way.staged, release_files(workload, tables, public, "0" * 64))
+    staging.write_files(way.staged, release_files(workload, tables, public, Paid("0" * 64)))
     staging.publish(way.staged, staging.digests(way.staged), way.target)
     meanings = meanings_in(workload.schema, workload.policy)
     charge = way.ledger.charge(

@@ -257,7 +257,9 @@ def test_after_the_seal_a_retry_publishes_what_was_sealed(tmp_path, monkeypatch)
     sealed = contents(staged)
     assert staged.stat().st_mode & 0o777 == 0o700
     assert release(spec, out).did == "published again"
-    assert contents(out) == sealed
+    published = contents(out)
+    assert published == {name: sealed[name] for name in sealed if not name.startswith("numbers/")}
+    assert sorted(published) == FILES
 
 
 def test_sealed_bytes_that_are_lost_cannot_be_made_again(tmp_path, monkeypatch):

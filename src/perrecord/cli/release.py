@@ -25,6 +25,10 @@ _DONE = {
         "and published as they were. Their manifest still names the charge that was forgotten."
     ),
     "published again": "It was made before: the same files were published again, at no charge.",
+    "corrected": (
+        "Its numbers were made before: they are shown as the spec has it now, at no charge. The "
+        "manifest names the charge that paid for them and the seal that they were kept under."
+    ),
     "nothing": "It is published there already; nothing was done, and nothing charged.",
 }
 
@@ -38,8 +42,9 @@ def release(
     """Make the release that a spec describes, and publish it as a folder.
 
     It is charged to the ledger before the data is read, and charged once: run again with the same
-    spec and data, it publishes the same files. An interrupted release goes on where it was when
-    the same command is run again.
+    spec and data, it publishes the same files. With another title, label, example, output or
+    post-processing it shows the same numbers anew, at no charge. An interrupted release goes on
+    where it was when the same command is run again.
     """
     from perrecord.release import publish
 

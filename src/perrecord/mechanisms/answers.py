@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+UNGROUPED = pa.table({"": pa.array([True])}).select([])
+"""The keys of a total: one row without columns."""
+
 _DIGITS = 38
 """What decimals hold outside Arrow."""
 

@@ -1,14 +1,14 @@
 """A plan, run: scan, read the exact integers, add noise. Nothing else leaves."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 import pyarrow as pa
 
 from perrecord.confidential.withheld import withheld
 from perrecord.mechanisms.additive import estimate
-from perrecord.mechanisms.answers import Answers
+from perrecord.mechanisms.answers import UNGROUPED, Answers
 from perrecord.mechanisms.parallel import in_threads
 from perrecord.mechanisms.quantiles import quantile
 from perrecord.mechanisms.selection import Selected, check_sparse, selected_cells, selected_keys
@@ -17,7 +17,7 @@ from perrecord.policy.terms import Currency
 from perrecord.queries.aggregates import Aggregate, Bucket, Pieces, Rows
 from perrecord.queries.answers import Answer
 from perrecord.queries.cells import Cells, Counts, Reading, scanned
-from perrecord.queries.groupings import KEYS_CHARGE, SelectCells, SelectKeys
+from perrecord.queries.groupings import SelectCells, SelectKeys
 from perrecord.queries.measurements import Choice, Measurement, Step
 from perrecord.queries.noise_plan import NoisePlan
 from perrecord.queries.plan import Plan, PlannedGrouping, plan
@@ -138,20 +138,17 @@ class _Run:
         selected = self._selected(cells)
         declared = self.grouping.grouping.cells
         keys = selected.keys if selected else declared if isinstance(declared, Keys) else None
-        table = pa.table({"": pa.array([True])}).select([]) if keys is None else keys.table
+        table = UNGROUPED if keys is None else keys.table
         read = _Read(cells, self.columns, keys, cells.reading(self.columns, keys))
-        charges = [(each.answer.name, each.policy) for each in self.grouping.answers]
-        if self.grouping.selection is not None:
-            charges.insert(0, (KEYS_CHARGE, self.grouping.selection))
         columns: list[Released] = []
         if selected and isinstance(declared, SelectKeys) and declared.rows_as is not None:
-            columns.append(replace(selected.by, name=declared.rows_as))
+            columns.append(selected.by)
         for each in self.query.answers:
             is_kept_by = isinstance(declared, SelectCells) and each.name == declared.answer
             columns.append(
                 selected.by if selected and is_kept_by else self._released(each, table, read)
             )
-        return Answers(table, tuple(columns), self.grouping.policy, tuple(charges))
+        return Answers(table, tuple(columns), self.grouping.policy, self.grouping.charges)
 
     def _released(self, asked: Answer, keys: pa.Table, read: "_Read") -> Released:
         return asked.combined([self._result(asked, step, keys, read) for step in asked.steps])

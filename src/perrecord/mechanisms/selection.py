@@ -44,11 +44,15 @@ def selected_keys(cells: SelectKeys, occupied: Occupied, bits: BitSource | None)
 
 def keys_reaching(cells: SelectKeys, keys: pa.Table, rows: NoisyIntegers) -> Selected:
     """Return the keys whose number of split rows, noisy already, reaches the threshold."""
-    law = DiscreteGaussian.for_zcdp(cells.rho)
     kept = np.asarray(rows >= cells.threshold, dtype=bool)
     found = Keys.from_columns(keys.filter(pa.array(kept)))
-    numbers = NoisyIntegers(rows[kept])
-    return Selected(found, Estimate("rows", numbers, Fraction(1), (law,), _first(len(numbers))))
+    return Selected(found, rows_estimate(cells, NoisyIntegers(rows[kept]), cells.rows_as or "rows"))
+
+
+def rows_estimate(cells: SelectKeys, rows: NoisyIntegers, name: str) -> Estimate:
+    """Return the noisy numbers of split rows by which keys were selected, with their noise."""
+    law = DiscreteGaussian.for_zcdp(cells.rho)
+    return Estimate(name, rows, Fraction(1), (law,), _first(len(rows)))
 
 
 def check_sparse(cells: SelectCells, noise: NoisePlan) -> None:

@@ -21,7 +21,7 @@ from perrecord.queries.aggregates import (
 )
 from perrecord.queries.answers import Answer
 from perrecord.queries.check import check
-from perrecord.queries.groupings import Grouping, SelectKeys
+from perrecord.queries.groupings import KEYS_CHARGE, Grouping, SelectKeys
 from perrecord.queries.policies import on_filtered, selection_policy
 from perrecord.queries.query import Query
 from perrecord.queries.scan import GroupColumn, GroupSet, Scan, scan_sql
@@ -58,6 +58,12 @@ class PlannedGrouping:
         """The sum of what its answers and its key selection cost (T4)."""
         every = [charged.policy for charged in self.answers]
         return Policy.total(every if self.selection is None else [self.selection, *every])
+
+    @property
+    def charges(self) -> tuple[tuple[str, Policy], ...]:
+        """What its key selection and each of its answers cost, by name."""
+        every = [(charged.answer.name, charged.policy) for charged in self.answers]
+        return tuple(every if self.selection is None else [(KEYS_CHARGE, self.selection), *every])
 
 
 @dataclass(frozen=True, slots=True)

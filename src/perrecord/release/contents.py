@@ -27,6 +27,14 @@ MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True, slots=True)
+class Paid:
+    """The charge that pays for a release and, of numbers that are shown anew, their seal."""
+
+    charge: str
+    seal: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ReleasedTable:
     """One grouping of one query: what it is, and its files."""
 
@@ -61,7 +69,7 @@ def release_files(
     workload: Workload,
     tables: Sequence[ReleasedTable],
     public: Mapping[str, bytes],
-    charge_hash: str,
+    paid: Paid,
 ) -> dict[str, bytes]:
     """Return every file of a release; the manifest, which lists the others, is the last."""
     files = dict(public)
@@ -69,7 +77,7 @@ def release_files(
         files.update(table.files)
     described = [table.described for table in tables]
     files["datapackage.json"] = _json(data_package(workload, described, files))
-    files[MANIFEST] = _json(_manifest(workload, files, charge_hash))
+    files[MANIFEST] = _json(_manifest(workload, files, paid))
     return files
 
 
@@ -110,11 +118,12 @@ def published_policy(workload: Workload) -> PublishedPolicy:
     )
 
 
-def _manifest(workload: Workload, files: Mapping[str, bytes], charge_hash: str) -> dict[str, Any]:
+def _manifest(workload: Workload, files: Mapping[str, bytes], paid: Paid) -> dict[str, Any]:
     return {
         "title": workload.title,
         "made_with": f"perrecord {VERSION}",
-        "charge": charge_hash,
+        "charge": paid.charge,
+        **({"seal": paid.seal} if paid.seal is not None else {}),
         "files": {
             name: {"bytes": len(content), "sha256": sha256(content).hexdigest()}
             for name, content in sorted(files.items())

@@ -1,7 +1,10 @@
-"""Which release this is: the same spec, the same data, the same code; and which data.
+"""Which release this is: the same questions of the same data; and which data.
 
-A retry of the same release is charged once. The data enters by a keyed hash whose key never leaves
-the ledger, so that the identity, which is written down, says nothing of it.
+A release is charged once for its numbers. What decides them is its identity: the data, tables,
+filters, keys, answers, amounts, budget. Titles, labels, units, examples, outputs, post-processing
+and the version of perrecord decide how they are shown, its rendering: a change of these alone
+shows the same numbers anew. The data enters by a keyed hash whose key never leaves the ledger, so
+that the identity, which is written down, says nothing of it.
 """
 
 import hmac
@@ -23,6 +26,7 @@ class Identity:
 
     key: str
     snapshot: str
+    rendering: str
 
 
 def identity_of(
@@ -37,8 +41,7 @@ def identity_of(
     `share` is told how much was read.
     """
     mixed = hmac.new(secret, digestmod=sha256)
-    for part in (VERSION, loaded.canonical):
-        mixed.update(framed(part.encode()))
+    mixed.update(framed(loaded.deciding.encode()))
     files = [*loaded.public_files]
     if snapshot is None:
         files += _source_files(loaded)
@@ -60,7 +63,10 @@ def identity_of(
         state = of_files(digests[len(loaded.public_files) :], secret)
     else:
         state = named(source.snapshot, source.relation)
-    return Identity(mixed.hexdigest(), state)
+    key = mixed.hexdigest()
+    for part in (VERSION, loaded.canonical):
+        mixed.update(framed(part.encode()))
+    return Identity(key, state, mixed.hexdigest())
 
 
 def _source_files(loaded: LoadedSpec) -> Sequence[Path]:

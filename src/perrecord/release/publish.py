@@ -9,24 +9,39 @@
 Before the seal nothing was visible: a retry destroys what it finds and draws fresh noise under the
 same charge. After it a retry publishes the sealed bytes again, also when the ledger was restored
 from a backup that does not know them: they are charged anew. Nothing is ever refunded.
+
+The noisy numbers are sealed with the files. When only what is shown has changed, a title or a
+column beside an answer, new files are made of the sealed numbers, under the same charge.
 """
 
 import json
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
 from perrecord.accounting.entries import Charge, Seal
 from perrecord.accounting.ledger import Ledger
 from perrecord.errors import InputError, LedgerError, ReleaseError, SpecError
+from perrecord.mechanisms.answers import Answers
+from perrecord.mechanisms.kept import answers_of, kept
 from perrecord.mechanisms.run import check_plan, run_each
 from perrecord.noise.bits import BitSource
 from perrecord.preview import meanings_in
+from perrecord.queries.plan import PlannedGrouping
 from perrecord.release import staging
-from perrecord.release.contents import MANIFEST, public_files, release_files, released_table
+from perrecord.release.contents import (
+    MANIFEST,
+    Paid,
+    ReleasedTable,
+    public_files,
+    release_files,
+    released_table,
+    table_name,
+)
 from perrecord.release.identity import Identity, identity_of
 from perrecord.release.spec import LoadedSpec, Workload, build, load_spec, open_table
 from perrecord.tables.given import Source
@@ -34,7 +49,13 @@ from perrecord.tables.readable import check_text
 from perrecord.tables.table import Table
 from perrecord.watch import Progress, Watch, nobody
 
-Did = Literal["made", "published again", "recovered", "nothing"]
+_NUMBERS = "numbers/"
+"""What is sealed and never published: the noisy numbers themselves."""
+
+_RENDERING = f"{_NUMBERS}rendering"
+"""How they were shown when they were sealed: the hash of it."""
+
+Did = Literal["made", "published again", "corrected", "recovered", "nothing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +127,7 @@ class _Release:
         """Do what is left to do, from wherever an earlier run has come to."""
         state = self.ledger.state_of(self.identity.key)
         if state in ("sealed", "published"):
-            return self._again()
+            return self._again(workload)
         self._check_target()
         meanings, data = meanings_in(workload.schema, workload.policy), self.identity.snapshot
         if state == "unknown":
@@ -118,19 +139,25 @@ class _Release:
             # The ledger was restored from before this release. Its files may have been seen, so
             # they are what the new charge pays for: fresh noise would be a second release.
             charge = self._charge(workload)
-            return self._publish(charge, self._seal(charge), "recovered")
+            seal = self._seal(charge)
+            if not self._is_shown_so(seal):
+                return self._corrected(workload, charge, seal)
+            return self._publish(charge, seal, "recovered")
         charges: list[Charge] = []
 
         def pay() -> None:
             self._check_unchanged()
             charges.append(self._charge(workload))
 
-        make = partial(released_table, workload)
-        tables = run_each(workload.plan, table, make, charge=pay, watch=self.watch, _bits=bits)
+        def make(grouping: PlannedGrouping, answers: Answers) -> tuple[ReleasedTable, bytes]:
+            return released_table(workload, grouping, answers), kept(grouping, answers)
+
+        made = run_each(workload.plan, table, make, charge=pay, watch=self.watch, _bits=bits)
         charge = charges[0]
         self.watch.step("writing")
-        files = release_files(workload, tables, public, charge.hash)
-        staging.write_files(self.staged, files)
+        tables, numbers = [each for each, _ in made], [each for _, each in made]
+        files = release_files(workload, tables, public, Paid(charge.hash))
+        staging.write_files(self.staged, files | self._private(workload, numbers))
         self.watch.step("sealing")
         return self._publish(charge, self._seal(charge), "made")
 
@@ -151,33 +178,78 @@ class _Release:
                 "charged. Run the release again when the files are at rest."
             )
 
-    def _again(self) -> Outcome:
+    def _private(self, workload: Workload, numbers: list[bytes]) -> dict[str, bytes]:
+        """Return what is sealed beside the files: the numbers, and how they were shown."""
+        names = [table_name(workload, grouping) for grouping in workload.plan.groupings]
+        files = {f"{_NUMBERS}{name}.arrow": each for name, each in zip(names, numbers, strict=True)}
+        return {**files, _RENDERING: self.identity.rendering.encode()}
+
+    def _again(self, workload: Workload) -> Outcome:
         charge = self.ledger.charge_of(self.identity.key)
         seal = None if charge is None else self.ledger.seal_of(charge)
         if charge is None or seal is None:
             raise LedgerError(f"{self.ledger.path}: a sealed release has no charge or no seal.")
         # Whoever wrote the seal may have died before it was durable; asking again makes it so.
         seal = self.ledger.seal(charge, seal.digests)
-        sealed = dict(seal.digests)
-        if staging.is_exactly(self.target, sealed):
+        if not self._is_shown_so(seal):
+            return self._corrected(workload, charge, seal)
+        public = _public(seal.digests)
+        if staging.is_exactly(self.target, public):
             staging.flush_names(self.target)
             self.ledger.publish(charge, place=str(self.target))
             return Outcome(self.target, charge, seal, "nothing")
-        if not self.staged.exists() or staging.digests(self.staged) != sealed:
+        self._check_sealed(seal)
+        self._check_target()
+        return self._publish(charge, seal, "published again")
+
+    def _is_shown_so(self, seal: Seal) -> bool:
+        """Whether the sealed files show the numbers as the spec has it now."""
+        now = sha256(self.identity.rendering.encode()).hexdigest()
+        return seal.digests[_RENDERING] == now
+
+    def _corrected(self, workload: Workload, charge: Charge, seal: Seal) -> Outcome:
+        """Show the sealed numbers as the spec has it now; their charge is the one they had."""
+        self._check_sealed(seal)
+        if charge.policy != workload.policy:
+            raise ReleaseError(
+                "this version of perrecord finds another loss for the same spec than was charged; "
+                "nothing was published. Publish it with the version that made it."
+            )
+        self.watch.step("writing")
+        tables = []
+        for grouping in workload.plan.groupings:
+            name = f"{_NUMBERS}{table_name(workload, grouping)}.arrow"
+            answers = answers_of(workload.plan, grouping, (self.staged / name).read_bytes())
+            tables.append(released_table(workload, grouping, answers))
+        paid = Paid(charge.hash, seal.hash)
+        files = release_files(workload, tables, public_files(workload), paid)
+        wanted = {name: sha256(content).hexdigest() for name, content in files.items()}
+        did: Did = "nothing"
+        if not staging.is_exactly(self.target, wanted):
+            self._check_target()
+            shown = self.staged.with_name(f"{self.staged.name}.shown")
+            staging.write_files(shown, files)
+            self.watch.step("publishing")
+            staging.publish(shown, wanted, self.target)
+            shutil.rmtree(shown)
+            did = "corrected"
+        self.ledger.publish(charge, place=str(self.target))
+        return Outcome(self.target, charge, seal, did)
+
+    def _check_sealed(self, seal: Seal) -> None:
+        if not self.staged.exists() or staging.digests(self.staged) != dict(seal.digests):
             raise ReleaseError(
                 f"the sealed files of this release are gone or changed; expected them in "
                 f"{str(self.staged)!r}. Restore that folder from a backup. They cannot be computed "
                 "again under the same charge, because the noise would be another."
             )
-        self._check_target()
-        return self._publish(charge, seal, "published again")
 
     def _seal(self, charge: Charge) -> Seal:
         return self.ledger.seal(charge, staging.digests(self.staged))
 
     def _publish(self, charge: Charge, seal: Seal, did: Did) -> Outcome:
         self.watch.step("publishing")
-        staging.publish(self.staged, dict(seal.digests), self.target)
+        staging.publish(self.staged, _public(seal.digests), self.target)
         self.ledger.publish(charge, place=str(self.target))
         return Outcome(self.target, charge, seal, did)
 
@@ -192,8 +264,8 @@ class _Release:
         except (ValueError, KeyError, TypeError, AttributeError):
             return False  # cut short: it was being written
         found = staging.digests(self.staged)
-        found.pop(MANIFEST)
-        return found == expected
+        is_kept = found.pop(_RENDERING, None) is not None
+        return is_kept and _public(found) == {**expected, MANIFEST: found[MANIFEST]}
 
     def _check_target(self) -> None:
         """Refuse a place that cannot be published to, before anything is charged."""
@@ -210,6 +282,11 @@ class _Release:
             raise ReleaseError(
                 f"nothing can be written to {str(parent)!r}; give another folder with --out."
             )
+
+
+def _public(digests: Mapping[str, str]) -> dict[str, str]:
+    """Return the digests of the files that are published, without the private ones."""
+    return {name: each for name, each in digests.items() if not name.startswith(_NUMBERS)}
 
 
 def _taken(target: Path) -> ReleaseError:

@@ -16,7 +16,7 @@ from typing import BinaryIO
 from perrecord.accounting.storage import flush_one
 from perrecord.errors import ReleaseError
 
-_NAME = re.compile(r"(tables/)?[\w-][\w.-]*")
+_NAME = re.compile(r"((tables|numbers)/)?[\w-][\w.-]*")
 
 
 @contextmanager

@@ -40,6 +40,16 @@ class Estimate:
     laws: tuple[Law, ...]
     which: npt.NDArray[np.intp]
 
+    @property
+    def parts(self) -> "tuple[Estimate, ...]":
+        """What was drawn for it: itself."""
+        return (self,)
+
+    @property
+    def drawn(self) -> NoisyIntegers:
+        """What came out of the mechanism."""
+        return self.numbers
+
     def values(self) -> pa.Array:
         """Return the noisy numbers in the measure's own units."""
         return to_arrow(self.numbers, self.step)
@@ -93,6 +103,11 @@ class Ratio:
     count: Estimate
     centre: Fraction
     bounds: tuple[Fraction, Fraction] | None = None
+
+    @property
+    def parts(self) -> tuple[Estimate, ...]:
+        """What was drawn for it: its total and its count."""
+        return self.total, self.count
 
     def values(self) -> pa.Array:
         """Return centre + total / count, the count taken as 1 at least."""
@@ -171,6 +186,16 @@ class Chosen:
     name: str
     candidates: tuple[Fraction, ...]
     index: NoisyIntegers
+
+    @property
+    def parts(self) -> "tuple[Chosen, ...]":
+        """What was drawn for it: itself."""
+        return (self,)
+
+    @property
+    def drawn(self) -> NoisyIntegers:
+        """What came out of the mechanism."""
+        return self.index
 
     def values(self) -> pa.Array:
         """Return the chosen candidates."""

@@ -2,6 +2,8 @@
 
 from tests.twins.twin import Twin
 
+CORRECTIONS = "release/test_corrections.py"
+
 TWINS = (
     Twin(
         "a release is published before it is sealed",
@@ -123,9 +125,8 @@ TWINS = (
     Twin(
         "the identity is a plain hash of the data",
         "release/identity.py",
-        "    mixed = hmac.new(secret, digestmod=sha256)\n    for part in (VERSION",
-        '    secret = b"perrecord"\n'
-        "    mixed = hmac.new(secret, digestmod=sha256)\n    for part in (VERSION",
+        "    mixed = hmac.new(secret, digestmod=sha256)\n",
+        '    secret = b"perrecord"\n    mixed = hmac.new(secret, digestmod=sha256)\n',
         ("release/test_release.py::test_the_identity_of_a_release_is_known_to_its_ledger_alone",),
     ),
     Twin(
@@ -138,8 +139,8 @@ TWINS = (
     Twin(
         "the manifest says where the spec was",
         "release/publish.py",
-        "release_files(workload, tables, public, charge.hash)",
-        'release_files(workload, tables, public, f"{charge.hash} {self.loaded.path}")',
+        "release_files(workload, tables, public, Paid(charge.hash))",
+        'release_files(workload, tables, public, Paid(f"{charge.hash} {self.loaded.path}"))',
         ("release/test_release.py::test_no_file_of_a_release_says_where_it_was_made",),
     ),
     Twin(
@@ -180,5 +181,41 @@ TWINS = (
         "        check_text(table)  # and a database that cannot be read costs no budget\n",
         "        self._charge(workload)\n        check_text(table)\n",
         ("release/test_release.py::test_a_database_that_cannot_be_read_costs_no_budget",),
+    ),
+    Twin(
+        "noisy numbers are published beside the tables",
+        "release/publish.py",
+        "if not name.startswith(_NUMBERS)",
+        "if name != _RENDERING",
+        (f"{CORRECTIONS}::test_numbers_are_sealed_and_never_published",),
+    ),
+    Twin(
+        "numbers are shown anew that are not what was sealed",
+        "release/publish.py",
+        'their charge is the one they had."""\n        self._check_sealed(seal)\n',
+        'their charge is the one they had."""\n',
+        (f"{CORRECTIONS}::test_numbers_that_are_lost_or_changed_are_not_shown",),
+    ),
+    Twin(
+        "a correction draws fresh noise under the old charge",
+        "release/publish.py",
+        '        if state in ("sealed", "published"):\n',
+        '        if state == "published":\n            state = "charged"\n'
+        '        if state == "sealed":\n',
+        (f"{CORRECTIONS}::test_a_correction_shows_the_same_numbers_at_no_charge",),
+    ),
+    Twin(
+        "kept numbers are given the noise of another plan",
+        "mechanisms/kept.py",
+        "if [_noise(part) for column in columns for part in column.parts] != then:",
+        "if len([part for column in columns for part in column.parts]) != len(then):",
+        ("mechanisms/test_kept.py::test_numbers_never_get_other_noise_than_they_were_drawn_with",),
+    ),
+    Twin(
+        "a threshold is only shown",
+        "release/spec/models.py",
+        "    splits: Mapping[str, SplitForm] = Field(default_factory=dict)",
+        "    splits: Annotated[Mapping[str, SplitForm], SHOWN] = Field(default_factory=dict)",
+        (f"{CORRECTIONS}::test_what_decides_a_number_is_another_release",),
     ),
 )

@@ -13,6 +13,7 @@ from perrecord.release.spec.explain import explained, is_echo
 from perrecord.release.spec.models import Spec
 from perrecord.release.spec.problems import Document, Problems, found
 from perrecord.release.spec.read import parse_document, read_document
+from perrecord.release.spec.scalars import DECIDING
 from perrecord.release.spec.unopened import check_unopened
 from perrecord.tables.addresses import absolute_address, is_address
 from perrecord.tables.files import matching_files
@@ -31,6 +32,11 @@ class LoadedSpec:
     path: Path
     canonical: str = field(repr=False)
     document: Document = field(repr=False, compare=False)
+
+    @property
+    def deciding(self) -> str:
+        """What decides the numbers, as canonical text: without titles, labels and the like."""
+        return canonical(self.spec, DECIDING)
 
     @property
     def folder(self) -> Path:
@@ -118,9 +124,9 @@ def _loaded(document: Document, path: Path) -> LoadedSpec:
     return LoadedSpec(spec, path, canonical(spec), document)
 
 
-def canonical(spec: Spec) -> str:
+def canonical(spec: Spec, context: str | None = None) -> str:
     """Return the text that stands for a spec: the same for all ways to write it."""
-    values = spec.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    values = spec.model_dump(mode="json", by_alias=True, exclude_defaults=True, context=context)
     return json.dumps(values, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from perrecord.release.spec.questions import QueryEntry
 from perrecord.release.spec.scalars import (
+    SHOWN,
     Entry,
     FieldValue,
     Names,
@@ -30,9 +31,9 @@ class SourceEntry(Entry):
     """The path or glob of Parquet or CSV files, or a database's address; relative to the spec."""
     relation: Text | None = None
     """The table of the database at the address."""
-    memory_limit: Text | None = None
+    memory_limit: Annotated[Text | None, SHOWN] = None
     """The most memory that DuckDB takes, such as 4GB; the rest spills to disk."""
-    spill_folder: Text | None = None
+    spill_folder: Annotated[Text | None, SHOWN] = None
     """Where DuckDB spills to."""
     snapshot: Text | None = None
     """Which state of the data this is, in your words; it is published with the answers."""
@@ -43,9 +44,9 @@ class DimensionEntry(Entry):
 
     expression: Text | None = None
     """An expression over columns of a record; left out, the column of that name."""
-    label: Text | None = None
+    label: Annotated[Text | None, SHOWN] = None
     """What the published policy calls it."""
-    values: tuple[Value, ...] | None = None
+    values: Annotated[tuple[Value, ...] | None, SHOWN] = None
     """Its public values, offered on the policy page."""
 
 
@@ -60,9 +61,9 @@ class MeasureEntry(Entry):
     """The largest number that is read as it is."""
     outside: Literal["null", "cut"] = "null"
     """What becomes of larger numbers: none, or cut to the largest."""
-    label: Text | None = None
+    label: Annotated[Text | None, SHOWN] = None
     """What the published policy calls it."""
-    unit: Text | None = None
+    unit: Annotated[Text | None, SHOWN] = None
     """What it is counted in, such as "$1,000"."""
 
 
@@ -303,9 +304,9 @@ ExampleForm = Annotated[ExampleEntry, short(_example, dict[str, Any])]
 class Spec(Entry):
     """A release: what is published of which table, at what price."""
 
-    title: Text
+    title: Annotated[Text, SHOWN]
     """What the release is called."""
-    description: Text | None = None
+    description: Annotated[Text | None, SHOWN] = None
     """What it is about, for whoever reads the published policy."""
     source: Annotated[SourceEntry, short(_path, str | SourceEntry)]
     """Where the confidential records are."""
@@ -335,15 +336,15 @@ class Spec(Entry):
     """Key sets, domains and selections by name."""
     budget: BudgetEntry
     """The policy that all releases charged to the ledger stay below."""
-    ledger: Text | None = None
+    ledger: Annotated[Text | None, SHOWN] = None
     """The path of the ledger; relative to the spec."""
     accounting: Literal["split", "exact"] = "split"
     """How split totals are charged: by whole pieces, or by the exact value."""
     queries: Annotated[tuple[QueryEntry, ...], Field(min_length=1)]
     """What is asked."""
-    post_processing: PostProcessing = PostProcessing()
+    post_processing: Annotated[PostProcessing, SHOWN] = PostProcessing()
     """Columns added to the answers."""
-    outputs: Outputs = Outputs()
+    outputs: Annotated[Outputs, SHOWN] = Outputs()
     """What is written beside the policy."""
-    examples: tuple[ExampleForm, ...] = ()
+    examples: Annotated[tuple[ExampleForm, ...], SHOWN] = ()
     """Hypothetical records whose loss the policy page shows."""

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from perrecord.release.spec.scalars import (
+    SHOWN,
     Amount,
     Bounds,
     Entry,
@@ -164,7 +165,7 @@ class QueryEntry(Entry):
 
     name: Identifier
     """The name of its table in the release: letters, digits, _ and -."""
-    title: Text | None = None
+    title: Annotated[Text | None, SHOWN] = None
     """What the published tables call it."""
     where: Text | None = None
     """The condition that a record meets."""

@@ -1,6 +1,7 @@
 """The kinds of value that a spec is made of, read exactly, and the short forms of mappings."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -11,8 +12,11 @@ from pydantic import (
     Field,
     PlainSerializer,
     PlainValidator,
+    SerializationInfo,
+    SerializerFunctionWrapHandler,
     StrictBool,
     StrictInt,
+    model_serializer,
 )
 
 from perrecord.errors import InputError
@@ -24,12 +28,35 @@ from perrecord.release.spec.read import WrittenNumber
 _LEAST, _GREATEST = Fraction(1, 10**100), Fraction(10**100)
 
 
+DECIDING = "what decides the numbers"
+"""The context in which a spec is written down without what is only shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnlyShown:
+    """Marks an entry that decides how numbers are shown, and never what they are."""
+
+
+SHOWN = OnlyShown()
+
+
 class Entry(BaseModel):
     """A mapping of a spec: unknown keys are refused, and what was read stays as it is."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", use_attribute_docstrings=True, populate_by_name=True
     )
+
+    @model_serializer(mode="wrap")
+    def _written(
+        self, write: SerializerFunctionWrapHandler, info: SerializationInfo
+    ) -> dict[str, Any]:
+        values: dict[str, Any] = write(self)
+        if info.context == DECIDING:
+            for name, each in type(self).model_fields.items():
+                if SHOWN in each.metadata:
+                    values.pop(name, None)
+        return values
 
 
 def _exact(value: Any) -> Fraction:
