@@ -1,7 +1,7 @@
 """What a release consists of, as bytes by file name. Nothing here reads the data."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from perrecord.mechanisms.answers import Answers
+from perrecord.mechanisms.parallel import in_threads
 from perrecord.mechanisms.write import write_csv, write_parquet
 from perrecord.queries.plan import PlannedGrouping
 from perrecord.release.datapackage import Described, data_package
@@ -18,7 +19,7 @@ from perrecord.release.document import PublishedCharge, PublishedPolicy
 from perrecord.release.methodology import methodology
 from perrecord.release.names import table_names
 from perrecord.release.page import policy_page
-from perrecord.release.processing import processed
+from perrecord.release.processing import Across, across, looks_across, processed
 from perrecord.release.spec import Workload
 from perrecord.release.stated import stated_noise, stated_rows
 from perrecord.version import VERSION
@@ -44,11 +45,35 @@ def public_files(workload: Workload) -> dict[str, bytes]:
     }
 
 
+Run = Callable[[Callable[[PlannedGrouping, Answers], Any]], list[Any]]
+"""What computes the answers of a plan, and returns what is made of those of each grouping."""
+
+
+def released_tables(workload: Workload, run: Run) -> list[ReleasedTable]:
+    """Return every table as files; each is let go once it is written, if no step needs them all."""
+    groupings = workload.plan.groupings
+    if not looks_across(workload):
+        places = {(each.query, each.grouping.columns): n for n, each in enumerate(groupings)}
+        return run(
+            lambda each, found: released_table(
+                workload, places[each.query, each.grouping.columns], found, {}
+            )
+        )
+    answers = run(lambda _, found: found)
+    beside = across(workload, answers)
+    return in_threads(
+        lambda place: released_table(workload, place, answers[place], beside),
+        range(len(groupings)),
+        lambda place: len(answers[place]),
+    )
+
+
 def released_table(
-    workload: Workload, grouping: PlannedGrouping, answers: Answers
+    workload: Workload, place: int, answers: Answers, beside: Across
 ) -> ReleasedTable:
-    """Return the answers of one grouping as files."""
-    name, rows = table_name(workload, grouping), processed(answers, workload)
+    """Return the answers of one grouping as files, by its place in the plan."""
+    grouping = workload.plan.groupings[place]
+    name, rows = table_name(workload, grouping), processed(answers, workload, place, beside)
     files = {f"tables/{name}.parquet": _bytes(write_parquet, rows)}
     if workload.outputs.csv:
         files[f"tables/{name}.csv"] = _bytes(write_csv, rows)

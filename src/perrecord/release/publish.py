@@ -15,7 +15,6 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -26,7 +25,7 @@ from perrecord.mechanisms.run import check_plan, run_each
 from perrecord.noise.bits import BitSource
 from perrecord.preview import meanings_in
 from perrecord.release import staging
-from perrecord.release.contents import MANIFEST, public_files, release_files, released_table
+from perrecord.release.contents import MANIFEST, public_files, release_files, released_tables
 from perrecord.release.identity import Identity, identity_of
 from perrecord.release.spec import LoadedSpec, Workload, build, load_spec, open_table
 from perrecord.tables.given import Source
@@ -125,8 +124,12 @@ class _Release:
             self._check_unchanged()
             charges.append(self._charge(workload))
 
-        make = partial(released_table, workload)
-        tables = run_each(workload.plan, table, make, charge=pay, watch=self.watch, _bits=bits)
+        tables = released_tables(
+            workload,
+            lambda make: run_each(
+                workload.plan, table, make, charge=pay, watch=self.watch, _bits=bits
+            ),
+        )
         charge = charges[0]
         self.watch.step("writing")
         files = release_files(workload, tables, public, charge.hash)

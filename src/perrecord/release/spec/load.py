@@ -63,7 +63,7 @@ class LoadedSpec:
     def public_files(self) -> tuple[Path, ...]:
         """The files of keys and lookups; what is in them decides the release as the spec does."""
         keys = [entry.file for entry in self.spec.keys.values() if entry.file is not None]
-        lookups = [entry.source for entry in self.spec.lookups]
+        lookups = [entry.source for entry in (*self.spec.lookups, *self.spec.hierarchies)]
         return tuple(dict.fromkeys(self.resolve(each) for each in [*keys, *lookups]))
 
     def problems(self) -> Problems:
