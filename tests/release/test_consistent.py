@@ -144,7 +144,10 @@ def same(tables, answer, *, is_exact=True):
     return len(found)
 
 
-ANSWERS = "n: {count: records, rho: 0.5}, emp: {sum: emp, split: moderate, rho: 0.3}, rent: {sum: rent, split: moderate, rho: 0.2}"
+ANSWERS = (
+    "n: {count: records, rho: 0.5}, emp: {sum: emp, split: moderate, rho: 0.3}, "
+    "rent: {sum: rent, split: moderate, rho: 0.2}"
+)
 FULL = [
     query("all", [], None, ANSWERS),
     query("state", ["state"], "states", ANSWERS),
@@ -235,7 +238,7 @@ def test_only_margins_are_published(tmp_path):
 
 
 def test_selected_keys_have_a_rest(tmp_path):
-    """Counties that were not selected are not nothing: the selected ones do not sum to the state."""
+    """Counties that were not selected are not nothing: the others keep their own numbers."""
     queries = [
         query("state", ["state"], "states", "emp: {sum: emp, split: moderate, rho: 0.3}"),
         query("county", ["county"], "found", "emp: {sum: emp, split: moderate, rho: 0.3}"),

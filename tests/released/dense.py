@@ -4,7 +4,7 @@ from functools import reduce
 
 import numpy as np
 
-from perrecord.released.fitting.trees import Tree
+from perrecord.released.fitting.trees import CellTree
 
 
 def random_tree(rng, levels=None, most=3):
@@ -17,7 +17,7 @@ def random_tree(rng, levels=None, most=3):
             children[0] = 1
         parents.append(np.repeat(np.arange(counts[-1]), children))
         counts.append(int(children.sum()))
-    return Tree(counts[0], tuple(parents))
+    return CellTree(counts[0], tuple(parents))
 
 
 def leaf_matrix(tree):

@@ -7,7 +7,7 @@ from perrecord.errors import InternalError
 from perrecord.released.fitting.gradients import fit_by_gradients
 from perrecord.released.fitting.products import fit_separable, outer, separated
 from perrecord.released.fitting.sweeps import sweep_of
-from perrecord.released.fitting.trees import Tree, chain_of
+from perrecord.released.fitting.trees import CellTree, chain_of
 from tests.released.dense import dense_fit, random_tree
 
 RANDOM = 300
@@ -65,7 +65,7 @@ def test_a_product_of_hierarchies_is_least_squares(missing):
 
 def test_variances_that_are_no_product_are_not_taken_for_one():
     """One table less, or one cell with more noise, and the sweeps do not apply."""
-    trees = [Tree(1, (np.array([0, 0]),)), Tree(1, (np.array([0, 0, 0]),))]
+    trees = [CellTree(1, (np.array([0, 0]),)), CellTree(1, (np.array([0, 0, 0]),))]
     plain = np.full((3, 4), 2.0)
     assert separated(trees, plain) is not None
     for place, variance in (((0, 0), np.inf), ((2, 3), 2.1)):
@@ -110,8 +110,8 @@ def test_replayed_noise_has_the_stated_standard_errors():
     """2,000 draws: each standard error within 3 % on average over a level, five in a million."""
     rng = np.random.default_rng(7)
     trees = [
-        Tree(1, (np.repeat([0], 4), np.repeat(np.arange(4), 5))),
-        Tree(1, (np.repeat([0], 6),)),
+        CellTree(1, (np.repeat([0], 4), np.repeat(np.arange(4), 5))),
+        CellTree(1, (np.repeat([0], 6),)),
     ]
     variances = outer([np.repeat([9.0, 4.0, 1.0], [1, 4, 20]), np.repeat([1.0, 2.0], [1, 6])])
     sweeps = separated(trees, variances)
@@ -131,7 +131,7 @@ def test_replayed_noise_has_the_stated_standard_errors():
 
 def test_a_rest_takes_what_its_siblings_leave():
     """An unknown child is the difference; its siblings keep their own numbers."""
-    tree = Tree(1, (np.array([0, 0, 0]),))
+    tree = CellTree(1, (np.array([0, 0, 0]),))
     sweep = sweep_of(tree, np.array([4.0, 1.0, 2.0, np.inf]))
     values = np.array([100.0, 30.0, 20.0, 0.0])
     sweep.fit(values)
@@ -141,7 +141,7 @@ def test_a_rest_takes_what_its_siblings_leave():
 
 def test_two_unknown_siblings_have_no_number():
     """Nothing tells them apart."""
-    sweep = sweep_of(Tree(1, (np.array([0, 0, 0]),)), np.array([4.0, 1.0, np.inf, np.inf]))
+    sweep = sweep_of(CellTree(1, (np.array([0, 0, 0]),)), np.array([4.0, 1.0, np.inf, np.inf]))
     assert sweep.is_identified.tolist() == [True, True, False, False]
 
 
@@ -155,4 +155,4 @@ def test_a_chain_of_codes_becomes_a_tree_with_siblings_together():
 def test_a_tree_out_of_order_is_refused():
     """Children of one parent must stand side by side."""
     with pytest.raises(InternalError):
-        Tree(2, (np.array([1, 0]),))
+        CellTree(2, (np.array([1, 0]),))

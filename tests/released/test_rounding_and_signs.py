@@ -7,7 +7,7 @@ from perrecord.released.fitting.descent import nonnegative
 from perrecord.released.fitting.printing import printed, whole
 from perrecord.released.fitting.products import fit_separable
 from perrecord.released.fitting.sweeps import sweep_of
-from perrecord.released.fitting.trees import Tree
+from perrecord.released.fitting.trees import CellTree
 from tests.released.dense import leaf_matrix, random_tree
 
 
@@ -55,7 +55,7 @@ def test_whole_numbers_add_up_and_are_next_to_theirs_on_one_tree():
 def test_non_negative_numbers_add_up_and_are_the_nearest():
     """Each family of siblings is the projection, compared with a search over who is 0."""
     rng = np.random.default_rng(3)
-    tree = Tree(1, (np.zeros(5, np.intp),))
+    tree = CellTree(1, (np.zeros(5, np.intp),))
     for _ in range(100):
         values, variances = rng.normal(1, 4, 6), np.exp(rng.normal(0, 1, 6))
         values[0] = max(values[1:].sum(), 0.5)
@@ -88,7 +88,7 @@ def test_non_negative_numbers_of_random_hierarchies_add_up():
 def test_the_root_keeps_its_number_where_it_is_positive():
     """Least squares under non-negativity would add to it: this does not."""
     rng = np.random.default_rng(5)
-    tree = Tree(1, (np.zeros(400, np.intp),))
+    tree = CellTree(1, (np.zeros(400, np.intp),))
     sweep = sweep_of(tree, np.full(401, 100.0**2))
     values = rng.normal(0, 100, 401)
     values[0] += 300
@@ -98,7 +98,7 @@ def test_the_root_keeps_its_number_where_it_is_positive():
 
 def test_numbers_beside_one_that_is_unknown_are_rounded_by_themselves():
     """Nothing is claimed to add up where a sibling has no number."""
-    tree = Tree(1, (np.array([0, 0, 0]),))
+    tree = CellTree(1, (np.array([0, 0, 0]),))
     known = np.array([True, True, False, False])
     values = np.array([14.0, 6.0, 0.0, 0.0])
     assert printed([tree], values, known).tolist() == [14, 6, 0, 0]
@@ -110,7 +110,7 @@ def test_numbers_beside_one_that_is_unknown_are_rounded_by_themselves():
 def test_products_are_gone_down_along_one_tree():
     """The leaves below each combination of roots sum to it."""
     rng = np.random.default_rng(6)
-    trees = [Tree(2, (np.array([0, 0, 1]),)), Tree(1, (np.array([0, 0]),))]
+    trees = [CellTree(2, (np.array([0, 0, 1]),)), CellTree(1, (np.array([0, 0]),))]
     sweeps = [sweep_of(tree, np.ones(tree.size)) for tree in trees]
     found = fit_separable(rng.normal(0, 5, (5, 3)), sweeps)
     signs = nonnegative(trees, found.values, found.variances)

@@ -1,7 +1,7 @@
 """What a release consists of, as bytes by file name. Nothing here reads the data."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
@@ -19,7 +19,7 @@ from perrecord.release.document import PublishedCharge, PublishedPolicy
 from perrecord.release.methodology import methodology
 from perrecord.release.names import table_names
 from perrecord.release.page import policy_page
-from perrecord.release.processing import Across, across, looks_across, processed
+from perrecord.release.processing import Beside, across, looks_across, processed
 from perrecord.release.spec import Workload
 from perrecord.release.stated import stated_noise, stated_rows
 from perrecord.version import VERSION
@@ -45,35 +45,35 @@ def public_files(workload: Workload) -> dict[str, bytes]:
     }
 
 
-Run = Callable[[Callable[[PlannedGrouping, Answers], Any]], list[Any]]
-"""What computes the answers of a plan, and returns what is made of those of each grouping."""
+def released_table(
+    workload: Workload, grouping: PlannedGrouping, answers: Answers
+) -> ReleasedTable | Answers:
+    """Return the answers of one grouping as files; as they are if a step needs all tables."""
+    return answers if looks_across(workload) else _written(workload, grouping, answers, {})
 
 
-def released_tables(workload: Workload, run: Run) -> list[ReleasedTable]:
-    """Return every table as files; each is let go once it is written, if no step needs them all."""
-    groupings = workload.plan.groupings
-    if not looks_across(workload):
-        places = {(each.query, each.grouping.columns): n for n, each in enumerate(groupings)}
-        return run(
-            lambda each, found: released_table(
-                workload, places[each.query, each.grouping.columns], found, {}
-            )
-        )
-    answers = run(lambda _, found: found)
+def _all_written(
+    workload: Workload, tables: Sequence[ReleasedTable | Answers]
+) -> list[ReleasedTable]:
+    """Return every table as files, those that were held back with what looking across them adds."""
+    ready = [each for each in tables if isinstance(each, ReleasedTable)]
+    answers = [each for each in tables if isinstance(each, Answers)]
+    if not answers:
+        return ready
     beside = across(workload, answers)
     return in_threads(
-        lambda place: released_table(workload, place, answers[place], beside),
-        range(len(groupings)),
+        lambda place: _written(
+            workload, workload.plan.groupings[place], answers[place], beside[place]
+        ),
+        range(len(answers)),
         lambda place: len(answers[place]),
     )
 
 
-def released_table(
-    workload: Workload, place: int, answers: Answers, beside: Across
+def _written(
+    workload: Workload, grouping: PlannedGrouping, answers: Answers, beside: Beside
 ) -> ReleasedTable:
-    """Return the answers of one grouping as files, by its place in the plan."""
-    grouping = workload.plan.groupings[place]
-    name, rows = table_name(workload, grouping), processed(answers, workload, place, beside)
+    name, rows = table_name(workload, grouping), processed(answers, workload, beside)
     files = {f"tables/{name}.parquet": _bytes(write_parquet, rows)}
     if workload.outputs.csv:
         files[f"tables/{name}.csv"] = _bytes(write_csv, rows)
@@ -83,15 +83,15 @@ def released_table(
 
 def release_files(
     workload: Workload,
-    tables: Sequence[ReleasedTable],
+    tables: Sequence[ReleasedTable | Answers],
     public: Mapping[str, bytes],
     charge_hash: str,
 ) -> dict[str, bytes]:
     """Return every file of a release; the manifest, which lists the others, is the last."""
-    files = dict(public)
-    for table in tables:
+    files, written = dict(public), _all_written(workload, tables)
+    for table in written:
         files.update(table.files)
-    described = [table.described for table in tables]
+    described = [table.described for table in written]
     files["datapackage.json"] = _json(data_package(workload, described))
     files[MANIFEST] = _json(_manifest(workload, files, charge_hash))
     return files

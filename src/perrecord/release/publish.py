@@ -15,6 +15,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -25,7 +26,7 @@ from perrecord.mechanisms.run import check_plan, run_each
 from perrecord.noise.bits import BitSource
 from perrecord.preview import meanings_in
 from perrecord.release import staging
-from perrecord.release.contents import MANIFEST, public_files, release_files, released_tables
+from perrecord.release.contents import MANIFEST, public_files, release_files, released_table
 from perrecord.release.identity import Identity, identity_of
 from perrecord.release.spec import LoadedSpec, Workload, build, load_spec, open_table
 from perrecord.tables.given import Source
@@ -124,12 +125,8 @@ class _Release:
             self._check_unchanged()
             charges.append(self._charge(workload))
 
-        tables = released_tables(
-            workload,
-            lambda make: run_each(
-                workload.plan, table, make, charge=pay, watch=self.watch, _bits=bits
-            ),
-        )
+        make = partial(released_table, workload)
+        tables = run_each(workload.plan, table, make, charge=pay, watch=self.watch, _bits=bits)
         charge = charges[0]
         self.watch.step("writing")
         files = release_files(workload, tables, public, charge.hash)

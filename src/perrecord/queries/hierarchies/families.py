@@ -18,7 +18,7 @@ from perrecord.queries.methods import Leaf, Tree
 from perrecord.queries.plan import Plan, PlannedGrouping
 from perrecord.tables.lookups import Lookup
 
-Columns = tuple[str, ...]
+LevelColumns = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Member:
 class Hierarchy:
     """Levels from the coarsest to the finest, each by its columns; () is everything together."""
 
-    levels: tuple[Columns, ...]
+    levels: tuple[LevelColumns, ...]
     closures: tuple[frozenset[str], ...]
     """For each level the columns of the family that it fixes."""
 

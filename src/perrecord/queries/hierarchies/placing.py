@@ -12,7 +12,7 @@ import pyarrow as pa
 from perrecord.queries.hierarchies.families import Family, Hierarchy
 from perrecord.queries.hierarchies.following import followed
 from perrecord.queries.noise_plan import different_keys
-from perrecord.released.fitting.trees import Indices, Tree
+from perrecord.released.fitting.trees import CellTree, Indices
 from perrecord.tables.lookups import Lookup
 from perrecord.tables.schema import Schema
 
@@ -23,7 +23,7 @@ Codes = npt.NDArray[np.int64]
 class Layout:
     """The hierarchies of a family as trees, and the node of each in every row of every table."""
 
-    trees: tuple[Tree, ...]
+    trees: tuple[CellTree, ...]
     places: tuple[tuple[Indices, ...], ...]
     """For each member and each tree: the node of each row, among all nodes of the tree."""
 
@@ -60,7 +60,7 @@ def _axis(
     schema: Schema,
     keys: Sequence[pa.Table],
     declared: Sequence[Lookup],
-) -> tuple[Tree, list[Indices]]:
+) -> tuple[CellTree, list[Indices]]:
     """Return one hierarchy as a tree, and for each table the node of each row."""
     every = frozenset().union(*hierarchy.closures)
     nodes: list[dict[tuple[Any, ...], int]] = [{} for _ in hierarchy.levels]
@@ -93,7 +93,7 @@ def _all_one(rows: int) -> tuple[list[dict[str, object]], Indices]:
     return [{}], np.zeros(rows, dtype=np.intp)
 
 
-def _ordered(above: Sequence[Sequence[int]]) -> tuple[Tree, list[Indices]]:
+def _ordered(above: Sequence[Sequence[int]]) -> tuple[CellTree, list[Indices]]:
     """Return the tree of nodes with their parents by level, and each node's place in its level."""
     orders: list[Indices] = [np.arange(len(above[0]))]
     parents: list[Indices] = []
@@ -104,14 +104,14 @@ def _ordered(above: Sequence[Sequence[int]]) -> tuple[Tree, list[Indices]]:
         place[order] = np.arange(len(order))
         orders.append(place)
         parents.append(of_node[order])
-    return Tree(len(above[0]), tuple(parents)), orders
+    return CellTree(len(above[0]), tuple(parents)), orders
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OneTree:
     """A family whose tables lie one below the other, as a single tree."""
 
-    tree: Tree
+    tree: CellTree
     places: tuple[Indices, ...]
     """For each member the node of each row."""
 
@@ -152,7 +152,7 @@ def one_tree(family: Family, layout: Layout) -> OneTree:
         place[order] = np.arange(len(order))
         orders.append(place)
         parents.append(of_every[order])
-    tree = Tree(len(nodes[0]), tuple(parents))
+    tree = CellTree(len(nodes[0]), tuple(parents))
     places = []
     for code, level in zip(own, family.levels, strict=True):
         number = levels.index(level)

@@ -11,14 +11,14 @@ from perrecord.mechanisms.answers import Answers
 from perrecord.release.processing.consistent import Consistent
 from perrecord.release.processing.flooring import Flooring
 from perrecord.release.processing.rounding import Rounding
-from perrecord.release.processing.step import Added, Place, Step, TableStep, WorkloadStep
+from perrecord.release.processing.step import Added, Step, TableStep, WorkloadStep
 from perrecord.release.spec import Workload
 
 STEPS: tuple[type[Step], ...] = (Flooring, Rounding, Consistent)
 """What can be asked for, in the order in which it is done."""
 
-Across = Mapping[Place, Sequence[Added]]
-"""What steps that look across tables add beside each answer."""
+Beside = Mapping[str, Sequence[Added]]
+"""What steps that look across tables add beside the answers of one, by their names."""
 
 
 def steps_of(workload: Workload) -> tuple[Step, ...]:
@@ -31,21 +31,18 @@ def looks_across(workload: Workload) -> bool:
     return any(isinstance(step, WorkloadStep) for step in steps_of(workload))
 
 
-def across(workload: Workload, answers: Sequence[Answers]) -> Across:
-    """Return what is added by looking at all tables, given in the order of the plan."""
-    found: dict[Place, list[Added]] = {}
+def across(workload: Workload, answers: Sequence[Answers]) -> list[Beside]:
+    """Return what is added to each table by looking at all, given in the order of the plan."""
+    found: list[dict[str, list[Added]]] = [{} for _ in answers]
     for step in steps_of(workload):
         if isinstance(step, WorkloadStep):
-            for place, columns in step.added(answers).items():
-                found.setdefault(place, []).extend(columns)
-    return found
+            for (place, answer), columns in step.added(answers).items():
+                found[place].setdefault(answer, []).extend(columns)
+    return list[Beside](found)
 
 
-def processed(answers: Answers, workload: Workload, place: int, beside: Across) -> pa.Table:
-    """Return the rows of a grouping with their errors and, beside them, what each step adds.
-
-    `place` is that of the grouping in the plan.
-    """
+def processed(answers: Answers, workload: Workload, beside: Beside) -> pa.Table:
+    """Return the rows of a grouping with their errors and, beside them, what each step adds."""
     outputs = workload.outputs
     rows = answers.with_errors(outputs.confidence if outputs.intervals else None)
     added: list[tuple[str, Added]] = [
@@ -56,9 +53,7 @@ def processed(answers: Answers, workload: Workload, place: int, beside: Across) 
         for each in step.added(column)
     ]
     added += [
-        (column.name, each)
-        for column in answers.columns
-        for each in beside.get((place, column.name), ())
+        (column.name, each) for column in answers.columns for each in beside.get(column.name, ())
     ]
     for name, (ending, values) in added:
         rows = rows.append_column(f"{name}{ending}", values)

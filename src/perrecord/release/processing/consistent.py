@@ -15,7 +15,7 @@ from perrecord.mechanisms.answers import Answers
 from perrecord.queries.hierarchies import Family
 from perrecord.queries.hierarchies.placing import Layout, layout_of
 from perrecord.release.processing.fits import FamilyFit, fit_family
-from perrecord.release.processing.step import Added, Place, WorkloadStep
+from perrecord.release.processing.step import Added, AnswerPlace, WorkloadStep
 from perrecord.release.spec import Workload
 from perrecord.released.columns import Estimate
 from perrecord.released.fitting.descent import nonnegative
@@ -45,9 +45,9 @@ class Consistent(WorkloadStep):
         entry = workload.post_processing.consistent
         return None if entry is None else cls(workload, entry.nonnegative, entry.whole)
 
-    def added(self, answers: Sequence[Answers]) -> Mapping[Place, Sequence[Added]]:
+    def added(self, answers: Sequence[Answers]) -> Mapping[AnswerPlace, Sequence[Added]]:
         """Return the columns beside every answer that belongs to a family."""
-        workload, found = self.workload, dict[Place, Sequence[Added]]()
+        workload, found = self.workload, dict[AnswerPlace, Sequence[Added]]()
         layouts: dict[object, Layout] = {}
         for family in workload.families.fitted:
             tables = tuple(member.grouping for member in family.members)

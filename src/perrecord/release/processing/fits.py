@@ -13,7 +13,7 @@ from perrecord.queries.hierarchies.placing import Layout, one_tree
 from perrecord.released.fitting.gradients import fit_by_gradients
 from perrecord.released.fitting.products import Fitted, fit_separable, separated
 from perrecord.released.fitting.sweeps import sweep_of
-from perrecord.released.fitting.trees import Floats, Indices, Tree
+from perrecord.released.fitting.trees import CellTree, Floats, Indices
 
 MOST_CELLS = 60_000_000
 """So many combinations of nodes are written out as arrays."""
@@ -26,7 +26,7 @@ _SOLVED = 1e-6
 class FamilyFit:
     """Fitted numbers of a family in steps, and where each member's rows stand among them."""
 
-    trees: tuple[Tree, ...]
+    trees: tuple[CellTree, ...]
     fitted: Fitted
     places: tuple[tuple[Indices, ...], ...]
 

@@ -14,7 +14,7 @@ from perrecord.released.columns import Released
 Added = tuple[str, pa.Array | pa.ChunkedArray]
 """A column that is added beside an answer: how its name ends, and its values."""
 
-Place = tuple[int, str]
+AnswerPlace = tuple[int, str]
 """An answer of a workload: the place of its grouping in the plan, and its name."""
 
 
@@ -50,5 +50,5 @@ class WorkloadStep(Step):
     """A step that looks across tables: all of them are held until the last is there."""
 
     @abstractmethod
-    def added(self, answers: Sequence[Answers]) -> Mapping[Place, Sequence[Added]]:
+    def added(self, answers: Sequence[Answers]) -> Mapping[AnswerPlace, Sequence[Added]]:
         """Return what is added beside each answer, from those of every grouping of the plan."""

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from perrecord.released.fitting.trees import Flags, Floats, Indices, Siblings, Tree
+from perrecord.released.fitting.trees import CellTree, Flags, Floats, Indices, Siblings
 
 
-def stages(trees: Sequence[Tree]) -> Iterator[tuple[Tree, tuple[Indices, ...], int]]:
+def stages(trees: Sequence[CellTree]) -> Iterator[tuple[CellTree, tuple[Indices, ...], int]]:
     """Yield the way down: each hierarchy, the cells that it is gone down in, and its axis.
 
     The first is gone down among the roots of the others, each next one below the leaves of those
@@ -19,7 +19,7 @@ def stages(trees: Sequence[Tree]) -> Iterator[tuple[Tree, tuple[Indices, ...], i
         yield tree, np.ix_(*before, np.arange(tree.size), *after), axis
 
 
-def nonnegative(trees: Sequence[Tree], values: Floats, variances: Floats) -> Floats:
+def nonnegative(trees: Sequence[CellTree], values: Floats, variances: Floats) -> Floats:
     """Return numbers that are never negative and add up: the root first, then its children.
 
     A root that is negative becomes 0. Children are moved as little as possible, each weighed by its

@@ -11,7 +11,7 @@ import numpy as np
 
 from perrecord.released.fitting.products import Fitted, added_up, leaves_of, outer, separated
 from perrecord.released.fitting.sweeps import Sweep, sweep_of
-from perrecord.released.fitting.trees import Floats, Tree, walk
+from perrecord.released.fitting.trees import CellTree, Floats, walk
 
 _PRECISE = 1e-8
 _MOST_STEPS = 500
@@ -19,7 +19,7 @@ _FEW_ROUNDS = 20
 _MOST_SUBSETS = 64
 
 
-def fit_by_gradients(trees: Sequence[Tree], values: Floats, variances: Floats) -> Fitted:
+def fit_by_gradients(trees: Sequence[CellTree], values: Floats, variances: Floats) -> Fitted:
     """Return the fit, and variances that are never below the true ones.
 
     Cells that nothing was measured of get a number only if their own leaves do; whether they are
@@ -64,7 +64,7 @@ def fit_by_gradients(trees: Sequence[Tree], values: Floats, variances: Floats) -
     return Fitted(added_up(trees, leaves), _bounds(trees, variances), False, left, steps)
 
 
-def _nearby(trees: Sequence[Tree], weights: Floats) -> list[tuple[Sweep, Floats]]:
+def _nearby(trees: Sequence[CellTree], weights: Floats) -> list[tuple[Sweep, Floats]]:
     """Return sweeps whose weights multiply to nearly these, and their variances; leaves have some.
 
     The logarithms of the weights are fitted by a sum over hierarchies, where anything is measured.
@@ -98,7 +98,7 @@ def _sum(effects: Sequence[Floats]) -> Floats:
     return total
 
 
-def _bounds(trees: Sequence[Tree], variances: Floats) -> Floats:
+def _bounds(trees: Sequence[CellTree], variances: Floats) -> Floats:
     """Return variances never below the true ones: those of fits that know less.
 
     A cell's own number is one. Others are sets of levels all of whose tables are there, with
@@ -159,7 +159,7 @@ def _levels_alone(
     return kept
 
 
-def _above(trees: Sequence[Tree], variances: Floats) -> tuple[Sweep, ...] | None:
+def _above(trees: Sequence[CellTree], variances: Floats) -> tuple[Sweep, ...] | None:
     """Return sweeps whose variances multiply to these, or to no less anywhere."""
     exact = separated(trees, variances)
     if exact is not None:

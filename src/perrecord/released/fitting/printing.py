@@ -6,18 +6,18 @@ import numpy as np
 import numpy.typing as npt
 
 from perrecord.released.fitting.descent import stages
-from perrecord.released.fitting.trees import Flags, Floats, Siblings, Tree
+from perrecord.released.fitting.trees import CellTree, Flags, Floats, Siblings
 
 Whole = npt.NDArray[np.int64]
 
 
-def printed(trees: Sequence[Tree], values: Floats, is_known: Flags) -> Whole:
+def printed(trees: Sequence[CellTree], values: Floats, is_known: Flags) -> Whole:
     """Return every number rounded: leaves by themselves, the others as sums of their children.
 
     Where a child has no number its parent is rounded by itself. A sum of n leaves moves by about
     sqrt(n / 12), so the unit should be small beside the errors.
 
-    >>> tree = Tree(1, (np.array([0, 0, 0]),))
+    >>> tree = CellTree(1, (np.array([0, 0, 0]),))
     >>> printed([tree], np.array([1.2, 0.4, 0.4, 0.4]), np.ones(4, np.bool_)).tolist()
     [0, 0, 0, 0]
     """
@@ -31,7 +31,7 @@ def printed(trees: Sequence[Tree], values: Floats, is_known: Flags) -> Whole:
     return every
 
 
-def whole(trees: Sequence[Tree], every: Whole, is_known: Flags, unit: int) -> Whole:
+def whole(trees: Sequence[CellTree], every: Whole, is_known: Flags, unit: int) -> Whole:
     """Return whole multiples of a unit that add up, each next to its number along one tree.
 
     The root is rounded to the nearest. Under each parent all are rounded down, and those with the
@@ -39,7 +39,7 @@ def whole(trees: Sequence[Tree], every: Whole, is_known: Flags, unit: int) -> Wh
     that of the upper ends below. Of several hierarchies the first is gone down, then below each of
     its leaves the next; what is not on that way is the sum of its leaves.
 
-    >>> tree = Tree(1, (np.array([0, 0, 0]),))
+    >>> tree = CellTree(1, (np.array([0, 0, 0]),))
     >>> whole([tree], np.array([14, 4, 5, 5]), np.ones(4, np.bool_), 10).tolist()
     [1, 0, 1, 0]
     """

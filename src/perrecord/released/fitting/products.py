@@ -7,7 +7,7 @@ from functools import reduce
 import numpy as np
 
 from perrecord.released.fitting.sweeps import Sweep, sweep_of
-from perrecord.released.fitting.trees import Flags, Floats, Tree
+from perrecord.released.fitting.trees import CellTree, Flags, Floats
 
 _CLOSE = 1e-9
 """How far, relatively, variances may be from a product for the product to be taken for them."""
@@ -38,7 +38,7 @@ def fit_separable(values: Floats, sweeps: Sequence[Sweep]) -> Fitted:
     return Fitted(fitted, outer([sweep.variances for sweep in sweeps]))
 
 
-def separated(trees: Sequence[Tree], variances: Floats) -> tuple[Sweep, ...] | None:
+def separated(trees: Sequence[CellTree], variances: Floats) -> tuple[Sweep, ...] | None:
     """Return a sweep along each hierarchy whose variances multiply to these; None if none do.
 
     On one hierarchy they always do.
@@ -68,12 +68,12 @@ def outer(factors: Sequence[Floats]) -> Floats:
     return reduce(np.multiply.outer, factors)
 
 
-def leaves_of(trees: Sequence[Tree]) -> Flags:
+def leaves_of(trees: Sequence[CellTree]) -> Flags:
     """Return which combinations consist of leaves alone."""
     return np.asarray(reduce(np.logical_and.outer, (tree.is_leaf for tree in trees)))
 
 
-def added_up(trees: Sequence[Tree], leaves: Floats) -> Floats:
+def added_up(trees: Sequence[CellTree], leaves: Floats) -> Floats:
     """Return every combination's sum of leaves, from numbers that are 0 but for leaves."""
     every = leaves.copy()
     for axis, tree in enumerate(trees):

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perrecord.released.fitting.trees import Flags, Floats, Tree
+from perrecord.released.fitting.trees import CellTree, Flags, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sweep:
     """What the two sweeps do on a tree; it depends on the variances alone, not on the values."""
 
-    tree: Tree
+    tree: CellTree
     own: Floats
     """How much a node's own number weighs in what is known from below."""
     below: Floats
@@ -50,7 +50,7 @@ class Sweep:
             along[each.level] += self.share[each.level][wide] * left[each.group]
 
 
-def sweep_of(tree: Tree, variances: Floats) -> Sweep:
+def sweep_of(tree: CellTree, variances: Floats) -> Sweep:
     """Return the sweeps for public variances by node, infinite where nothing was measured.
 
     With one unknown child, a "rest", a parent's own number is all that is known of it, the other

@@ -35,13 +35,13 @@ class Siblings:
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class CellTree:
     """A hierarchy, or several side by side: nodes are numbered level by level, the roots first.
 
     `parents` has an array for each level below the first: the place of each node's parent in the
     level above, which never falls. A node without children is a leaf, on whatever level.
 
-    >>> tree = Tree(1, (np.array([0, 0]), np.array([0, 0, 1])))
+    >>> tree = CellTree(1, (np.array([0, 0]), np.array([0, 0, 1])))
     >>> tree.size, np.flatnonzero(tree.is_leaf).tolist()
     (6, [3, 4, 5])
     """
@@ -107,7 +107,7 @@ class Tree:
             along[each.level] += along[each.parents][each.group]
 
 
-def chain_of(codes: Sequence[npt.NDArray[np.int64]]) -> tuple[Tree, tuple[Indices, ...]]:
+def chain_of(codes: Sequence[npt.NDArray[np.int64]]) -> tuple[CellTree, tuple[Indices, ...]]:
     """Return the tree of levels that are given leaf by leaf, and each level's place by its code.
 
     `codes[level][path]` is the node of a level that a path from the top to a leaf passes: numbers
@@ -130,7 +130,7 @@ def chain_of(codes: Sequence[npt.NDArray[np.int64]]) -> tuple[Tree, tuple[Indice
         places.append(place)
         if level:
             parents.append(above[order])
-    return Tree(len(places[0]), tuple(parents)), tuple(places)
+    return CellTree(len(places[0]), tuple(parents)), tuple(places)
 
 
 def walk(starts: Sequence[int]) -> Iterator[slice]:

@@ -62,9 +62,9 @@ def files_of(
     tables: dict[str, bytes] = {}
     keys: dict[str, tuple[str, ...]] = {}
     beside = across(workload, answers)
-    for place, grouping in enumerate(planned.groupings):
+    for grouping, each, added in zip(planned.groupings, answers, beside, strict=True):
         name = f"tables/{table_name(workload, grouping)}"
-        rows = processed(answers[place], workload, place, beside)
+        rows = processed(each, workload, added)
         tables[f"{name}.parquet"] = _written(write_parquet, rows)
         keys[f"{name}.parquet"] = grouping.grouping.columns
         if workload.outputs.csv:
