@@ -13,7 +13,7 @@ from perrecord import Ledger
 from perrecord.errors import SpecError
 from perrecord.lab.audit.frozen import FrozenBits
 from perrecord.release.publish import release
-from perrecord.release.spec import build, load_spec, open_table
+from perrecord.release.spec import build, load_spec, open_table, warnings_of
 
 HEAD = """\
 title: Establishments
@@ -288,3 +288,65 @@ def test_the_charge_and_every_answer_are_the_same_with_and_without(tmp_path):
     assert charged.charge.policy == plain.charge.policy
     for name, table in without.items():
         assert {column: with_it[name][column] for column in table} == table
+
+
+def hints(folder, queries, extra):
+    """Return what `check` says of a spec."""
+    loaded = load_spec(prepared(folder, queries, extra))
+    with open_table(loaded) as table:
+        return "\n".join(warnings_of(loaded, build(loaded, table.schema)))
+
+
+def test_check_says_which_tables_estimate_the_same_number(tmp_path):
+    """Where they are not made consistent, once for each number."""
+    found = hints(tmp_path / "a", [FULL[1], FULL[2]], "")
+    assert "queries[1]: 'n', 'emp', 'rent' in the tables state, county: the same numbers" in found
+    assert found.count("the same numbers are") == 1
+    assert "the same numbers are" not in hints(tmp_path / "b", [FULL[1]], "")
+    asked = hints(tmp_path / "c", [FULL[1], FULL[2]], "post_processing: {consistent: true}\n")
+    assert "the same numbers are" not in asked
+
+
+def test_check_names_what_is_not_made_consistent_and_why(tmp_path):
+    """Averages, different values, quantiles, what decided a selection, what stands alone."""
+    answers = (
+        f"{ANSWERS}, mean: {{average: emp, split: moderate, rho: 0.1}}, "
+        "kinds: {count_distinct: naics, rho: 0.1}, cut: {sum: emp, clamp: [0, 50], rho: 0.1}, "
+        "middle: {median: emp, candidates: {from: 0, to: 200, step: 5}, rho: 0.1}"
+    )
+    queries = [
+        query("county", ["county"], "counties", answers),
+        query("cells", ["county", "naics"], "{domain: wide, keep: n, at_least: 5}", ANSWERS),
+    ]
+    found = hints(tmp_path, queries, "post_processing: {consistent: true}\n")
+    assert "'mean' is not made consistent: an average does not add up over cells; publish" in found
+    assert "'kinds' is not made consistent: different values do not add up" in found
+    assert "'middle' is not made consistent: a quantile does not add up over cells." in found
+    assert "'cut' is not made consistent: no other table" in found
+    assert "queries[1]: 'n' is not made consistent: it decided which cells are published" in found
+    assert "'emp'" not in found
+
+
+def test_check_says_where_two_levels_are_the_same_cells(tmp_path):
+    """A state of one county is measured twice."""
+    assert "hold one key" in hints(tmp_path / "a", [FULL[1], FULL[2]], "")
+    assert "1 of 2 keys of 'state' hold one key of 'county'" in hints(
+        tmp_path / "b", [FULL[1], FULL[2]], ""
+    )
+    assert "hold one key" not in hints(tmp_path / "c", [FULL[3], FULL[4]], "")
+
+
+def test_levels_of_which_neither_lies_below_the_other_are_named(tmp_path):
+    """Two ways to put counties together, and no way to write them as one tree."""
+    emp = "emp: {sum: emp, split: moderate, rho: 0.3}"
+    queries = [
+        query("state", ["state"], "states", emp),
+        query("region", ["region"], "regions", emp),
+        query("county", ["county"], "counties", emp),
+    ]
+    extra = (
+        "post_processing: {consistent: true}\n"
+        "hierarchies: [{source: areas.csv, on: county, columns: [region]}]\n"
+    )
+    found = hints(tmp_path, queries, extra)
+    assert "of the levels region and state neither lies below the other" in found

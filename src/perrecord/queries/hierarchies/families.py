@@ -159,7 +159,10 @@ def _family(plan: Plan, members: Sequence[Member], declared: Sequence[Lookup]) -
 
     found: list[Hierarchy] = []
     for axis in _axes(plan, every, declared):
-        closures = sorted({fixed(table & axis) & axis for table in tables}, key=len)
+        closures = sorted(
+            {fixed(table & axis) & axis for table in tables},
+            key=lambda each: (len(each), sorted(each)),
+        )
         for coarse, fine in pairwise(closures):
             if not coarse < fine:
                 one, two = (", ".join(sorted(each)) for each in (coarse, fine))

@@ -12,11 +12,19 @@ import pyarrow as pa
 from perrecord.queries.hierarchies.families import Family, Hierarchy
 from perrecord.queries.hierarchies.following import followed
 from perrecord.queries.noise_plan import different_keys
+from perrecord.queries.plan import Plan
 from perrecord.released.fitting.trees import CellTree, Indices
+from perrecord.tables.keys import Keys
 from perrecord.tables.lookups import Lookup
 from perrecord.tables.schema import Schema
 
 Codes = npt.NDArray[np.int64]
+
+_NOTHING = pa.table({"": pa.array([True])}).select([])
+"""The keys of a table that is not grouped: one row without columns."""
+
+MOST_CELLS = 60_000_000
+"""So many combinations of nodes are written out to fit tables that are no chain."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +60,24 @@ def layout_of(
         trees.append(tree)
         places.append(found)
     return Layout(tuple(trees), tuple(zip(*places, strict=True)))
+
+
+def declared_trees(
+    family: Family, plan: Plan, declared: Sequence[Lookup] = ()
+) -> tuple[CellTree | None, ...]:
+    """Return the hierarchies as far as declared keys show them; None if all keys are selected."""
+    found: list[CellTree | None] = []
+    for axis, hierarchy in enumerate(family.hierarchies):
+        every = frozenset().union(*hierarchy.closures)
+        levels, tables = [], []
+        for member, level in zip(family.members, family.levels, strict=True):
+            cells = plan.groupings[member.grouping].grouping.cells
+            if cells is None or isinstance(cells, Keys):
+                own = [] if cells is None else [each for each in cells.columns if each in every]
+                levels.append(level[axis])
+                tables.append(cells.project(own).table if cells is not None and own else _NOTHING)
+        found.append(_axis(hierarchy, levels, plan.schema, tables, declared)[0] if levels else None)
+    return tuple(found)
 
 
 def _axis(

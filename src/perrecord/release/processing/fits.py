@@ -9,14 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from perrecord.queries.hierarchies import Family
-from perrecord.queries.hierarchies.placing import Layout, one_tree
+from perrecord.queries.hierarchies.placing import MOST_CELLS, Layout, one_tree
 from perrecord.released.fitting.gradients import fit_by_gradients
 from perrecord.released.fitting.products import Fitted, fit_separable, separated
 from perrecord.released.fitting.sweeps import sweep_of
 from perrecord.released.fitting.trees import CellTree, Floats, Indices
 
-MOST_CELLS = 60_000_000
-"""So many combinations of nodes are written out as arrays."""
 _MUCH_WIDER = 4
 """A chain of tables is one tree where the combinations are so many times its cells."""
 _SOLVED = 1e-6
