@@ -107,6 +107,7 @@ def test_every_entry_that_is_only_shown_is_known_here():
         "QueryEntry.title",
         "Spec.title",
         "Spec.description",
+        "Spec.hierarchies",
         "Spec.ledger",
         "Spec.post_processing",
         "Spec.outputs",

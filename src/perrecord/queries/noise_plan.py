@@ -33,7 +33,7 @@ class NoisePlan:
         if not needed:
             law = self.law(self.scales.at({}))
             return (law,), np.broadcast_to(np.intp(0), keys.num_rows)
-        rows, which = _different(keys.select(needed))
+        rows, which = different_keys(keys.select(needed))
         scales: dict[Scale, int] = {}
         numbers = np.empty(len(rows), dtype=np.intp)
         for index, row in enumerate(rows):
@@ -42,7 +42,7 @@ class NoisePlan:
         return tuple(self.law(each) for each in scales), numbers[which]
 
 
-def _different(keys: pa.Table) -> tuple[list[dict[str, object]], npt.NDArray[np.intp]]:
+def different_keys(keys: pa.Table) -> tuple[list[dict[str, object]], npt.NDArray[np.intp]]:
     """Return the different rows, and which of them each row is."""
     code = pa.array(np.zeros(keys.num_rows, dtype=np.int64))
     for column in keys.columns:

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from perrecord.mechanisms.answers import Answers
+from perrecord.mechanisms.parallel import in_threads
 from perrecord.mechanisms.write import write_csv, write_parquet
 from perrecord.queries.plan import PlannedGrouping
 from perrecord.release.datapackage import Described, data_package
@@ -18,7 +19,7 @@ from perrecord.release.document import PublishedCharge, PublishedPolicy
 from perrecord.release.methodology import methodology
 from perrecord.release.names import table_names
 from perrecord.release.page import policy_page
-from perrecord.release.processing import processed
+from perrecord.release.processing import Beside, across, looks_across, processed
 from perrecord.release.spec import Workload
 from perrecord.release.stated import stated_noise, stated_rows
 from perrecord.version import VERSION
@@ -54,9 +55,33 @@ def public_files(workload: Workload) -> dict[str, bytes]:
 
 def released_table(
     workload: Workload, grouping: PlannedGrouping, answers: Answers
+) -> ReleasedTable | Answers:
+    """Return the answers of one grouping as files; as they are if a step needs all tables."""
+    return answers if looks_across(workload) else _written(workload, grouping, answers, {})
+
+
+def _all_written(
+    workload: Workload, tables: Sequence[ReleasedTable | Answers]
+) -> list[ReleasedTable]:
+    """Return every table as files, those that were held back with what looking across them adds."""
+    ready = [each for each in tables if isinstance(each, ReleasedTable)]
+    answers = [each for each in tables if isinstance(each, Answers)]
+    if not answers:
+        return ready
+    beside = across(workload, answers)
+    return in_threads(
+        lambda place: _written(
+            workload, workload.plan.groupings[place], answers[place], beside[place]
+        ),
+        range(len(answers)),
+        lambda place: len(answers[place]),
+    )
+
+
+def _written(
+    workload: Workload, grouping: PlannedGrouping, answers: Answers, beside: Beside
 ) -> ReleasedTable:
-    """Return the answers of one grouping as files."""
-    name, rows = table_name(workload, grouping), processed(answers, workload)
+    name, rows = table_name(workload, grouping), processed(answers, workload, beside)
     files = {f"tables/{name}.parquet": _bytes(write_parquet, rows)}
     if workload.outputs.csv:
         files[f"tables/{name}.csv"] = _bytes(write_csv, rows)
@@ -67,15 +92,15 @@ def released_table(
 
 def release_files(
     workload: Workload,
-    tables: Sequence[ReleasedTable],
+    tables: Sequence[ReleasedTable | Answers],
     public: Mapping[str, bytes],
     paid: Paid,
 ) -> dict[str, bytes]:
     """Return every file of a release; the manifest, which lists the others, is the last."""
-    files = dict(public)
-    for table in tables:
+    files, written = dict(public), _all_written(workload, tables)
+    for table in written:
         files.update(table.files)
-    described = [table.described for table in tables]
+    described = [table.described for table in written]
     files["datapackage.json"] = _json(data_package(workload, described, files))
     files[MANIFEST] = _json(_manifest(workload, files, paid))
     return files

@@ -143,8 +143,9 @@ def _description(name: str, answers: Sequence[Answer], workload: Workload) -> st
                 extra = f" ({level} %)" if ending in ("_low", "_high") else ""
                 return words.format(of) + extra
         for step in steps_of(workload):
-            if name == f"{of}{step.ending}":
-                return step.described(of)
+            for ending, words in step.described(of).items():
+                if name == f"{of}{ending}":
+                    return words
     if name in fields:
         return fields[name].label or f"key: {name}"
     return "noisy number of split rows by which the key was selected"

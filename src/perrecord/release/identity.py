@@ -66,6 +66,8 @@ def identity_of(
     key = mixed.hexdigest()
     for part in (VERSION, loaded.canonical):
         mixed.update(framed(part.encode()))
+    for path in loaded.shown_files:
+        mixed.update(framed(keyed(path, secret)))
     return Identity(key, state, mixed.hexdigest())
 
 

@@ -149,7 +149,9 @@ class _Release:
             self._check_unchanged()
             charges.append(self._charge(workload))
 
-        def make(grouping: PlannedGrouping, answers: Answers) -> tuple[ReleasedTable, bytes]:
+        def make(
+            grouping: PlannedGrouping, answers: Answers
+        ) -> tuple[ReleasedTable | Answers, bytes]:
             return released_table(workload, grouping, answers), kept(grouping, answers)
 
         made = run_each(workload.plan, table, make, charge=pay, watch=self.watch, _bits=bits)

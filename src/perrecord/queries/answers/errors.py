@@ -19,5 +19,15 @@ OF_RATIOS = {
 }
 """Of a noisy number divided by another."""
 
-ENDINGS = (*OF_RATIOS, "_floored", "_rounded")
+ENDINGS = (
+    *OF_RATIOS,
+    "_floored",
+    "_rounded",
+    "_consistent",
+    "_consistent_se",
+    "_consistent_low",
+    "_consistent_high",
+    "_consistent_nonnegative",
+    "_consistent_whole",
+)
 """How the names end of whatever may be published beside an answer, by a release too."""

@@ -1,33 +1,60 @@
 """Post-processing: a stage between the noise and the files, read from top to bottom.
 
-Nothing here reads data, and nothing here costs privacy (T4): steps see published numbers alone.
+Nothing here reads data, and nothing here costs privacy (T6): steps see published numbers alone.
 """
+
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
 from perrecord.mechanisms.answers import Answers
+from perrecord.release.processing.consistent import Consistent
 from perrecord.release.processing.flooring import Flooring
 from perrecord.release.processing.rounding import Rounding
-from perrecord.release.processing.step import Step
+from perrecord.release.processing.step import Added, Step, TableStep, WorkloadStep
 from perrecord.release.spec import Workload
 
-STEPS: tuple[type[Step], ...] = (Flooring, Rounding)
+STEPS: tuple[type[Step], ...] = (Flooring, Rounding, Consistent)
 """What can be asked for, in the order in which it is done."""
+
+Beside = Mapping[str, Sequence[Added]]
+"""What steps that look across tables add beside the answers of one, by their names."""
 
 
 def steps_of(workload: Workload) -> tuple[Step, ...]:
     """Return the steps that a release asks for, in order."""
-    asked = workload.post_processing
-    return tuple(found for step in STEPS if (found := step.asked(asked)) is not None)
+    return tuple(found for step in STEPS if (found := step.asked(workload)) is not None)
 
 
-def processed(answers: Answers, workload: Workload) -> pa.Table:
-    """Return the rows with their errors and, beside them, what each step adds."""
+def looks_across(workload: Workload) -> bool:
+    """Tell whether a step needs all tables at once; else each is written as it comes."""
+    return any(isinstance(step, WorkloadStep) for step in steps_of(workload))
+
+
+def across(workload: Workload, answers: Sequence[Answers]) -> list[Beside]:
+    """Return what is added to each table by looking at all, given in the order of the plan."""
+    found: list[dict[str, list[Added]]] = [{} for _ in answers]
+    for step in steps_of(workload):
+        if isinstance(step, WorkloadStep):
+            for (place, answer), columns in step.added(answers).items():
+                found[place].setdefault(answer, []).extend(columns)
+    return list[Beside](found)
+
+
+def processed(answers: Answers, workload: Workload, beside: Beside) -> pa.Table:
+    """Return the rows of a grouping with their errors and, beside them, what each step adds."""
     outputs = workload.outputs
     rows = answers.with_errors(outputs.confidence if outputs.intervals else None)
-    for step in steps_of(workload):
-        for column in answers.columns:
-            values = step.values(column)
-            if values is not None:
-                rows = rows.append_column(f"{column.name}{step.ending}", values)
+    added: list[tuple[str, Added]] = [
+        (column.name, each)
+        for step in steps_of(workload)
+        if isinstance(step, TableStep)
+        for column in answers.columns
+        for each in step.added(column)
+    ]
+    added += [
+        (column.name, each) for column in answers.columns for each in beside.get(column.name, ())
+    ]
+    for name, (ending, values) in added:
+        rows = rows.append_column(f"{name}{ending}", values)
     return rows

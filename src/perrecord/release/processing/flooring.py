@@ -1,34 +1,34 @@
 """Answers with 0 in the place of what noise made negative."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-import pyarrow as pa
-
-from perrecord.release.processing.step import Step
-from perrecord.release.spec.models import PostProcessing
+from perrecord.release.processing.step import Added, TableStep
+from perrecord.release.spec import Workload
 from perrecord.released.columns import Released
 
 
 @dataclass(frozen=True, slots=True)
-class Flooring(Step):
+class Flooring(TableStep):
     """`floor_at_zero: true`."""
 
     ending: ClassVar[str] = "_floored"
 
     @classmethod
-    def asked(cls, entry: PostProcessing) -> Self | None:
-        """Return the step as a spec asks for it; None if it does not."""
-        return cls() if entry.floor_at_zero else None
+    def asked(cls, workload: Workload) -> Self | None:
+        """Return the step as a workload asks for it; None if it does not."""
+        return cls() if workload.post_processing.floor_at_zero else None
 
-    def values(self, column: Released) -> pa.Array | None:
-        """Return counts, totals and averages without what is negative."""
-        return column.floored()
+    def added(self, column: Released) -> Iterator[Added]:
+        """Yield counts, totals and averages without what is negative."""
+        values = column.floored()
+        if values is not None:
+            yield self.ending, values
 
-    def described(self, answer: str) -> str:
+    def described(self, answer: str) -> Mapping[str, str]:
         """Return what the column beside an answer holds, for people."""
-        return f"{answer}, taken as 0 where the noise made it negative; biased"
+        return {self.ending: f"{answer}, taken as 0 where the noise made it negative; biased"}
 
     def words(self, quoted: Callable[[str], str]) -> str:  # noqa: ARG002 - it names no answer
         """Return what the step does, for the methodology."""

@@ -1,40 +1,41 @@
 """Answers rounded to decimals, tens or hundreds, exactly."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-import pyarrow as pa
-
-from perrecord.release.processing.step import Step
-from perrecord.release.spec.models import PostProcessing
+from perrecord.release.processing.step import Added, TableStep
+from perrecord.release.spec import Workload
 from perrecord.released.columns import Released
 
 
 @dataclass(frozen=True, slots=True)
-class Rounding(Step):
+class Rounding(TableStep):
     """`round: {emp: -2}`: to so many decimals, or to tens, hundreds and so on if negative."""
 
     ending: ClassVar[str] = "_rounded"
     places: Mapping[str, int]
 
     @classmethod
-    def asked(cls, entry: PostProcessing) -> Self | None:
-        """Return the step as a spec asks for it; None if it does not."""
-        return cls(entry.round) if entry.round else None
+    def asked(cls, workload: Workload) -> Self | None:
+        """Return the step as a workload asks for it; None if it does not."""
+        places = workload.post_processing.round
+        return cls(places) if places else None
 
-    def values(self, column: Released) -> pa.Array | None:
-        """Return an answer rounded, if that was asked for."""
+    def added(self, column: Released) -> Iterator[Added]:
+        """Yield an answer rounded, if that was asked for."""
         places = self.places.get(column.name)
-        return None if places is None else column.rounded(places)
+        if places is not None:
+            yield self.ending, column.rounded(places)
 
-    def described(self, answer: str) -> str:
+    def described(self, answer: str) -> Mapping[str, str]:
         """Return what the column beside an answer holds, for people."""
-        unit = unit_of(self.places[answer])
-        return (
-            f"{answer}, rounded to {unit}; errors and intervals are of {answer} before it was "
-            "rounded"
-        )
+        if answer not in self.places:
+            return {}
+        return {
+            self.ending: f"{answer}, rounded to {unit_of(self.places[answer])}; errors and "
+            f"intervals are of {answer} before it was rounded"
+        }
 
     def words(self, quoted: Callable[[str], str]) -> str:
         """Return what the step does, for the methodology."""

@@ -1,36 +1,54 @@
-"""One step of post-processing: the column that it adds beside an answer, and its words."""
+"""One step of post-processing: the columns that it adds beside an answer, and its words."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 import pyarrow as pa
 
-from perrecord.release.spec.models import PostProcessing
+from perrecord.mechanisms.answers import Answers
+from perrecord.release.spec import Workload
 from perrecord.released.columns import Released
+
+Added = tuple[str, pa.Array | pa.ChunkedArray]
+"""A column that is added beside an answer: how its name ends, and its values."""
+
+AnswerPlace = tuple[int, str]
+"""An answer of a workload: the place of its grouping in the plan, and its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step(ABC):
     """What every step says of itself, in its own file."""
 
-    ending: ClassVar[str]
-    """How the names of its columns end."""
-
     @classmethod
     @abstractmethod
-    def asked(cls, entry: PostProcessing) -> Self | None:
-        """Return the step as a spec asks for it; None if it does not."""
+    def asked(cls, workload: Workload) -> Self | None:
+        """Return the step as a workload asks for it; None if it does not."""
 
     @abstractmethod
-    def values(self, column: Released) -> pa.Array | None:
-        """Return what is added beside an answer; None if nothing is."""
-
-    @abstractmethod
-    def described(self, answer: str) -> str:
-        """Return what the column beside an answer holds, for people."""
+    def described(self, answer: str) -> Mapping[str, str]:
+        """Return what the columns beside an answer hold, by the endings of their names."""
 
     @abstractmethod
     def words(self, quoted: Callable[[str], str]) -> str:
         """Return what the step does, for the methodology; names are quoted by the caller's rule."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableStep(Step):
+    """A step that looks at one answer of one table; tables are written as they come."""
+
+    @abstractmethod
+    def added(self, column: Released) -> Iterator[Added]:
+        """Yield what is added beside an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadStep(Step):
+    """A step that looks across tables: all of them are held until the last is there."""
+
+    @abstractmethod
+    def added(self, answers: Sequence[Answers]) -> Mapping[AnswerPlace, Sequence[Added]]:
+        """Return what is added beside each answer, from those of every grouping of the plan."""

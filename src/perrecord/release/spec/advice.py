@@ -8,6 +8,7 @@ from perrecord.exact import text
 from perrecord.policy.policy import Policy
 from perrecord.release.spec.build import Workload
 from perrecord.release.spec.candidate_advice import candidate_advice
+from perrecord.release.spec.consistent_advice import consistent_advice
 from perrecord.release.spec.load import LoadedSpec
 from perrecord.release.spec.models import Spec, SplitEntry
 from perrecord.release.spec.names import Found
@@ -35,6 +36,7 @@ def warnings_of(loaded: LoadedSpec, workload: Workload | None = None) -> tuple[s
         *candidate_advice(spec),
         *_clamps(spec),
         *([] if workload is None else _no_rest(workload)),
+        *([] if workload is None else consistent_advice(workload)),
     ]
     document = loaded.document
     found.sort(key=lambda each: document.line(document.followed(each[0])))

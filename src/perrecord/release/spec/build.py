@@ -10,6 +10,7 @@ from perrecord.errors import InputError, InternalError, QueryError
 from perrecord.exact import rational
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
+from perrecord.queries.hierarchies import Families, families_of
 from perrecord.queries.methods import Accounting
 from perrecord.queries.plan import Plan, plan
 from perrecord.queries.query import Query
@@ -24,10 +25,11 @@ from perrecord.release.spec.queries import Asking
 from perrecord.release.spec.query_checks import check_tables
 from perrecord.release.spec.questions import GROUPINGS
 from perrecord.release.spec.schemes import splits_of, tapers_of
-from perrecord.release.spec.tables import lookups_of
+from perrecord.release.spec.tables import hierarchies_of, lookups_of
 from perrecord.tables.expressions import Column, Expression, columns_of, describe, evaluate
 from perrecord.tables.fields import Kind
 from perrecord.tables.kinds import kind_of_column
+from perrecord.tables.lookups import Lookup
 from perrecord.tables.schema import Schema
 
 
@@ -58,6 +60,10 @@ class Workload:
     accounting: Accounting
     post_processing: PostProcessing
     outputs: Outputs
+    hierarchies: tuple[Lookup, ...]
+    """Public tables that say which dimensions follow from others."""
+    families: Families
+    """Which answers estimate the same numbers in several tables."""
 
     @property
     def policy(self) -> Policy:
@@ -69,6 +75,7 @@ def check_without_data(loaded: LoadedSpec) -> None:
     """Check what can be checked before the source is opened; files of keys and lookups are read."""
     problems = loaded.problems()
     lookups_of(loaded, problems)
+    hierarchies_of(loaded, problems)
     _asked(loaded, None, problems)
 
 
@@ -77,6 +84,7 @@ def build(loaded: LoadedSpec, schema: Schema) -> Workload:
     problems, spec = loaded.problems(), loaded.spec
     queries, budget = _asked(loaded, schema, problems)
     fields = _fields(spec, schema, problems)
+    hierarchies = hierarchies_of(loaded, problems)
     examples = []
     planned = _plan(queries, schema, problems)
     policy = planned.policy
@@ -103,6 +111,8 @@ def build(loaded: LoadedSpec, schema: Schema) -> Workload:
         spec.accounting,
         spec.post_processing,
         spec.outputs,
+        hierarchies,
+        families_of(planned, hierarchies),
     )
 
 

@@ -51,6 +51,10 @@ def _check_paths(spec: Spec) -> Iterator[Found]:
         (("ledger",), spec.ledger),
         *((("keys", name, "file"), entry.file) for name, entry in spec.keys.items()),
         *((("lookups", place, "source"), entry.source) for place, entry in enumerate(spec.lookups)),
+        *(
+            (("hierarchies", place, "source"), entry.source)
+            for place, entry in enumerate(spec.hierarchies)
+        ),
     ]
     for place, path in written:
         is_file = place != ("source", "path") or not is_address(path)

@@ -72,6 +72,11 @@ class LoadedSpec:
         lookups = [entry.source for entry in self.spec.lookups]
         return tuple(dict.fromkeys(self.resolve(each) for each in [*keys, *lookups]))
 
+    @property
+    def shown_files(self) -> tuple[Path, ...]:
+        """The files of hierarchies, which decide how numbers are shown and never what they are."""
+        return tuple(dict.fromkeys(self.resolve(each.source) for each in self.spec.hierarchies))
+
     def problems(self) -> Problems:
         """Return a new list of problems of this spec."""
         return Problems(self.document)

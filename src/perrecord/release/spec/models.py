@@ -244,6 +244,19 @@ class BudgetEntry(Entry):
     """The tapered answers that may be asked beside what the amount pays for."""
 
 
+class ConsistentEntry(Entry):
+    """Columns that add up over all tables; those named here beside the unbiased one."""
+
+    nonnegative: TruthValue = False
+    """Add a column that is never below 0 and adds up; biased."""
+    whole: TruthValue = False
+    """Add a column of whole steps that adds up: of the non-negative numbers, if these are there."""
+
+
+def _consistent(value: Any) -> Any:
+    return ({} if value else None) if isinstance(value, bool) else value
+
+
 class PostProcessing(Entry):
     """Columns added to the answers; the unbiased ones stay."""
 
@@ -251,6 +264,10 @@ class PostProcessing(Entry):
     """Add, for each count, total and average, a column that is never below 0; biased upwards."""
     round: Mapping[str, Annotated[Whole, Field(ge=-12, le=12)]] = Field(default_factory=dict)
     """Add, for each of these answers, a column rounded to so many decimals; -2 is hundreds."""
+    consistent: Annotated[
+        ConsistentEntry | None, short(_consistent, bool | ConsistentEntry | None)
+    ] = None
+    """Add, for each count and total in several tables, a column that adds up over all of them."""
 
 
 class Outputs(Entry):
@@ -328,6 +345,8 @@ class Spec(Entry):
     """What is summed: names with their resolution."""
     lookups: tuple[LookupEntry, ...] = ()
     """Public tables that add columns to records."""
+    hierarchies: Annotated[tuple[LookupEntry, ...], SHOWN] = ()
+    """Public tables that say which dimensions follow from others, where no expression does."""
     splits: Mapping[str, SplitForm] = Field(default_factory=dict)
     """Splitting schemes by name."""
     tapers: Mapping[str, TaperForm] = Field(default_factory=dict)

@@ -1,7 +1,7 @@
 """`open_table`: the source of a spec with its roles; what does not fit is shown at its line."""
 
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path as FilePath
 from typing import Any
 
 import pyarrow as pa
@@ -9,8 +9,9 @@ import pyarrow as pa
 from perrecord.errors import InputError, InternalError, SourceError
 from perrecord.release.spec.load import LoadedSpec
 from perrecord.release.spec.models import MeasureEntry, Spec
+from perrecord.release.spec.names import refer
 from perrecord.release.spec.pieces import existing
-from perrecord.release.spec.problems import Problems
+from perrecord.release.spec.problems import Path, Problems
 from perrecord.tables.addresses import is_address
 from perrecord.tables.given import Source
 from perrecord.tables.kinds import check_header
@@ -83,6 +84,21 @@ def lookups_of(loaded: LoadedSpec, problems: Problems) -> list[Lookup]:
     return found
 
 
+def hierarchies_of(loaded: LoadedSpec, problems: Problems) -> tuple[Lookup, ...]:
+    """Return the tables that say which dimensions follow from others; they are read here."""
+    found, known = [], loaded.spec.dimensions
+    for place, entry in enumerate(loaded.spec.hierarchies):
+        here: Path = ("hierarchies", place)
+        with problems.at(*here):
+            path = existing(loaded, entry.source)
+            table = Lookup(path, on=dict(entry.on), columns=entry.columns)
+            for name in [*entry.on, *table.columns]:
+                for where, message in refer(here, "dimension", name, known):
+                    problems.add(where, message)
+            found.append(table)
+    return tuple(found)
+
+
 def _measures(spec: Spec, problems: Problems) -> dict[str, Measure]:
     found = {}
     for name, entry in spec.measures.items():
@@ -116,7 +132,7 @@ def _options(loaded: LoadedSpec, other: Source | None) -> dict[str, Any]:
 
 def _check_source(loaded: LoadedSpec, problems: Problems) -> None:
     source, written = loaded.source, loaded.spec.source.path
-    if not isinstance(source, Path):
+    if not isinstance(source, FilePath):
         return
     if source.is_dir():
         files = f"{written.rstrip('/')}/*.parquet"

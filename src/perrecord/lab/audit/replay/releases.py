@@ -30,7 +30,7 @@ from perrecord.mechanisms.run import run
 from perrecord.mechanisms.write import write_csv, write_parquet
 from perrecord.queries.plan import Plan
 from perrecord.release.contents import MANIFEST, table_name
-from perrecord.release.processing import processed
+from perrecord.release.processing import across, processed
 from perrecord.release.publish import release
 from perrecord.release.spec import Workload, build, load_spec, open_table
 
@@ -61,8 +61,10 @@ def files_of(
     """Read a published folder, and write beside it, in memory, what its tables must be."""
     tables: dict[str, bytes] = {}
     keys: dict[str, tuple[str, ...]] = {}
-    for grouping, each in zip(planned.groupings, answers, strict=True):
-        name, rows = f"tables/{table_name(workload, grouping)}", processed(each, workload)
+    beside = across(workload, answers)
+    for grouping, each, added in zip(planned.groupings, answers, beside, strict=True):
+        name = f"tables/{table_name(workload, grouping)}"
+        rows = processed(each, workload, added)
         tables[f"{name}.parquet"] = _written(write_parquet, rows)
         keys[f"{name}.parquet"] = grouping.grouping.columns
         if workload.outputs.csv:

@@ -1,0 +1,199 @@
+"""Where the cells of a family's tables stand in its hierarchies, found from public keys alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from perrecord.queries.hierarchies.families import Family, Hierarchy
+from perrecord.queries.hierarchies.following import followed
+from perrecord.queries.noise_plan import different_keys
+from perrecord.queries.plan import Plan
+from perrecord.released.fitting.trees import CellTree, Indices
+from perrecord.tables.keys import Keys
+from perrecord.tables.lookups import Lookup
+from perrecord.tables.schema import Schema
+
+Codes = npt.NDArray[np.int64]
+
+_NOTHING = pa.table({"": pa.array([True])}).select([])
+"""The keys of a table that is not grouped: one row without columns."""
+
+MOST_CELLS = 60_000_000
+"""So many combinations of nodes are written out to fit tables that are no chain."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """The hierarchies of a family as trees, and the node of each in every row of every table."""
+
+    trees: tuple[CellTree, ...]
+    places: tuple[tuple[Indices, ...], ...]
+    """For each member and each tree: the node of each row, among all nodes of the tree."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many nodes each tree has."""
+        return tuple(tree.size for tree in self.trees)
+
+    @property
+    def size(self) -> int:
+        """How many combinations of nodes there are."""
+        return prod(self.shape)
+
+
+def layout_of(
+    family: Family, schema: Schema, keys: Sequence[pa.Table], declared: Sequence[Lookup] = ()
+) -> Layout:
+    """Return where the rows of every member's keys stand.
+
+    The nodes of a level are the keys that some table lists, and what lies above these.
+    """
+    trees, places = [], []
+    for axis, hierarchy in enumerate(family.hierarchies):
+        levels = [each[axis] for each in family.levels]
+        tree, found = _axis(hierarchy, levels, schema, keys, declared)
+        trees.append(tree)
+        places.append(found)
+    return Layout(tuple(trees), tuple(zip(*places, strict=True)))
+
+
+def declared_trees(
+    family: Family, plan: Plan, declared: Sequence[Lookup] = ()
+) -> tuple[CellTree | None, ...]:
+    """Return the hierarchies as far as declared keys show them; None if all keys are selected."""
+    found: list[CellTree | None] = []
+    for axis, hierarchy in enumerate(family.hierarchies):
+        every = frozenset().union(*hierarchy.closures)
+        levels, tables = [], []
+        for member, level in zip(family.members, family.levels, strict=True):
+            cells = plan.groupings[member.grouping].grouping.cells
+            if cells is None or isinstance(cells, Keys):
+                own = [] if cells is None else [each for each in cells.columns if each in every]
+                levels.append(level[axis])
+                tables.append(cells.project(own).table if cells is not None and own else _NOTHING)
+        found.append(_axis(hierarchy, levels, plan.schema, tables, declared)[0] if levels else None)
+    return tuple(found)
+
+
+def _axis(
+    hierarchy: Hierarchy,
+    levels: Sequence[int],
+    schema: Schema,
+    keys: Sequence[pa.Table],
+    declared: Sequence[Lookup],
+) -> tuple[CellTree, list[Indices]]:
+    """Return one hierarchy as a tree, and for each table the node of each row."""
+    every = frozenset().union(*hierarchy.closures)
+    nodes: list[dict[tuple[Any, ...], int]] = [{} for _ in hierarchy.levels]
+    above: list[list[int]] = [[] for _ in hierarchy.levels]
+    found: list[Indices] = []
+    for level, table in zip(levels, keys, strict=True):
+        own = [name for name in table.column_names if name in every]
+        following = followed(schema, own, declared)
+        rows, which = different_keys(table.select(own)) if own else _all_one(table.num_rows)
+        ways = [[following[name] for name in columns] for columns in hierarchy.levels[: level + 1]]
+        numbers = np.empty(len(rows), dtype=np.intp)
+        for place, row in enumerate(rows):
+            parent = 0
+            for depth, way in enumerate(ways):
+                key = tuple(each.value(row) for each in way)
+                node = nodes[depth].setdefault(key, len(nodes[depth]))
+                if node == len(above[depth]):
+                    above[depth].append(parent)
+                parent = node
+            numbers[place] = parent
+        found.append(numbers[which])
+    tree, orders = _ordered(above)
+    moved = [
+        tree.starts[level] + orders[level][each] for level, each in zip(levels, found, strict=True)
+    ]
+    return tree, moved
+
+
+def _all_one(rows: int) -> tuple[list[dict[str, object]], Indices]:
+    return [{}], np.zeros(rows, dtype=np.intp)
+
+
+def _ordered(above: Sequence[Sequence[int]]) -> tuple[CellTree, list[Indices]]:
+    """Return the tree of nodes with their parents by level, and each node's place in its level."""
+    orders: list[Indices] = [np.arange(len(above[0]))]
+    parents: list[Indices] = []
+    for each in above[1:]:
+        of_node = orders[-1][np.array(each, dtype=np.intp)]
+        order = np.argsort(of_node, kind="stable")
+        place = np.empty(len(order), dtype=np.intp)
+        place[order] = np.arange(len(order))
+        orders.append(place)
+        parents.append(of_node[order])
+    return CellTree(len(above[0]), tuple(parents)), orders
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OneTree:
+    """A family whose tables lie one below the other, as a single tree."""
+
+    tree: CellTree
+    places: tuple[Indices, ...]
+    """For each member the node of each row."""
+
+
+def one_tree(family: Family, layout: Layout) -> OneTree:
+    """Return a chain of tables as a tree of their cells, with a rest where keys were selected.
+
+    Below the last level whose keys were all declared each parent gets one more child, of which
+    nothing was measured: what is in no selected key is not nothing.
+    """
+    levels = sorted(set(family.levels), key=sum)
+    own = [np.ravel_multi_index(place, layout.shape) for place in layout.places]
+    complete = max(
+        (
+            levels.index(level)
+            for level, is_selected in zip(family.levels, family.selected, strict=True)
+            if not is_selected
+        ),
+        default=-1,
+    )
+    nodes: list[Codes] = [np.empty(0, np.int64)] * len(levels)
+    below: Codes = np.empty(0, np.int64)
+    for number in reversed(range(len(levels))):
+        mine = [
+            code for code, level in zip(own, family.levels, strict=True) if level == levels[number]
+        ]
+        nodes[number] = np.unique(np.concatenate([*mine, below]))
+        below = _lifted(layout, nodes[number], levels[number], levels[max(number - 1, 0)])
+    orders, parents = [np.arange(len(nodes[0]))], []
+    for number in range(1, len(levels)):
+        lifted = _lifted(layout, nodes[number], levels[number], levels[number - 1])
+        of_node = orders[-1][np.searchsorted(nodes[number - 1], lifted)]
+        has_rest = number > complete
+        of_rest = orders[-1][: len(nodes[number - 1])] if has_rest else of_node[:0]
+        of_every = np.concatenate([of_node, of_rest])
+        order = np.argsort(of_every, kind="stable")
+        place = np.empty(len(order), dtype=np.intp)
+        place[order] = np.arange(len(order))
+        orders.append(place)
+        parents.append(of_every[order])
+    tree = CellTree(len(nodes[0]), tuple(parents))
+    places = []
+    for code, level in zip(own, family.levels, strict=True):
+        number = levels.index(level)
+        row = np.searchsorted(nodes[number], code)
+        places.append(tree.starts[number] + orders[number][row])
+    return OneTree(tree, tuple(places))
+
+
+def _lifted(layout: Layout, codes: Codes, level: Sequence[int], to: Sequence[int]) -> Codes:
+    """Return the cells that cells of one level lie in, on another."""
+    moved = []
+    places = np.unravel_index(codes, layout.shape)
+    for tree, place, start, end in zip(layout.trees, places, level, to, strict=True):
+        node = place - tree.starts[start]
+        for number in range(start, end, -1):
+            node = tree.parents[number - 1][node]
+        moved.append(node + tree.starts[end])
+    return np.asarray(np.ravel_multi_index(moved, layout.shape), dtype=np.int64)

@@ -1,0 +1,73 @@
+"""One family of answers fitted: by sweeps where variances are a product or its tables a chain.
+
+Whatever else there is goes by gradients, which say how far they came.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from perrecord.queries.hierarchies import Family
+from perrecord.queries.hierarchies.placing import MOST_CELLS, Layout, one_tree
+from perrecord.released.fitting.gradients import fit_by_gradients
+from perrecord.released.fitting.products import Fitted, fit_separable, separated
+from perrecord.released.fitting.sweeps import sweep_of
+from perrecord.released.fitting.trees import CellTree, Floats, Indices
+
+_MUCH_WIDER = 4
+"""A chain of tables is one tree where the combinations are so many times its cells."""
+_SOLVED = 1e-6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FamilyFit:
+    """Fitted numbers of a family in steps, and where each member's rows stand among them."""
+
+    trees: tuple[CellTree, ...]
+    fitted: Fitted
+    places: tuple[tuple[Indices, ...], ...]
+
+
+def fit_family(
+    family: Family, layout: Layout, values: Sequence[Floats], variances: Sequence[Floats]
+) -> FamilyFit | None:
+    """Return the least squares fit of numbers by member and row; None where there is none.
+
+    There is none if the combinations are too many to be written out, or the equations were not
+    solved; `perrecord check` tells of the first beforehand.
+    """
+    cells = sum(len(each) for each in values)
+    is_narrow = layout.size <= min(MOST_CELLS, max(_MUCH_WIDER * cells, 10_000))
+    if is_narrow and not any(family.selected):
+        grid, spread = _gathered(layout.shape, layout.places, values, variances)
+        sweeps = separated(layout.trees, spread)
+        if sweeps is not None:
+            return FamilyFit(layout.trees, fit_separable(grid, sweeps), layout.places)
+    if family.is_chain:
+        one = one_tree(family, layout)
+        places = tuple((each,) for each in one.places)
+        grid, spread = _gathered((one.tree.size,), places, values, variances)
+        return FamilyFit((one.tree,), fit_separable(grid, [sweep_of(one.tree, spread)]), places)
+    if layout.size > MOST_CELLS:
+        return None
+    grid, spread = _gathered(layout.shape, layout.places, values, variances)
+    fitted = fit_by_gradients(layout.trees, grid, spread)
+    return FamilyFit(layout.trees, fitted, layout.places) if fitted.residual <= _SOLVED else None
+
+
+def _gathered(
+    shape: tuple[int, ...],
+    places: Sequence[tuple[Indices, ...]],
+    values: Sequence[Floats],
+    variances: Sequence[Floats],
+) -> tuple[Floats, Floats]:
+    """Return the value and variance of each cell; what was measured twice is put together."""
+    weights, total = np.zeros(shape), np.zeros(shape)
+    for place, value, variance in zip(places, values, variances, strict=True):
+        weights[place] += 1 / variance
+        total[place] += value / variance
+    with np.errstate(divide="ignore"):
+        spread = 1 / weights
+    np.multiply(total, spread, out=total, where=weights > 0)
+    return total, spread

@@ -1,0 +1,95 @@
+"""Hints about tables that estimate the same numbers: whether they add up, and what cannot."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from math import prod
+
+import numpy as np
+
+from perrecord.errors import listing
+from perrecord.queries.hierarchies import Family, Hierarchy, Member
+from perrecord.queries.hierarchies.placing import MOST_CELLS, declared_trees
+from perrecord.release.names import table_names
+from perrecord.release.spec.build import Workload
+from perrecord.release.spec.names import Found
+from perrecord.release.spec.problems import Path
+from perrecord.released.fitting.trees import CellTree
+
+_MANY = 2
+"""One in so many parents with a single child is worth a hint."""
+
+
+def consistent_advice(workload: Workload) -> Iterator[Found]:
+    """Yield hints about numbers that several tables estimate."""
+    is_asked = workload.post_processing.consistent is not None
+    told: set[tuple[str, ...]] = set()
+    if not is_asked:
+        yield from _not_asked(workload)
+    for family in workload.families.fitted:
+        trees = declared_trees(family, workload.plan, workload.hierarchies)
+        cells = prod(tree.size for tree in trees if tree is not None)
+        if is_asked and cells > MOST_CELLS and not family.is_chain:
+            yield (
+                _place(workload, family.members[0]),
+                f"{family.members[0].answer!r} is not made consistent: its hierarchies have "
+                f"{cells:,} combinations; at most {MOST_CELLS:,} are fitted. Publish fewer levels "
+                "at once, or tables of which each lies below the next.",
+            )
+        for hierarchy, tree in zip(family.hierarchies, trees, strict=True):
+            for levels, message in _single_children(hierarchy, tree):
+                if levels not in told:
+                    told.add(levels)
+                    yield _place(workload, family.members[0]), message
+    if is_asked:
+        for each in workload.families.unfitted:
+            yield (
+                _place(workload, each.member),
+                f"{each.member.answer!r} is not made consistent: {each.reason}.",
+            )
+
+
+def _not_asked(workload: Workload) -> Iterator[Found]:
+    """Yield a hint for each set of tables that estimate the same numbers."""
+    together: dict[tuple[int, ...], list[Family]] = {}
+    for family in workload.families.fitted:
+        tables = tuple(sorted({member.grouping for member in family.members}))
+        together.setdefault(tables, []).append(family)
+    for families in together.values():
+        members = [member for family in families for member in family.members]
+        names = dict.fromkeys(_table(workload, member) for member in members)
+        answers = dict.fromkeys(repr(member.answer) for member in members)
+        yield (
+            _place(workload, members[1]),
+            f"{listing(answers)} in the tables {listing(names)}: the same numbers are estimated "
+            "more than once, with noise of their own each, and will not add up; write "
+            "post_processing: {consistent: true} for columns that do and err less, at no cost.",
+        )
+
+
+def _single_children(
+    hierarchy: Hierarchy, tree: CellTree | None
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    if tree is None:
+        return
+    for (above, below), parents in zip(pairwise(hierarchy.levels), tree.parents, strict=True):
+        children = np.bincount(parents) if len(parents) else np.zeros(0, np.intp)
+        single, every = int((children == 1).sum()), int((children > 0).sum())
+        if above and single and _MANY * single >= every:
+            names = [", ".join(each) for each in (above, below)]
+            yield (
+                (*above, *below),
+                f"{single:,} of {every:,} keys of {names[0]!r} hold one key of {names[1]!r}: the "
+                "same cells, which are paid for twice. Leave one of the two levels out, or give "
+                "one of them less.",
+            )
+
+
+def _table(workload: Workload, member: Member) -> str:
+    grouping = workload.plan.groupings[member.grouping]
+    named = workload.queries[grouping.query]
+    sets = [each.columns for each in named.query.groupings]
+    return table_names(named.name, sets)[sets.index(grouping.grouping.columns)]
+
+
+def _place(workload: Workload, member: Member) -> Path:
+    return ("queries", workload.plan.groupings[member.grouping].query)

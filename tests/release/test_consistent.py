@@ -1,0 +1,352 @@
+"""Consistent tables, from the spec to the files: recomputed from what is published alone."""
+
+import json
+from decimal import Decimal
+from itertools import product
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from perrecord import Ledger
+from perrecord.errors import SpecError
+from perrecord.lab.audit.frozen import FrozenBits
+from perrecord.release.publish import release
+from perrecord.release.spec import build, load_spec, open_table, warnings_of
+
+HEAD = """\
+title: Establishments
+source: est.parquet
+table: est
+dimensions:
+  county: county
+  state: substr(county, 1, 2)
+  naics: naics
+  sector: substr(naics, 1, 2)
+  region: region
+measures: {emp: 1, rent: 0.01}
+splits: {moderate: {emp: 50, rent: 50}}
+keys:
+  counties: {file: counties.csv}
+  industries: {file: industries.csv}
+  states: {values: {state: ["01", "02"]}}
+  sectors: {values: {sector: ["11", "22"]}}
+  county_industry: {product: [counties, industries]}
+  county_sector: {product: [counties, sectors]}
+  state_industry: {product: [states, industries]}
+  state_sector: {product: [states, sectors]}
+  some: {filter: {from: county_industry, naics: ["1101", "2201"]}}
+  regions: {values: {region: [south, west]}}
+  found: {select: {rho: 0.1, threshold: 3, split: moderate}}
+  wide: {domain: [counties, industries]}
+budget:
+  rho: 50
+  splits: [moderate]
+  selections: [{keys: [county, state], rho: 0.1, threshold: 3, split: moderate},
+               {keys: [county], rho: 0.1, threshold: 3, split: moderate}]
+ledger: est.ledger
+outputs: {csv: true}
+"""
+COUNTIES = ["01001", "01003", "01005", "02001"]
+INDUSTRIES = ["1101", "1102", "2201", "2202", "2203"]
+
+
+def query(name, columns, keys, answers):
+    """Return one query of a spec."""
+    where = f"    group_by: [{', '.join(columns)}]\n    keys: {keys}\n" if columns else ""
+    return f"  - name: {name}\n{where}    answers: {{{answers}}}\n"
+
+
+def prepared(folder, queries, extra="post_processing: {consistent: true}\n"):
+    """Write a spec and its data, and make the ledger; return the spec's path."""
+    rng = np.random.default_rng(0)
+    folder.mkdir(exist_ok=True)
+    county, naics = rng.choice(COUNTIES, 500), rng.choice(INDUSTRIES, 500)
+    rows = {
+        "county": county,
+        "naics": naics,
+        "region": np.where(np.char.startswith(county, "01"), "south", "west"),
+        "emp": rng.integers(0, 200, 500),
+        "rent": rng.integers(0, 9_999, 500) / 100,
+    }
+    pq.write_table(
+        pa.table({name: pa.array(each) for name, each in rows.items()}), folder / "est.parquet"
+    )
+    (folder / "counties.csv").write_text("\n".join(["county", *COUNTIES]) + "\n")
+    (folder / "industries.csv").write_text("\n".join(["naics", *INDUSTRIES]) + "\n")
+    (folder / "areas.csv").write_text(
+        "county,region\n" + "".join(f"{c},{'south' if c < '02' else 'west'}\n" for c in COUNTIES)
+    )
+    path = folder / "release.yaml"
+    path.write_text(HEAD + extra + "queries:\n" + "".join(queries))
+    loaded = load_spec(path)
+    with open_table(loaded) as table:
+        Ledger.create(loaded.ledger, build(loaded, table.schema).budget)
+    return path
+
+
+def released(folder, queries, extra="post_processing: {consistent: true}\n", seed=1):
+    """Publish a spec under given bits and return its tables as columns by name."""
+    out = folder / "out"
+    outcome = release(prepared(folder, queries, extra), out, _bits=FrozenBits(seed))
+    tables = {
+        each.stem: pq.read_table(each).to_pydict() for each in sorted(out.glob("tables/*.parquet"))
+    }
+    return tables, outcome, out
+
+
+def own_fit(tables, answer, counties=COUNTIES, industries=INDUSTRIES):
+    """Return the fit of an answer from the published columns alone, by plain least squares."""
+    leaves = list(product(counties, industries))
+    rows, y, weights, places = [], [], [], []
+    for name, table in tables.items():
+        if answer not in table:
+            continue
+        for row in range(len(table[answer])):
+            key = {
+                column: table[column][row]
+                for column in ("county", "state", "naics", "sector")
+                if column in table
+            }
+            inside = [
+                all(
+                    {"county": c, "state": c[:2], "naics": n, "sector": n[:2]}[column] == value
+                    for column, value in key.items()
+                )
+                for c, n in leaves
+            ]
+            rows.append(inside)
+            y.append(float(table[answer][row]))
+            weights.append(table[f"{answer}_se"][row] ** -2)
+            places.append((name, row))
+    design, root = np.array(rows, float), np.sqrt(np.array(weights))[:, None]
+    inverse = np.linalg.pinv(root * design)
+    fitted = design @ inverse @ (root[:, 0] * np.array(y))
+    errors = np.sqrt(((design @ inverse) ** 2).sum(axis=1))
+    return dict(zip(places, zip(fitted, errors, strict=True), strict=True))
+
+
+def same(tables, answer, *, is_exact=True):
+    """Check the published columns against a fit of the published answers; return how many rows."""
+    found = own_fit(tables, answer)
+    for (name, row), (value, error) in found.items():
+        table = tables[name]
+        assert float(table[f"{answer}_consistent"][row]) == pytest.approx(value, abs=2e-3)
+        stated = table[f"{answer}_consistent_se"][row]
+        assert stated <= table[f"{answer}_se"][row] * (1 + 1e-9)
+        if is_exact:
+            assert stated == pytest.approx(error, rel=1e-9)
+        else:
+            assert stated >= error * (1 - 1e-9)
+        low, high = table[f"{answer}_consistent_low"][row], table[f"{answer}_consistent_high"][row]
+        assert high - low == pytest.approx(2 * 1.959964 * stated, rel=1e-6)
+    return len(found)
+
+
+ANSWERS = (
+    "n: {count: records, rho: 0.5}, emp: {sum: emp, split: moderate, rho: 0.3}, "
+    "rent: {sum: rent, split: moderate, rho: 0.2}"
+)
+FULL = [
+    query("all", [], None, ANSWERS),
+    query("state", ["state"], "states", ANSWERS),
+    query("county", ["county"], "counties", ANSWERS),
+    query("sector", ["sector"], "sectors", ANSWERS),
+    query("industry", ["naics"], "industries", ANSWERS),
+    query("state_sector", ["state", "sector"], "state_sector", ANSWERS),
+    query("state_industry", ["state", "naics"], "state_industry", ANSWERS),
+    query("county_sector", ["county", "sector"], "county_sector", ANSWERS),
+    query("county_industry", ["county", "naics"], "county_industry", ANSWERS),
+]
+
+
+def test_all_combinations_of_two_hierarchies(tmp_path):
+    """Nine tables of three answers each: the fit of the published answers, with its errors."""
+    tables, _, out = released(tmp_path, FULL)
+    for answer in ("n", "emp", "rent"):
+        assert same(tables, answer) == 1 + 2 + 4 + 2 + 5 + 4 + 10 + 8 + 20
+    words = (out / "methodology.md").read_text()
+    assert (
+        "Fitted together over 9 tables: emp (all > state > county; all > sector > naics)" in words
+    )
+    package = json.loads((out / "datapackage.json").read_text())
+    fields = {
+        each["name"]: each["description"] for each in package["resources"][0]["schema"]["fields"]
+    }
+    assert "add up" in fields["emp_consistent"]
+    assert "95 %" in fields["emp_consistent_low"]
+
+
+def test_printed_numbers_add_up_to_the_last_digit(tmp_path):
+    """As decimals, in every direction, also those that are whole or never negative."""
+    extra = "post_processing: {consistent: {nonnegative: true, whole: true}}\n"
+    tables, _, _ = released(tmp_path, FULL, extra)
+    for answer, ending in product(("n", "emp", "rent"), ("", "_nonnegative", "_whole")):
+        column = f"{answer}_consistent{ending}"
+        cells = tables["county_industry"]
+        for name in ("county", "industry", "state_sector", "all"):
+            table = tables[name]
+            for row in range(len(table[column])):
+                inside = [
+                    Decimal(value)
+                    for value, county, naics in zip(
+                        cells[column], cells["county"], cells["naics"], strict=True
+                    )
+                    if table.get("county", [county] * 99)[row] == county
+                    and table.get("state", [county[:2]] * 99)[row] == county[:2]
+                    and table.get("naics", [naics] * 99)[row] == naics
+                    and table.get("sector", [naics[:2]] * 99)[row] == naics[:2]
+                ]
+                assert sum(inside) == Decimal(table[column][row])
+        if ending:
+            assert min(cells[column]) >= 0
+        if ending == "_whole":
+            step = Decimal("0.01") if answer == "rent" else 1
+            assert all(Decimal(value) % step == 0 for value in cells[column])
+
+
+def test_a_chain_of_tables_over_keys_that_are_no_product(tmp_path):
+    """A rollup is one tree; amounts that differ from table to table are its weights."""
+    queries = [
+        query("all", [], None, "emp: {sum: emp, split: moderate, rho: 0.9}"),
+        query("county", ["county"], "counties", "emp: {sum: emp, taper: 50, rho: 0.1}"),
+        query("cells", ["county", "naics"], "some", "emp: {sum: emp, split: moderate, rho: 0.3}"),
+    ]
+    tables, _, _ = released(tmp_path, queries)
+    found = own_fit(tables, "emp", industries=["1101", "2201"])
+    for (name, row), (value, error) in found.items():
+        assert float(tables[name]["emp_consistent"][row]) == pytest.approx(value, abs=2e-3)
+        assert tables[name]["emp_consistent_se"][row] == pytest.approx(error, rel=1e-9)
+
+
+def test_a_missing_table_is_fitted_by_gradients_and_errors_are_never_too_small(tmp_path):
+    """Without the table of states by industry nothing is a product any more."""
+    queries = [
+        each for each in FULL if "name: state_industry" not in each and "name: all" not in each
+    ]
+    tables, _, _ = released(tmp_path, queries)
+    for answer in ("n", "emp", "rent"):
+        assert same(tables, answer, is_exact=False) == 1 + 2 + 4 + 2 + 5 + 4 + 8 + 20 - 1
+
+
+def test_only_margins_are_published(tmp_path):
+    """Places and industries without their combinations meet in the total."""
+    queries = [FULL[0], FULL[2], FULL[4]]
+    tables, _, _ = released(tmp_path, queries)
+    assert same(tables, "emp", is_exact=False) == 10
+
+
+def test_selected_keys_have_a_rest(tmp_path):
+    """Counties that were not selected are not nothing: the others keep their own numbers."""
+    queries = [
+        query("state", ["state"], "states", "emp: {sum: emp, split: moderate, rho: 0.3}"),
+        query("county", ["county"], "found", "emp: {sum: emp, split: moderate, rho: 0.3}"),
+    ]
+    tables, _, _ = released(tmp_path, queries)
+    for table in tables.values():
+        for row, value in enumerate(table["emp"]):
+            assert float(table["emp_consistent"][row]) == pytest.approx(value, abs=1e-3)
+            assert table["emp_consistent_se"][row] == pytest.approx(table["emp_se"][row])
+
+
+def test_the_answer_that_decided_which_cells_are_published_is_not_fed_in(tmp_path):
+    """Given that a cell was published it is too large; others of that table take part."""
+    keep = "{domain: wide, keep: n, at_least: 5}"
+    queries = [
+        query("county", ["county"], "counties", ANSWERS),
+        query("cells", ["county", "naics"], keep, ANSWERS),
+    ]
+    tables, _, _ = released(tmp_path, queries)
+    assert "n_consistent" not in tables["cells"]
+    assert "n_consistent" not in tables["county"]
+    assert "emp_consistent" in tables["cells"]
+
+
+def test_a_hierarchy_that_no_expression_shows_is_declared(tmp_path):
+    """A public table says which region a county is in."""
+    queries = [
+        query("region", ["region"], "regions", "emp: {sum: emp, split: moderate, rho: 0.3}"),
+        query("county", ["county"], "counties", "emp: {sum: emp, split: moderate, rho: 0.3}"),
+    ]
+    extra = (
+        "post_processing: {consistent: true}\n"
+        "hierarchies: [{source: areas.csv, on: county, columns: [region]}]\n"
+    )
+    tables, _, _ = released(tmp_path, queries, extra)
+    regions, counties = tables["region"], tables["county"]
+    assert regions["emp_consistent"][0] == sum(counties["emp_consistent"][:3])
+    assert regions["emp_consistent"][1] == counties["emp_consistent"][3]
+    with pytest.raises(SpecError, match=r"no dimension 'regoin'|no column 'regoin'"):
+        prepared(tmp_path / "other", queries, extra.replace("[region]", "[regoin]"))
+
+
+def test_the_charge_and_every_answer_are_the_same_with_and_without(tmp_path):
+    """Consistent columns are added; what is charged, and all else that is published, stays."""
+    with_it, charged, _ = released(tmp_path / "with", FULL)
+    without, plain, _ = released(tmp_path / "without", FULL, extra="")
+    assert charged.charge.policy == plain.charge.policy
+    for name, table in without.items():
+        assert {column: with_it[name][column] for column in table} == table
+
+
+def hints(folder, queries, extra):
+    """Return what `check` says of a spec."""
+    loaded = load_spec(prepared(folder, queries, extra))
+    with open_table(loaded) as table:
+        return "\n".join(warnings_of(loaded, build(loaded, table.schema)))
+
+
+def test_check_says_which_tables_estimate_the_same_number(tmp_path):
+    """Where they are not made consistent, once for each number."""
+    found = hints(tmp_path / "a", [FULL[1], FULL[2]], "")
+    assert "queries[1]: 'n', 'emp', 'rent' in the tables state, county: the same numbers" in found
+    assert found.count("the same numbers are") == 1
+    assert "the same numbers are" not in hints(tmp_path / "b", [FULL[1]], "")
+    asked = hints(tmp_path / "c", [FULL[1], FULL[2]], "post_processing: {consistent: true}\n")
+    assert "the same numbers are" not in asked
+
+
+def test_check_names_what_is_not_made_consistent_and_why(tmp_path):
+    """Averages, different values, quantiles, what decided a selection, what stands alone."""
+    answers = (
+        f"{ANSWERS}, mean: {{average: emp, split: moderate, rho: 0.1}}, "
+        "kinds: {count_distinct: naics, rho: 0.1}, cut: {sum: emp, clamp: [0, 50], rho: 0.1}, "
+        "middle: {median: emp, candidates: {from: 0, to: 200, step: 5}, rho: 0.1}"
+    )
+    queries = [
+        query("county", ["county"], "counties", answers),
+        query("cells", ["county", "naics"], "{domain: wide, keep: n, at_least: 5}", ANSWERS),
+    ]
+    found = hints(tmp_path, queries, "post_processing: {consistent: true}\n")
+    assert "'mean' is not made consistent: an average does not add up over cells; publish" in found
+    assert "'kinds' is not made consistent: different values do not add up" in found
+    assert "'middle' is not made consistent: a quantile does not add up over cells." in found
+    assert "'cut' is not made consistent: no other table" in found
+    assert "queries[1]: 'n' is not made consistent: it decided which cells are published" in found
+    assert "'emp'" not in found
+
+
+def test_check_says_where_two_levels_are_the_same_cells(tmp_path):
+    """A state of one county is measured twice."""
+    assert "hold one key" in hints(tmp_path / "a", [FULL[1], FULL[2]], "")
+    assert "1 of 2 keys of 'state' hold one key of 'county'" in hints(
+        tmp_path / "b", [FULL[1], FULL[2]], ""
+    )
+    assert "hold one key" not in hints(tmp_path / "c", [FULL[3], FULL[4]], "")
+
+
+def test_levels_of_which_neither_lies_below_the_other_are_named(tmp_path):
+    """Two ways to put counties together, and no way to write them as one tree."""
+    emp = "emp: {sum: emp, split: moderate, rho: 0.3}"
+    queries = [
+        query("state", ["state"], "states", emp),
+        query("region", ["region"], "regions", emp),
+        query("county", ["county"], "counties", emp),
+    ]
+    extra = (
+        "post_processing: {consistent: true}\n"
+        "hierarchies: [{source: areas.csv, on: county, columns: [region]}]\n"
+    )
+    found = hints(tmp_path, queries, extra)
+    assert "of the levels region and state neither lies below the other" in found
