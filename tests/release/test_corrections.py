@@ -106,6 +106,7 @@ def test_every_entry_that_is_only_shown_is_known_here():
         "MeasureEntry.unit",
         "QueryEntry.title",
         "Spec.title",
+        "Spec.derived",
         "Spec.description",
         "Spec.hierarchies",
         "Spec.ledger",

@@ -1,7 +1,7 @@
 """The answers of a query as a table, with their errors and what they cost. All of it is public."""
 
 import html
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -13,7 +13,8 @@ from perrecord.errors import InputError, QueryError, listing
 from perrecord.exact import Exact
 from perrecord.mechanisms.write import write_csv, write_parquet
 from perrecord.policy.policy import Policy
-from perrecord.released.columns import Released
+from perrecord.released.columns import Chosen, Released
+from perrecord.released.derived import Computed, formula, uncertain
 from perrecord.released.numbers import as_floats
 
 if TYPE_CHECKING:
@@ -61,6 +62,35 @@ class Answers:
             for ending, values in column.beside(confidence):
                 table = table.append_column(f"{column.name}{ending}", values)
         return table
+
+    def with_derived(
+        self, formulas: Mapping[str, str], confidence: Exact | None = "0.95"
+    ) -> pa.Table:
+        """Return the same table with numbers that follow from the answers, at no cost (T33).
+
+        Each formula is one sum of answers times numbers, or one such sum divided by another, such
+        as {"pay_per_worker": "payroll / employment"}; its errors and ends stand beside it.
+        """
+        table = self.with_errors(confidence)
+        for name, written in formulas.items():
+            found = formula(written, f"the formula of {name!r}")
+            given = {each: uncertain(self._with_error(each)) for each in sorted(found.names)}
+            if name in table.column_names:
+                raise QueryError(f"there is a column {name!r} already; give another name.")
+            column = Computed(name, found, given)
+            table = table.append_column(name, column.values())
+            for ending, values in column.beside(confidence):
+                table = table.append_column(f"{name}{ending}", values)
+        return table
+
+    def _with_error(self, name: str) -> Released:
+        column = self.column(name)
+        if isinstance(column, Chosen):
+            raise QueryError(
+                f"{name!r} has no standard error; derived numbers are of counts, totals and "
+                "averages."
+            )
+        return column
 
     def to_arrow(self, confidence: Exact | None = "0.95", *, exact: bool = True) -> pa.Table:
         """Return the table with its errors: exact decimals, or floats with `exact=False`.

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from perrecord.errors import InputError, listing
 from perrecord.release.contents import MANIFEST
-from perrecord.released.derived import Derived, Uncertain, evaluated, formula
+from perrecord.released.derived import Derived, Uncertain, evaluated, formula, masked
 from perrecord.released.numbers import as_floats
 
 _CHANGE, _GROWTH = formula("new - old"), formula("new / old - 1")
@@ -145,15 +145,11 @@ def _compared(
 
 def _named(name: str, found: Derived) -> dict[str, pa.Array]:
     return {
-        name: _column(found.values),
-        f"{name}_se": _column(found.errors),
-        f"{name}_low": _column(found.low),
-        f"{name}_high": _column(found.high),
+        name: masked(found.values),
+        f"{name}_se": masked(found.errors),
+        f"{name}_low": masked(found.low),
+        f"{name}_high": masked(found.high),
     }
-
-
-def _column(values: npt.NDArray[np.float64]) -> pa.Array:
-    return pa.array(values, mask=~np.isfinite(values))
 
 
 def _floats(table: pa.Table, name: str) -> npt.NDArray[np.float64]:

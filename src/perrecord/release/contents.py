@@ -20,6 +20,7 @@ from perrecord.release.methodology import methodology
 from perrecord.release.names import table_names
 from perrecord.release.page import policy_page
 from perrecord.release.processing import Beside, across, looks_across, processed
+from perrecord.release.processing.deriving import computed
 from perrecord.release.spec import Workload
 from perrecord.release.stated import stated_noise, stated_rows
 from perrecord.version import VERSION
@@ -57,7 +58,7 @@ def released_table(
     workload: Workload, grouping: PlannedGrouping, answers: Answers
 ) -> ReleasedTable | Answers:
     """Return the answers of one grouping as files; as they are if a step needs all tables."""
-    return answers if looks_across(workload) else _written(workload, grouping, answers, {})
+    return answers if looks_across(workload) else _written(workload, grouping, answers, {}, {})
 
 
 def _all_written(
@@ -68,20 +69,28 @@ def _all_written(
     answers = [each for each in tables if isinstance(each, Answers)]
     if not answers:
         return ready
-    beside = across(workload, answers)
+    groupings, beside = workload.plan.groupings, across(workload, answers)
+    every = {
+        table_name(workload, grouping): each
+        for grouping, each in zip(groupings, answers, strict=True)
+    }
     return in_threads(
-        lambda place: _written(
-            workload, workload.plan.groupings[place], answers[place], beside[place]
-        ),
+        lambda place: _written(workload, groupings[place], answers[place], beside[place], every),
         range(len(answers)),
         lambda place: len(answers[place]),
     )
 
 
 def _written(
-    workload: Workload, grouping: PlannedGrouping, answers: Answers, beside: Beside
+    workload: Workload,
+    grouping: PlannedGrouping,
+    answers: Answers,
+    beside: Beside,
+    every: Mapping[str, Answers],
 ) -> ReleasedTable:
-    name, rows = table_name(workload, grouping), processed(answers, workload, beside)
+    name = table_name(workload, grouping)
+    derived = tuple(computed(workload, name, answers, every))
+    rows = processed(answers, workload, beside, derived)
     files = {f"tables/{name}.parquet": _bytes(write_parquet, rows)}
     if workload.outputs.csv:
         files[f"tables/{name}.csv"] = _bytes(write_csv, rows)

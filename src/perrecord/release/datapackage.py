@@ -1,11 +1,12 @@
 """`datapackage.json`: every column of every table described (Frictionless Data Package).
 
-Beside what that standard knows, a column has a `role`: `key`, or `answer`, whose standard error is
-the column of the same name with `_se` at its end; and an answer about a measure has its `unit`.
+Beside what that standard knows, a column has a `role`: `key`, `derived`, or `answer`, whose
+standard error is the column of the same name with `_se` at its end; and an answer about a measure
+has its `unit`.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -17,6 +18,7 @@ from perrecord.mechanisms.write import APOSTROPHE
 from perrecord.queries.answers import Answer
 from perrecord.queries.groupings import Grouping
 from perrecord.release.processing import steps_of
+from perrecord.release.processing.deriving import BESIDE
 from perrecord.release.spec import Workload
 from perrecord.tables.keys import Keys
 
@@ -79,7 +81,7 @@ def _field(field: pa.Field, table: Described, workload: Workload) -> dict[str, A
     return {
         "name": field.name,
         "type": _type(field.type),
-        "description": _description(field.name, table.answers, workload),
+        "description": _description(field.name, table, workload),
         **_role(field.name, table, workload),
     }
 
@@ -92,6 +94,8 @@ def _role(name: str, table: Described, workload: Workload) -> dict[str, str]:
         if name == answer.name:
             unit = units.get(answer.steps[0].measure or "")
             return {"role": "answer", **({"unit": unit} if unit else {})}
+    if any(name == each.name and table.name in each.tables for each in workload.derived):
+        return {"role": "derived"}
     return {}
 
 
@@ -131,21 +135,34 @@ def _type(kind: pa.DataType) -> str:
     return "string" if pa.types.is_string(kind) else "number"
 
 
-def _description(name: str, answers: Sequence[Answer], workload: Workload) -> str:
+def _description(name: str, table: Described, workload: Workload) -> str:
+    for of, ending, words in _columns(table, workload):
+        if name == f"{of}{ending}":
+            return words.format(of) + _level(ending, workload)
     fields = {each.name: each for each in workload.fields}
-    if name in [answer.name for answer in answers]:
-        return "noisy answer; methodology.md says what it estimates"
-    for answer in answers:
-        of = answer.name
-        for ending, words in answer.beside.items():
-            if name == f"{of}{ending}":
-                level = text(workload.outputs.confidence * 100)
-                extra = f" ({level} %)" if ending in ("_low", "_high") else ""
-                return words.format(of) + extra
-        for step in steps_of(workload):
-            for ending, words in step.described(of).items():
-                if name == f"{of}{ending}":
-                    return words
     if name in fields:
         return fields[name].label or f"key: {name}"
     return "noisy number of split rows by which the key was selected"
+
+
+def _columns(table: Described, workload: Workload) -> Iterator[tuple[str, str, str]]:
+    """Yield the columns of answers and derived numbers: of which, the ending, and the words."""
+    names = []
+    for answer in table.answers:
+        names.append(answer.name)
+        yield answer.name, "", "noisy answer; methodology.md says what it estimates"
+        yield from ((answer.name, ending, words) for ending, words in answer.beside.items())
+    for number in workload.derived:
+        if table.name in number.tables:
+            names.append(number.name)
+            yield number.name, "", f"{{0}} = {number.formula}, from published numbers"
+            yield from ((number.name, ending, words) for ending, words in BESIDE.items())
+    for of in names:
+        for step in steps_of(workload):
+            yield from ((of, ending, words) for ending, words in step.described(of).items())
+
+
+def _level(ending: str, workload: Workload) -> str:
+    """Return the confidence of an interval, where a column is an end of one."""
+    is_end = ending in ("_low", "_high")
+    return f" ({text(workload.outputs.confidence * 100)} %)" if is_end else ""

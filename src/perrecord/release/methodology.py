@@ -14,6 +14,7 @@ from perrecord.queries.groupings import Grouping, SelectCells, SelectKeys
 from perrecord.release.attack import estimates, recognised, recognised_at_most
 from perrecord.release.document import PublishedPolicy
 from perrecord.release.processing import steps_of
+from perrecord.release.processing.deriving import words as derived_words
 from perrecord.release.spec import Workload
 from perrecord.released.columns import FEW
 from perrecord.tables.expressions import Column, describe
@@ -225,6 +226,8 @@ def _foot(workload: Workload) -> Iterator[str]:
         )
         yield ""
     yield from (line for step in steps_of(workload) for line in (step.words(_inline), ""))
+    derived = derived_words(workload, _inline)
+    yield from () if derived is None else (derived, "")
     yield from (line for each in _averages(workload) for line in (each, ""))
     if workload.outputs.intervals:
         yield _intervals(workload)

@@ -85,7 +85,7 @@ class Estimate:
 
         From the exact law, so it holds for small noise too.
         """
-        level = _checked(confidence)
+        level = confidence_level(confidence)
         reach = whole_numbers([half_width(law, level) for law in self.laws])[self.which]
         low, high = added(self.numbers, -reach), added(self.numbers, reach)
         return to_arrow(low, self.step), to_arrow(high, self.step)
@@ -150,7 +150,7 @@ class Ratio:
             floats(self.count.numbers),
             self.count.laws,
             self.count.which,
-            _checked(confidence),
+            confidence_level(confidence),
         )
         ends = []
         for each, side in ((low, -1.0), (high, 1.0)):
@@ -233,7 +233,8 @@ _SLACK = 1e-15
 """What scaling in floats may move an end by, relatively."""
 
 
-def _checked(confidence: Exact) -> Fraction:
+def confidence_level(confidence: Exact) -> Fraction:
+    """Return a confidence as a rational, or refuse what is none."""
     level = rational(confidence, "the confidence")
     if not 0 < level < 1:
         raise ProbabilityError(

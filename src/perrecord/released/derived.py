@@ -1,11 +1,11 @@
 """Numbers that follow from published ones, with their errors. They cost nothing (T6, T33).
 
 The numbers that a formula names have independent noise of known standard errors. A fraction of two
-sums of them, N / D, gets the delta method's standard error and Fieller's interval: all theta for
-which N - theta D is within z of its own standard errors of 0. Far from D = 0 that is the usual
-interval; where the noise of D does not tell it from 0 the set has no ends, and no number would be
-an honest error either: both are NaN there. Quantiles are the normal law's, so that intervals are
-approximate; they hold the better, the more noise is added up and the rarer its outliers are.
+sums of them, N / D, gets the delta method's standard error where D is more than three of its own
+standard errors from 0, and Fieller's interval: all theta for which N - theta D is within z of its
+own standard errors of 0. Far from D = 0 that is the usual interval; where the noise of D does not
+tell it from 0 the set has no ends. What there is not is NaN. Quantiles are the normal law's, so
+that intervals are approximate for noise of other laws.
 
 >>> import numpy as np
 >>> pay = Uncertain(np.array([9000.0]), np.array([300.0]))
@@ -15,18 +15,25 @@ approximate; they hold the better, the more noise is added up and the rarer its 
 [30.0, 1.41, 27.35, 32.91]
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
+from perrecord.exact import Exact
+from perrecord.released.columns import Chosen, Estimate, Ratio, confidence_level
 from perrecord.released.formulas import Formula, Linear, Name, formula
+from perrecord.released.numbers import floats
 
-__all__ = ["Derived", "Uncertain", "evaluated", "formula"]
+__all__ = ["Computed", "Derived", "Uncertain", "evaluated", "formula", "masked", "uncertain"]
 
 Floats = npt.NDArray[np.float64]
+
+_FAR = 3
+"""Within so many of its standard errors from 0, a number divides too wildly for one more error."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +54,50 @@ class Derived:
     high: Floats
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Computed:
+    """A column that a formula gives, to stand beside answers as one of them."""
+
+    name: str
+    formula: Formula
+    given: Mapping[Name, Uncertain]
+
+    def values(self) -> pa.Array:
+        """Return the numbers; NULL where the formula divides by 0."""
+        return masked(evaluated(self.formula, self.given, 0.5).values)
+
+    def beside(self, confidence: Exact | None) -> Iterator[tuple[str, pa.Array]]:
+        """Yield what stands beside the numbers, by the ending of the column's name."""
+        level = 0.5 if confidence is None else float(confidence_level(confidence))
+        found = evaluated(self.formula, self.given, level)
+        yield "_se", masked(found.errors)
+        if confidence is not None:
+            yield "_low", masked(found.low)
+            yield "_high", masked(found.high)
+
+    def floored(self) -> None:
+        """Return nothing: a difference may be negative."""
+
+    def rounded(self, places: int) -> pa.Array:
+        """Return the numbers rounded to so many decimals, in floats."""
+        return masked(np.round(evaluated(self.formula, self.given, 0.5).values, places))
+
+
+def uncertain(column: Estimate | Ratio | Chosen) -> Uncertain:
+    """Return an answer's numbers with their errors; none of averages of few records."""
+    if isinstance(column, Estimate):
+        return Uncertain(floats(column.numbers) * float(column.step), column.standard_errors())
+    if isinstance(column, Ratio):
+        errors = np.where(column.few_records(), np.nan, column.standard_errors())
+        return Uncertain(column.values().to_numpy(), errors)
+    return Uncertain(floats(column.index) * np.nan, floats(column.index) * np.nan)
+
+
+def masked(values: Floats) -> pa.Array:
+    """Return floats as a column, NULL where there is no number."""
+    return pa.array(values, mask=~np.isfinite(values))
+
+
 def evaluated(found: Formula, given: Mapping[Name, Uncertain], confidence: float) -> Derived:
     """Return the numbers that a formula makes of published ones of independent noise."""
     above, below = _sum(found.above, given), _sum(found.below, given)
@@ -57,7 +108,7 @@ def evaluated(found: Formula, given: Mapping[Name, Uncertain], confidence: float
         spread = above.errors**2 - 2 * values * shared + values**2 * below.errors**2
         errors = np.sqrt(np.maximum(spread, 0.0)) / np.abs(below.values)
         low, high = _fieller(above, below, shared, NormalDist().inv_cdf((1 + confidence) / 2))
-    errors[np.isnan(low)] = np.nan
+    errors[~(np.abs(below.values) > _FAR * below.errors)] = np.nan
     return Derived(values, errors, low, high)
 
 

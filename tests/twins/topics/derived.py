@@ -57,4 +57,18 @@ TWINS = (
         "if answer not in after.answers:",
         (f"{COMPARED}::test_what_cannot_be_compared_is_left_out_with_its_reason",),
     ),
+    Twin(
+        "a key that another table lacks gets that table's first row",
+        "release/processing/deriving.py",
+        "places.get(tuple(row.values()), -1)",
+        "places.get(tuple(row.values()), 0)",
+        ("release/test_deriving.py::test_a_key_that_the_other_table_lacks_has_no_number",),
+    ),
+    Twin(
+        "the error of a derived number forgets its denominator",
+        DERIVED,
+        "+ values**2 * below.errors**2",
+        "+ 0 * below.errors**2",
+        ("release/test_deriving.py::test_each_is_what_the_published_columns_give",),
+    ),
 )

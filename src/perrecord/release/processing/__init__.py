@@ -13,6 +13,7 @@ from perrecord.release.processing.flooring import Flooring
 from perrecord.release.processing.rounding import Rounding
 from perrecord.release.processing.step import Added, Step, TableStep, WorkloadStep
 from perrecord.release.spec import Workload
+from perrecord.released.derived import Computed
 
 STEPS: tuple[type[Step], ...] = (Flooring, Rounding, Consistent)
 """What can be asked for, in the order in which it is done."""
@@ -27,7 +28,9 @@ def steps_of(workload: Workload) -> tuple[Step, ...]:
 
 
 def looks_across(workload: Workload) -> bool:
-    """Tell whether a step needs all tables at once; else each is written as it comes."""
+    """Tell whether something needs all tables at once; else each is written as it comes."""
+    if any(number.others for number in workload.derived):
+        return True
     return any(isinstance(step, WorkloadStep) for step in steps_of(workload))
 
 
@@ -41,15 +44,23 @@ def across(workload: Workload, answers: Sequence[Answers]) -> list[Beside]:
     return list[Beside](found)
 
 
-def processed(answers: Answers, workload: Workload, beside: Beside) -> pa.Table:
-    """Return the rows of a grouping with their errors and, beside them, what each step adds."""
+def processed(
+    answers: Answers, workload: Workload, beside: Beside, derived: Sequence[Computed] = ()
+) -> pa.Table:
+    """Return the rows of a grouping with their errors, derived numbers, and what each step adds."""
     outputs = workload.outputs
-    rows = answers.with_errors(outputs.confidence if outputs.intervals else None)
+    confidence = outputs.confidence if outputs.intervals else None
+    rows = answers.with_errors(confidence)
     added: list[tuple[str, Added]] = [
+        (column.name, each)
+        for column in derived
+        for each in (("", column.values()), *column.beside(confidence))
+    ]
+    added += [
         (column.name, each)
         for step in steps_of(workload)
         if isinstance(step, TableStep)
-        for column in answers.columns
+        for column in (*answers.columns, *derived)
         for each in step.added(column)
     ]
     added += [

@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 from perrecord.release.processing.step import Added, TableStep
 from perrecord.release.spec import Workload
 from perrecord.released.columns import Released
+from perrecord.released.derived import Computed
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class Flooring(TableStep):
         """Return the step as a workload asks for it; None if it does not."""
         return cls() if workload.post_processing.floor_at_zero else None
 
-    def added(self, column: Released) -> Iterator[Added]:
+    def added(self, column: Released | Computed) -> Iterator[Added]:
         """Yield counts, totals and averages without what is negative."""
         values = column.floored()
         if values is not None:

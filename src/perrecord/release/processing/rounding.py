@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 from perrecord.release.processing.step import Added, TableStep
 from perrecord.release.spec import Workload
 from perrecord.released.columns import Released
+from perrecord.released.derived import Computed
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Rounding(TableStep):
         places = workload.post_processing.round
         return cls(places) if places else None
 
-    def added(self, column: Released) -> Iterator[Added]:
+    def added(self, column: Released | Computed) -> Iterator[Added]:
         """Yield an answer rounded, if that was asked for."""
         places = self.places.get(column.name)
         if places is not None:

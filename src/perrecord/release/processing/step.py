@@ -10,6 +10,7 @@ import pyarrow as pa
 from perrecord.mechanisms.answers import Answers
 from perrecord.release.spec import Workload
 from perrecord.released.columns import Released
+from perrecord.released.derived import Computed
 
 Added = tuple[str, pa.Array | pa.ChunkedArray]
 """A column that is added beside an answer: how its name ends, and its values."""
@@ -41,7 +42,7 @@ class TableStep(Step):
     """A step that looks at one answer of one table; tables are written as they come."""
 
     @abstractmethod
-    def added(self, column: Released) -> Iterator[Added]:
+    def added(self, column: Released | Computed) -> Iterator[Added]:
         """Yield what is added beside an answer."""
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from perrecord.exact import text
 from perrecord.policy.policy import Policy
+from perrecord.queries.aggregates import Rows
 from perrecord.release.spec.build import Workload
 from perrecord.release.spec.candidate_advice import candidate_advice
 from perrecord.release.spec.consistent_advice import consistent_advice
@@ -37,6 +38,7 @@ def warnings_of(loaded: LoadedSpec, workload: Workload | None = None) -> tuple[s
         *_clamps(spec),
         *([] if workload is None else _no_rest(workload)),
         *([] if workload is None else consistent_advice(workload)),
+        *([] if workload is None else _paid_twice(workload)),
     ]
     document = loaded.document
     found.sort(key=lambda each: document.line(document.followed(each[0])))
@@ -157,6 +159,26 @@ def _no_rest(workload: Workload) -> Iterator[Found]:
             ("budget",),
             "the queries use the whole budget; nothing is left for another release of this data.",
         )
+
+
+def _paid_twice(workload: Workload) -> Iterator[Found]:
+    """Yield averages that could be had for nothing from a total and a count of the same table."""
+    for place, named in enumerate(workload.queries):
+        single = [each for each in named.query.answers if each.is_additive]
+        totals = {each.steps[0].measure: each.name for each in reversed(single)}
+        counts = {each.measurements[0].aggregate: each.name for each in reversed(single)}
+        for average in named.query.answers:
+            if len(average.measurements) < 2:
+                continue
+            total, count = average.measurements
+            known = counts.get(count.aggregate) or counts.get(Rows())
+            if total.measure in totals and known is not None:
+                yield (
+                    ("queries", place, "answers", average.name),
+                    f"an average pays for a total and a count of its own, and this table publishes "
+                    f"both: derived: {{{average.name}: {totals[total.measure]} / {known}}} costs "
+                    f"nothing, if every record has {total.measure!r}.",
+                )
 
 
 # -- methods ----------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from perrecord.queries.plan import Plan, plan
 from perrecord.queries.query import Query
 from perrecord.release.fields import Field
 from perrecord.release.spec.checks import unknown_field
+from perrecord.release.spec.deriving import DerivedNumber, derived_of
 from perrecord.release.spec.load import LoadedSpec
 from perrecord.release.spec.models import Outputs, PostProcessing, Spec
 from perrecord.release.spec.names import refer
@@ -64,6 +65,8 @@ class Workload:
     """Public tables that say which dimensions follow from others."""
     families: Families
     """Which answers estimate the same numbers in several tables."""
+    derived: tuple[DerivedNumber, ...]
+    """What follows from answers by a formula."""
 
     @property
     def policy(self) -> Policy:
@@ -94,10 +97,6 @@ def build(loaded: LoadedSpec, schema: Schema) -> Workload:
             policy.loss(record)
             policy.delta(record)
             examples.append((example.name, record))
-    answers = [answer.name for each in queries for answer in each.query.answers]
-    for name in spec.post_processing.round:
-        for path, message in refer(("post_processing", "round", name), "answer", name, answers):
-            problems.add(path, message)
     problems.check()
     return Workload(
         spec.title,
@@ -113,6 +112,7 @@ def build(loaded: LoadedSpec, schema: Schema) -> Workload:
         spec.outputs,
         hierarchies,
         families_of(planned, hierarchies),
+        derived_of(spec.derived, queries, problems),
     )
 
 
@@ -141,7 +141,18 @@ def _asked(
         if query is not None
     )
     _check_tables(spec, named, problems)
+    _check_rounded(spec, named, problems)
+    derived_of(spec.derived, named, problems)
     return named, budget
+
+
+def _check_rounded(spec: Spec, queries: Sequence[NamedQuery], problems: Problems) -> None:
+    """Add what is to be rounded and is neither an answer nor derived."""
+    answers = [answer.name for each in queries for answer in each.query.answers]
+    known = dict.fromkeys([*answers, *spec.derived])
+    for name in spec.post_processing.round:
+        for path, message in refer(("post_processing", "round", name), "answer", name, known):
+            problems.add(path, message)
 
 
 def _check_tables(spec: Spec, queries: Sequence[NamedQuery], problems: Problems) -> None:

@@ -37,7 +37,6 @@ def check_spec(spec: Spec) -> Iterator[Found]:
         _check_keys,
         _check_budget,
         check_queries,
-        _check_post_processing,
         _check_examples,
     ):
         yield from check(spec)
@@ -193,14 +192,6 @@ def _check_budget(spec: Spec) -> Iterator[Found]:
         for number, column in enumerate(selection.keys):
             known = {**spec.dimensions, **spec.measures}
             yield from refer((*path, "keys", number), "dimension", column, known)
-
-
-def _check_post_processing(spec: Spec) -> Iterator[Found]:
-    if any(query.sql is not None for query in spec.queries):
-        return  # the names of SQL's answers are known once it is read
-    known = [name for query in spec.queries for name in query.answers or {}]
-    for name in spec.post_processing.round:
-        yield from refer(("post_processing", "round", name), "answer", name, known)
 
 
 def _check_examples(spec: Spec) -> Iterator[Found]:

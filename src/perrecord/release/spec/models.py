@@ -361,6 +361,8 @@ class Spec(Entry):
     """How split totals are charged: by whole pieces, or by the exact value."""
     queries: Annotated[tuple[QueryEntry, ...], Field(min_length=1)]
     """What is asked."""
+    derived: Annotated[Mapping[str, Text], SHOWN] = Field(default_factory=dict)
+    """Numbers that follow from answers by a formula, such as payroll / employment, by name."""
     post_processing: Annotated[PostProcessing, SHOWN] = PostProcessing()
     """Columns added to the answers."""
     outputs: Annotated[Outputs, SHOWN] = Outputs()

@@ -1,0 +1,125 @@
+"""The derived numbers of a spec: formulas over published answers, and the tables they stand in."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perrecord.errors import InputError, listing, suggestion
+from perrecord.queries.answers import Answer
+from perrecord.queries.answers.errors import ENDINGS
+from perrecord.release.names import table_names
+from perrecord.release.spec.problems import Problems
+from perrecord.released.formulas import Formula, formula
+
+if TYPE_CHECKING:
+    from perrecord.release.spec.build import NamedQuery
+
+_DERIVED = "derived"
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedNumber:
+    """A number that follows from answers: `emp` of the same table, `nation.emp` of another.
+
+    It stands in every table that has all its plain names, and rows for all keys of the others.
+    """
+
+    name: str
+    formula: Formula
+    tables: frozenset[str]
+    """The tables that it stands in."""
+
+    @property
+    def plain(self) -> frozenset[str]:
+        """The answers of its own table."""
+        return frozenset(name for name in self.formula.names if "." not in name)
+
+    @property
+    def others(self) -> frozenset[tuple[str, str]]:
+        """The answers of other tables, each with its table."""
+        parts = (name.partition(".") for name in self.formula.names if "." in name)
+        return frozenset((table, answer) for table, _, answer in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _TableOf:
+    """What a formula may read of a table."""
+
+    columns: tuple[str, ...]
+    answers: Mapping[str, Answer]
+
+    @property
+    def names(self) -> set[str]:
+        """The names of all columns that it may have."""
+        return {*self.columns, *(f"{each}{end}" for each in self.answers for end in ("", *ENDINGS))}
+
+
+def derived_of(
+    written: Mapping[str, str], queries: "Sequence[NamedQuery]", problems: Problems
+) -> tuple[DerivedNumber, ...]:
+    """Return the derived numbers, each with the tables that it stands in."""
+    tables = dict(_tables(queries))
+    found = []
+    for name, text in written.items():
+        with problems.at(_DERIVED, name):
+            found.append(_checked(name, formula(text, "the formula"), tables))
+    return tuple(found)
+
+
+def _tables(queries: "Sequence[NamedQuery]") -> Iterator[tuple[str, _TableOf]]:
+    for named in queries:
+        answers = {each.name: each for each in named.query.answers}
+        sets = [each.columns for each in named.query.groupings]
+        for name, columns in zip(table_names(named.name, sets), sets, strict=True):
+            yield name, _TableOf(columns, answers)
+
+
+def _checked(name: str, found: Formula, tables: Mapping[str, _TableOf]) -> DerivedNumber:
+    number = DerivedNumber(name, found, frozenset())
+    for table, answer in number.others:
+        if table not in tables:
+            raise InputError(
+                f"the formula reads {table}.{answer}, and there is no table {table!r}. Tables are "
+                f"{listing(tables)}.{suggestion(table, tables)}"
+            )
+        _check_answer(answer, tables[table].answers, f"the table {table!r}")
+    every = {answer: each for table in tables.values() for answer, each in table.answers.items()}
+    for answer in number.plain:
+        _check_answer(answer, every, "the release")
+    if not number.plain:
+        raise InputError(
+            "the formula names answers of other tables alone; expected at least one answer of the "
+            "table that it is to stand in, without a table's name before it."
+        )
+    fit = [each for each, table in tables.items() if number.plain <= set(table.answers)]
+    wide = [
+        each
+        for each in fit
+        if all(
+            set(tables[other].columns) <= set(tables[each].columns) for other, _ in number.others
+        )
+    ]
+    if not wide:
+        wanted = f"all of {listing(sorted(number.plain))}"
+        wanted += " and the key columns of every other table that the formula reads" if fit else ""
+        raise InputError(f"no table has {wanted}; ask for them in one query.")
+    for each in wide:
+        taken = tables[each].names & {name, *(f"{name}{end}" for end in ENDINGS)}
+        if taken:
+            raise InputError(
+                f"the table {each!r} has a column {min(taken)!r} already; give the derived number "
+                "another name."
+            )
+    return DerivedNumber(name, found, frozenset(wide))
+
+
+def _check_answer(name: str, answers: Mapping[str, Answer], where: str) -> None:
+    if name not in answers:
+        raise InputError(
+            f"there is no answer {name!r} in {where}. Answers are {listing(answers)}."
+            f"{suggestion(name, answers)}"
+        )
+    if answers[name].choices:
+        raise InputError(
+            f"{name!r} has no standard error; derived numbers are of counts, totals and averages."
+        )
