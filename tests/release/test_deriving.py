@@ -64,6 +64,7 @@ def test_each_is_what_the_published_columns_give(released):
         assert row["share"] == pytest.approx(y / nation["farms"])
         assert row["more"] == pytest.approx(row["mean"] - 50)
     assert nation["share"] == pytest.approx(1)
+    assert nation["share_se"] == 0  # it is one number, above and below
 
 
 def test_a_key_that_the_other_table_lacks_has_no_number(tmp_path):

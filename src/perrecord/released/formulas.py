@@ -12,6 +12,7 @@ Formula((new - old) / old)
 ['a', 'b']
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -46,6 +47,12 @@ class Linear:
             factors[name] = factors.get(name, Fraction(0)) + each
         return _linear(factors, self.constant + other.constant)
 
+    def renamed(self, names: Mapping[Name, Name]) -> "Linear":
+        """Return the sum with other names for some numbers."""
+        zero = Linear(constant=self.constant)
+        parts = (Linear(((names.get(name, name), factor),)) for name, factor in self.factors)
+        return sum(parts, zero)
+
     def __str__(self) -> str:
         parts = [(factor, name) for name, factor in self.factors]
         if self.constant or not parts:
@@ -73,6 +80,10 @@ class Formula:
     def names(self) -> frozenset[Name]:
         """The numbers that it is made of."""
         return frozenset(name for side in (self.above, self.below) for name, _ in side.factors)
+
+    def renamed(self, names: Mapping[Name, Name]) -> "Formula":
+        """Return the formula with other names for some numbers; two that become one are added."""
+        return Formula(self.above.renamed(names), self.below.renamed(names))
 
     def __str__(self) -> str:
         if self.below == ONE:

@@ -26,12 +26,17 @@ def computed(
     for number in workload.derived:
         if table not in number.tables:
             continue
-        given = {name: uncertain(answers.column(name)) for name in number.plain}
+        # A number of the table itself, by its full name, is the same number, noise and all.
+        own = {f"{other}.{name}": name for other, name in number.others if other == table}
+        formula = number.formula.renamed(own)
+        given = {name: uncertain(answers.column(name)) for name in number.plain.union(own.values())}
         for other, name in number.others:
+            if other == table:
+                continue
             rows = _rows(answers.keys, every[other].keys)
             found = uncertain(every[other].column(name))
             given[f"{other}.{name}"] = Uncertain(_at(found.values, rows), _at(found.errors, rows))
-        yield Computed(number.name, number.formula, given)
+        yield Computed(number.name, formula, given)
 
 
 def words(workload: Workload, quoted: Callable[[str], str]) -> str | None:
