@@ -6,6 +6,7 @@ import stat
 import threading
 import time
 from pathlib import Path
+from queue import SimpleQueue
 
 import numpy as np
 import pyarrow as pa
@@ -263,27 +264,35 @@ def test_control_c_does_not_break_off_a_removal(tmp_path, monkeypatch):
 
 
 def told_twice() -> bool:
-    """Press Ctrl-C twice while an action runs; return whether it was over when that was heard."""
-    over = threading.Event()
+    """Press Ctrl-C twice while an action runs; return whether it was over when that was heard.
+
+    The action goes by what it sees, never by the clock: the second comes once the first was heard,
+    and it ends when it is interrupted twice more, or when nobody waits for it any longer.
+    """
+    interrupts, over = SimpleQueue(), threading.Event()
 
     def action():
+        os.kill(os.getpid(), signal.SIGINT)
+        interrupts.get(timeout=30)
+        os.kill(os.getpid(), signal.SIGINT)
         for _ in range(2):
-            time.sleep(0.3)
-            os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.5)
+            interrupts.get(timeout=30)
         over.set()
 
     try:
-        boundary.interruptible(action, lambda: None)
+        boundary.interruptible(action, lambda: interrupts.put(None))
     except KeyboardInterrupt:
         heard = over.is_set()
-        over.wait(10)
+        for _ in range(2):
+            interrupts.put(None)
+        assert over.wait(30)
         return heard
     raise AssertionError("Ctrl-C was not heard")
 
 
-def impatient(done, _):
-    """Wait, in short steps as ours, and let a second Ctrl-C end it."""
+def impatient(done, interrupt):
+    """Interrupt once and wait, in short steps as ours, and let a second Ctrl-C end it."""
+    interrupt()
     while not done.wait(0.1):
         pass
 

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -85,10 +84,14 @@ def _stop(done: threading.Event, interrupt: Callable[[], None]) -> None:
 
     Another Ctrl-C must not end this: DuckDB aborts if its connection is closed under a query.
     """
-    while not done.is_set():
-        with suppress(KeyboardInterrupt, SystemExit):
-            interrupt()
-            done.wait(_STEP)
+    while True:
+        try:
+            while not done.is_set():
+                interrupt()
+                done.wait(_STEP)
+            return
+        except (KeyboardInterrupt, SystemExit):
+            continue
 
 
 def stream(
