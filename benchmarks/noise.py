@@ -7,7 +7,6 @@ Every figure comes from its own process, bound to one core. With `--write` the t
 kept in `benchmarks/noise.md`.
 """
 
-import argparse
 import json
 import math
 import subprocess
@@ -15,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from goals import Goal, end_with, goals_table
+from goals import Goal, goals_table, page_by
 from machine import load, machine
 from peers import interpreter
 
@@ -139,18 +138,5 @@ def goal(text: str, worst: float, least: float) -> Goal:
     return Goal(text, f"{shown} at worst", worst >= least)
 
 
-def main() -> None:
-    """Run everything and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=1.0, help="time for each figure")
-    parser.add_argument("--write", action="store_true", help="keep the table in noise.md")
-    options = parser.parse_args()
-    text, goals = report(options.seconds)
-    print(text, end="")
-    if options.write:
-        RESULTS.write_text(text, encoding="utf-8")
-    end_with(goals)
-
-
 if __name__ == "__main__":
-    main()
+    page_by(report, RESULTS, __doc__, option="seconds", usually=1.0, meaning="time for each figure")

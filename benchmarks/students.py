@@ -7,7 +7,6 @@ memory warm, so that a machine that is busy with other things changes the ratios
 `--write` the table is also kept in `benchmarks/students.md`.
 """
 
-import argparse
 import statistics
 import time
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from fractions import Fraction
 from itertools import count
 from pathlib import Path
 
-from goals import Goal, end_with, goals_table
+from goals import Goal, goals_table, page_by
 from machine import load, machine
 
 from perrecord.noise import (
@@ -110,18 +109,12 @@ def report(turns: int) -> tuple[str, list[Goal]]:
     return "\n".join(lines), [goal]
 
 
-def main() -> None:
-    """Run everything and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--turns", type=int, default=7, help="how often each figure is measured")
-    parser.add_argument("--write", action="store_true", help="keep the table in students.md")
-    options = parser.parse_args()
-    text, goals = report(options.turns)
-    print(text, end="")
-    if options.write:
-        RESULTS.write_text(text, encoding="utf-8")
-    end_with(goals)
-
-
 if __name__ == "__main__":
-    main()
+    page_by(
+        report,
+        RESULTS,
+        __doc__,
+        option="turns",
+        usually=7,
+        meaning="how often each figure is measured",
+    )

@@ -5,6 +5,8 @@ x (Bonferroni over the statistics inside). Every test states its own false-alarm
 same function the deliberately broken samplers must be rejected.
 """
 
+import tracemalloc
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -135,3 +137,27 @@ def _fourth_moment(law: DiscreteGaussian | DiscreteLaplace) -> float:
     else:
         weights = np.exp(-np.abs(points) / float(law.scale))
     return float((points**4 * weights).sum() / weights.sum())
+
+
+def digits_are_those_of(values: NDArray[np.object_], exponent: int, modulus: int, law: Law) -> bool:
+    """Tell whether huge Python integers have random last digits, and leading ones of a law.
+
+    The law is that of the values without all but six of their `exponent` digits.
+    """
+    assert values.dtype == np.object_
+    assert all(type(value) is int for value in values[:10])
+    assert max(abs(value) for value in values) > 2**62
+    low = np.array([value % modulus for value in values], dtype=np.int64)
+    counts, chances = np.bincount(low, minlength=modulus), np.full(modulus, 1 / modulus)
+    leading = np.array([value // 10 ** (exponent - 6) for value in values], dtype=np.int64)
+    return pearson(counts, chances) > FALSE_ALARM and p_value(leading, law) > FALSE_ALARM
+
+
+def memory_for(draw: Callable[[], NDArray[np.int64]]) -> float:
+    """Return the peak of the memory that a draw takes, as a multiple of its result."""
+    tracemalloc.start()
+    try:
+        values = draw()
+        return tracemalloc.get_traced_memory()[1] / values.nbytes
+    finally:
+        tracemalloc.stop()

@@ -20,7 +20,15 @@ from perrecord.noise.bits import system_bits
 from perrecord.noise.blocks import Blocks, draw_many
 from perrecord.noise.potential import Potential
 from perrecord.noise.samplers import _WORTH_A_TABLE
-from tests.noise.checks import FALSE_ALARM, Replayed, gaussian, p_value, pearson
+from tests.noise.checks import (
+    FALSE_ALARM,
+    Replayed,
+    digits_are_those_of,
+    gaussian,
+    memory_for,
+    p_value,
+    pearson,
+)
 
 SIGMAS = ("0.3", "0.5", "0.7", "1", "2.5", "10", "35.4", "63.9", "64", "350", "3500", "3500000")
 DRAWS = 3_000_000
@@ -148,13 +156,7 @@ def test_each_cell_has_its_own_sigma():
 def test_values_beyond_int64_are_python_integers(exponent):
     """Every digit of a huge value is random, the last ones too."""
     values = discrete_gaussian(Fraction(10) ** (2 * exponent), 20_000)
-    assert values.dtype == np.object_
-    assert all(type(value) is int for value in values[:10])
-    assert max(abs(value) for value in values) > 2**62
-    low = np.array([value % 97 for value in values], dtype=np.int64)
-    assert pearson(np.bincount(low, minlength=97), np.full(97, 1 / 97)) > FALSE_ALARM
-    leading = np.array([value // 10 ** (exponent - 6) for value in values], dtype=np.int64)
-    assert p_value(leading, DiscreteGaussian(10**12)) > FALSE_ALARM
+    assert digits_are_those_of(values, exponent, 97, DiscreteGaussian(10**12))
 
 
 def test_the_widest_int64_law_meets_the_narrowest_wide_one():
@@ -180,11 +182,5 @@ def test_many_small_requests_for_one_law_come_to_share_a_table():
 
 def test_memory_stays_near_the_size_of_the_output():
     """At its peak a draw holds its output and a few chunks."""
-    import tracemalloc
-
     discrete_gaussian("1e7", _WORTH_A_TABLE)  # the table is kept between calls
-    tracemalloc.start()
-    values = discrete_gaussian("1e7", 4_000_000)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 1.25 * values.nbytes
+    assert memory_for(lambda: discrete_gaussian("1e7", 4_000_000)) < 1.25

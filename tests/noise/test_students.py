@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 from perrecord.laws import DiscreteStudent
-from perrecord.noise import discrete_gaussian, discrete_student, discrete_student_each, draw
+from perrecord.noise import discrete_student, discrete_student_each, draw
 from perrecord.noise.bits import system_bits
 from perrecord.noise.buckets import buckets
 from perrecord.noise.students import (
@@ -29,7 +29,14 @@ from perrecord.noise.students import (
     draw_students,
 )
 from perrecord.noise.uniform import CERTAIN, Certainty
-from tests.noise.checks import FALSE_ALARM, Replayed, p_value, pearson
+from tests.noise.checks import (
+    FALSE_ALARM,
+    Replayed,
+    digits_are_those_of,
+    memory_for,
+    p_value,
+    pearson,
+)
 from tests.noise.test_exactness import FarOut, Rigged, TailsOnly
 
 DRAWS = 3_000_000
@@ -367,13 +374,7 @@ def test_each_cell_has_its_own_spread():
 def test_values_beyond_int64_are_python_integers(exponent):
     """Every digit of a huge value is random, the last ones too."""
     values = discrete_student(Fraction(10) ** (2 * exponent), 3000)
-    assert values.dtype == np.object_
-    assert all(type(value) is int for value in values[:10])
-    assert max(abs(value) for value in values) > 2**62
-    low = np.array([value % 7 for value in values], dtype=np.int64)
-    assert pearson(np.bincount(low, minlength=7), np.full(7, 1 / 7)) > FALSE_ALARM
-    leading = np.array([value // 10 ** (exponent - 6) for value in values], dtype=np.int64)
-    assert p_value(leading, DiscreteStudent(10**12)) > FALSE_ALARM
+    assert digits_are_those_of(values, exponent, 7, DiscreteStudent(10**12))
 
 
 def test_the_widest_int64_law_meets_the_narrowest_wide_one():
@@ -424,12 +425,5 @@ def test_an_attempt_is_kept_about_half_the_time():
 
 def test_memory_stays_near_the_size_of_the_output():
     """At its peak a draw holds its output and a few chunks."""
-    import tracemalloc
-
     discrete_student("1e7", 10_000)
-    discrete_gaussian("1e7", 10_000)
-    tracemalloc.start()
-    values = discrete_student("1e7", 4_000_000)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 1.25 * values.nbytes
+    assert memory_for(lambda: discrete_student("1e7", 4_000_000)) < 1.25

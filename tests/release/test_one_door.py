@@ -1,7 +1,7 @@
 """The same fault, given as a spec, as SQL and in Python: one sentence, each at its own place."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,233 +42,210 @@ class Fault:
     spec: str
     sql: str
     ask: Any
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any]
     currency: str = "rho"
 
 
-def answer(name: str, entry: str, sql: str, ask: Any, **more: Any) -> Fault:
-    """Return a fault of one answer, named x; a line for each of its fields."""
+def answer(
+    name: str, entry: str, sql: str, ask: Any, *given: Any, each: Any = None, **options: Any
+) -> Fault:
+    """Return a fault of one answer, named x: its fields, its SQL, a method of Query, its options.
+
+    SQL takes the same options; `each` holds those that are given it for this answer alone.
+    """
     fields = "".join(f"      {line.strip()}\n" for line in entry.split(";"))
     spec = f"  answers:\n    x:\n{fields}"
     if "HERE" not in spec:
         spec = spec.replace("x:\n", "x: # HERE\n")
-    return Fault(name, spec, f"SELECT {sql} AS x FROM est", ask, **more)
+    apart = {option: {"x": value} for option, value in (each or {}).items()}
+    return Fault(
+        name,
+        spec,
+        f"SELECT {sql} AS x FROM est",
+        lambda: ask(*given, **options, **(each or {}), name="x"),
+        options | apart,
+        "epsilon" if "rho" not in options | apart and "epsilon" in options else "rho",
+    )
 
 
-SUM = "<SUM(emp)>"
+def counted(name: str, fields: str, sql: str, ask: Any, **options: Any) -> Fault:
+    """Return a fault of a query that counts records: the lines of its grouping, and its SQL's."""
+    return Fault(
+        name,
+        f"  {fields.replace('; ', NEXT)}{NEXT}answers: {{x: {{count: records, rho: 1}}}}\n",
+        f"SELECT COUNT(*) AS x FROM est {sql}",
+        lambda: ask().count(rho=1, name="x"),
+        {"rho": 1, **options},
+    )
+
+
+NEXT = "\n  "
+SUM, AVG, COUNT, MEDIAN = "<SUM(emp)>", "<AVG(emp)>", "<COUNT(*)>", "<MEDIAN(emp)>"
+TWO = [1, 2]
+KEPT = SelectCells(Domain(COUNTIES), answer="y", at_least=5)
+SETS = [("county", "naics2"), ("naics2", "county")]
 FAULTS = [
     answer(
         "an unknown measure",
         "sum: employes # HERE; split: both; rho: 1",
         "SUM(<employes>)",
-        lambda: Q.sum("employes", split=BOTH, rho=1, name="x"),
-        options={"rho": 1, "split": {"x": BOTH}},
+        *(Q.sum, "employes"),
+        rho=1,
+        each={"split": BOTH},
     ),
     answer(
         "split and clamp",
         "sum: emp; split: both; clamp: [0, 50]; rho: 1",
-        SUM,
-        lambda: Q.sum("emp", split=BOTH, clamp=(0, 50), rho=1, name="x"),
-        options={"rho": 1, "split": BOTH, "clamp": (0, 50)},
+        *(SUM, Q.sum, "emp"),
+        **{"split": BOTH, "clamp": (0, 50), "rho": 1},
     ),
-    answer(
-        "neither split nor clamp",
-        "sum: emp; rho: 1",
-        SUM,
-        lambda: Q.sum("emp", rho=1, name="x"),
-        options={"rho": 1},
-    ),
-    answer(
-        "an average without a method",
-        "average: emp; rho: 1",
-        "<AVG(emp)>",
-        lambda: Q.average("emp", rho=1, name="x"),
-        options={"rho": 1},
-    ),
+    answer("neither split nor clamp", "sum: emp; rho: 1", SUM, Q.sum, "emp", rho=1),
+    answer("an average without a method", "average: emp; rho: 1", AVG, Q.average, "emp", rho=1),
     answer(
         "split and taper",
         "sum: emp; split: both; taper: 50; rho: 1",
-        SUM,
-        lambda: Q.sum("emp", split=BOTH, taper=50, rho=1, name="x"),
-        options={"rho": 1, "split": BOTH, "taper": 50},
+        *(SUM, Q.sum, "emp"),
+        **{"split": BOTH, "taper": 50, "rho": 1},
     ),
     answer(
         "a taper for another measure",
         "sum: emp; taper: pays # HERE; rho: 1",
-        SUM,
-        lambda: Q.sum("emp", taper=PAYS, rho=1, name="x"),
-        options={"rho": 1, "taper": {"x": PAYS}},
+        *(SUM, Q.sum, "emp"),
+        rho=1,
+        each={"taper": PAYS},
     ),
     answer(
         "a taper off the grid",
         "sum: emp; taper: 0.5 # HERE; rho: 0.001",
-        SUM,
-        lambda: Q.sum("emp", taper="0.5", rho="0.001", name="x"),
-        options={"rho": "0.001", "taper": "0.5"},
+        *(SUM, Q.sum, "emp"),
+        **{"taper": "0.5", "rho": "0.001"},
     ),
     answer(
         "tapered noise of less than five steps",
         "sum: emp; taper: 2 # HERE; rho: 100",
-        SUM,
-        lambda: Q.sum("emp", taper=2, rho=100, name="x"),
-        options={"rho": 100, "taper": 2},
+        *(SUM, Q.sum, "emp"),
+        **{"taper": 2, "rho": 100},
     ),
-    answer("no amount", "count: records", "<COUNT(*)>", lambda: Q.count(name="x")),
-    answer(
-        "both amounts",
-        "count: records; rho: 1; epsilon: 1",
-        "<COUNT(*)>",
-        lambda: Q.count(rho=1, epsilon=1, name="x"),
-        options={"rho": 1, "epsilon": 1},
-    ),
-    answer(
-        "a rho of 0",
-        "count: records; rho: 0 # HERE",
-        "<COUNT(*)>",
-        lambda: Q.count(rho=0, name="x"),
-        options={"rho": 0},
-    ),
+    answer("no amount", "count: records", COUNT, Q.count),
+    answer("both amounts", "count: records; rho: 1; epsilon: 1", COUNT, Q.count, rho=1, epsilon=1),
+    answer("a rho of 0", "count: records; rho: 0 # HERE", COUNT, Q.count, rho=0),
     answer(
         "a negative epsilon",
         "sum: emp; split: both; epsilon: -1/3 # HERE",
-        SUM,
-        lambda: Q.sum("emp", split=BOTH, epsilon="-1/3", name="x"),
-        options={"epsilon": "-1/3", "split": BOTH},
-        currency="epsilon",
+        *(SUM, Q.sum, "emp"),
+        **{"split": BOTH, "epsilon": "-1/3"},
     ),
     answer(
         "an amount that no float describes",
         "count: records; rho: 1e-130 # HERE",
-        "<COUNT(*)>",
-        lambda: Q.count(rho="1e-130", name="x"),
-        options={"rho": "1e-130"},
+        *(COUNT, Q.count),
+        rho="1e-130",
     ),
     answer(
-        "two amounts for a count",
-        "count: records; rho: [1, 2] # HERE",
-        "<COUNT(*)>",
-        lambda: Q.count(rho=(1, 2), name="x"),
-        options={"rho": (1, 2)},
+        "two amounts for a count", "count: records; rho: [1, 2] # HERE", COUNT, Q.count, rho=(1, 2)
     ),
     answer(
         "three amounts for an average",
         "average: emp; split: both; rho: [1, 2, 3] # HERE",
-        "<AVG(emp)>",
-        lambda: Q.average("emp", split=BOTH, rho=(1, 2, 3), name="x"),
-        options={"rho": {"x": (1, 2, 3)}, "split": BOTH},
+        *(AVG, Q.average, "emp"),
+        split=BOTH,
+        each={"rho": (1, 2, 3)},
     ),
     answer(
         "a count of an average for nothing",
         "average: emp; split: both; rho: [1, 0] # HERE",
-        "<AVG(emp)>",
-        lambda: Q.average("emp", split=BOTH, rho=(1, 0), name="x"),
-        options={"rho": (1, 0), "split": BOTH},
+        *(AVG, Q.average, "emp"),
+        **{"split": BOTH, "rho": (1, 0)},
     ),
     answer(
         "a level beyond 1",
         "quantile: emp; level: 1.5 # HERE; candidates: [1, 2]; rho: 1",
         "QUANTILE(emp, <1.5>)",
-        lambda: Q.quantile("emp", "1.5", candidates=[1, 2], rho=1, name="x"),
-        options={"rho": 1, "candidates": [1, 2]},
+        *(Q.quantile, "emp", "1.5"),
+        **{"candidates": TWO, "rho": 1},
     ),
     answer(
         "a level too fine",
         "quantile: emp; level: 0.12345678901 # HERE; candidates: [1, 2]; rho: 1",
         "QUANTILE(emp, <0.12345678901>)",
-        lambda: Q.quantile("emp", "0.12345678901", candidates=[1, 2], rho=1, name="x"),
-        options={"rho": 1, "candidates": [1, 2]},
+        *(Q.quantile, "emp", "0.12345678901"),
+        **{"candidates": TWO, "rho": 1},
     ),
-    answer(
-        "no candidates",
-        "median: emp; rho: 1",
-        "<MEDIAN(emp)>",
-        lambda: Q.median("emp", candidates=None, rho=1, name="x"),
-        options={"rho": 1},
-    ),
+    answer("no candidates", "median: emp; rho: 1", MEDIAN, Q.median, "emp", candidates=None, rho=1),
     answer(
         "too many candidates",
         "median: emp; candidates: {from: 0, to: 1000000000000, step: 1} # HERE; rho: 1",
-        "<MEDIAN(emp)>",
-        lambda: Q.median("emp", candidates=range(10**12), rho=1, name="x"),
-        options={"rho": 1, "candidates": range(10**12)},
+        *(MEDIAN, Q.median, "emp"),
+        **{"candidates": range(10**12), "rho": 1},
     ),
     answer(
         "candidates of too many digits",
         "median: emp; candidates: [1e31] # HERE; rho: 1",
-        "<MEDIAN(emp)>",
-        lambda: Q.median("emp", candidates=["1e31"], rho=1, name="x"),
-        options={"rho": 1, "candidates": ["1e31"]},
+        *(MEDIAN, Q.median, "emp"),
+        **{"candidates": ["1e31"], "rho": 1},
     ),
     answer(
         "bounds the wrong way round",
         "sum: emp; clamp: [500, 0] # HERE; rho: 1",
-        SUM,
-        lambda: Q.sum("emp", clamp=(500, 0), rho=1, name="x"),
-        options={"rho": 1, "clamp": (500, 0)},
+        *(SUM, Q.sum, "emp"),
+        **{"clamp": (500, 0), "rho": 1},
     ),
     answer(
         "three bounds",
         "sum: emp; clamp: [0, 5, 500] # HERE; rho: 1",
-        SUM,
-        lambda: Q.sum("emp", clamp=(0, 5, 500), rho=1, name="x"),
-        options={"rho": 1, "clamp": (0, 5, 500)},
+        *(SUM, Q.sum, "emp"),
+        **{"clamp": (0, 5, 500), "rho": 1},
     ),
     answer(
         "a bound off the grid",
         "sum: rent; clamp: [0, 0.005] # HERE; rho: 1",
-        "<SUM(rent)>",
-        lambda: Q.sum("rent", clamp=(0, "0.005"), rho=1, name="x"),
-        options={"rho": 1, "clamp": (0, "0.005")},
+        *("<SUM(rent)>", Q.sum, "rent"),
+        **{"clamp": (0, "0.005"), "rho": 1},
     ),
     answer(
         "bounds too wide to be centred",
         "average: emp; clamp: [0, 1e19] # HERE; rho: 1",
-        "<AVG(emp)>",
-        lambda: Q.average("emp", clamp=(0, "1e19"), rho=1, name="x"),
-        options={"rho": 1, "clamp": (0, "1e19")},
+        *(AVG, Q.average, "emp"),
+        **{"clamp": (0, "1e19"), "rho": 1},
     ),
     answer(
         "a split without the measure",
         "sum: payann; split: emp # HERE; rho: 1",
-        "<SUM(payann)>",
-        lambda: Q.sum("payann", split=EMP, rho=1, name="x"),
-        options={"rho": 1, "split": {"x": EMP}},
+        *("<SUM(payann)>", Q.sum, "payann"),
+        rho=1,
+        each={"split": EMP},
     ),
     answer(
         "a split with a cap",
         "sum: emp; split: capped # HERE; rho: 1",
-        SUM,
-        lambda: Q.sum("emp", split=EMP.capped(9), rho=1, name="x"),
-        options={"rho": 1, "split": EMP.capped(9)},
+        *(SUM, Q.sum, "emp"),
+        **{"split": EMP.capped(9), "rho": 1},
     ),
     answer(
         "an unknown column, different values",
         "count_distinct: frim # HERE; rho: 1",
-        "COUNT(DISTINCT <frim>)",
-        lambda: Q.count_distinct("frim", rho=1, name="x"),
-        options={"rho": 1},
+        *("COUNT(DISTINCT <frim>)", Q.count_distinct, "frim"),
+        rho=1,
     ),
-    Fault(
+    counted(
         "an unknown column, grouped by",
-        "  group_by: [conty] # HERE\n  keys: counties\n  answers: {x: {count: records, rho: 1}}\n",
-        "SELECT COUNT(*) AS x FROM est GROUP BY <conty>",
-        lambda: Q.group_by("conty", keys=Keys.from_dict({"conty": ["1"]})).count(rho=1, name="x"),
-        {"rho": 1, "keys": COUNTIES},
+        "group_by: [conty] # HERE; keys: counties",
+        "GROUP BY <conty>",
+        lambda: Q.group_by("conty", keys=Keys.from_dict({"conty": ["1"]})),
+        keys=COUNTIES,
     ),
-    Fault(
+    counted(
         "a measure with a resolution, grouped by",
-        "  group_by:\n  - county\n  - rent # HERE\n  keys: counties\n"
-        "  answers: {x: {count: records, rho: 1}}\n",
-        "SELECT COUNT(*) AS x FROM est GROUP BY county, <rent>",
-        lambda: Q.group_by("rent", keys=Keys.from_dict({"rent": [1]})).count(rho=1, name="x"),
-        {"rho": 1, "keys": COUNTIES},
+        "group_by:; - county; - rent # HERE; keys: counties",
+        "GROUP BY county, <rent>",
+        lambda: Q.group_by("rent", keys=Keys.from_dict({"rent": [1]})),
+        keys=COUNTIES,
     ),
-    Fault(
+    counted(
         "a grouping without keys",
-        "  rollup: [county] # HERE\n  answers: {x: {count: records, rho: 1}}\n",
-        "SELECT COUNT(*) AS x FROM est <GROUP BY> county",
-        lambda: Q.rollup("county").count(rho=1, name="x"),
-        {"rho": 1},
+        "rollup: [county] # HERE",
+        "<GROUP BY> county",
+        lambda: Q.rollup("county"),
     ),
     Fault(
         "keys without a grouping",
@@ -277,40 +254,33 @@ FAULTS = [
         lambda: Q.group_by(keys=COUNTIES).count(rho=1, name="x"),
         {"rho": 1, "keys": COUNTIES},
     ),
-    Fault(
+    counted(
         "a grouping set twice",
-        "  grouping_sets: [[county, naics2], [naics2, county]] # HERE\n  keys: counties\n"
-        "  answers: {x: {count: records, rho: 1}}\n",
-        "SELECT COUNT(*) AS x FROM est "
+        "grouping_sets: [[county, naics2], [naics2, county]] # HERE; keys: counties",
         "<GROUP BY> GROUPING SETS ((county, naics2), (naics2, county))",
-        lambda: Q.group_by_sets([("county", "naics2"), ("naics2", "county")], keys=COUNTIES),
-        {"rho": 1, "keys": COUNTIES},
+        lambda: Q.group_by_sets(SETS, keys=COUNTIES),
+        keys=COUNTIES,
     ),
-    Fault(
+    counted(
         "keys that lack a column",
-        "  group_by: [county, naics2]\n  keys: counties # HERE\n"
-        "  answers: {x: {count: records, rho: 1}}\n",
-        "SELECT COUNT(*) AS x FROM est <GROUP BY> county, naics2",
+        "group_by: [county, naics2]; keys: counties # HERE",
+        "<GROUP BY> county, naics2",
         lambda: Q.group_by("county", "naics2", keys=COUNTIES),
-        {"rho": 1, "keys": COUNTIES},
+        keys=COUNTIES,
     ),
-    Fault(
+    counted(
         "keys of another grouping set",
-        "  group_by: county\n  keys:\n    'county,naics2': counties # HERE\n"
-        "  answers: {x: {count: records, rho: 1}}\n",
-        "SELECT COUNT(*) AS x FROM est <GROUP BY> county",
+        "group_by: county; keys:;   'county,naics2': counties # HERE",
+        "<GROUP BY> county",
         lambda: Q.group_by_sets(["county"], keys={("county", "naics2"): COUNTIES}),
-        {"rho": 1, "keys": {("county", "naics2"): COUNTIES}},
+        keys={("county", "naics2"): COUNTIES},
     ),
-    Fault(
+    counted(
         "cells kept by no answer",
-        "  group_by: county\n  keys:\n    domain: cells\n    keep: y # HERE\n    at_least: 5\n"
-        "  answers: {x: {count: records, rho: 1}}\n",
-        "SELECT COUNT(*) AS x FROM est <GROUP BY> county",
-        lambda: Q.group_by(
-            "county", keys=SelectCells(Domain(COUNTIES), answer="y", at_least=5)
-        ).count(rho=1, name="x"),
-        {"rho": 1, "keys": SelectCells(Domain(COUNTIES), answer="y", at_least=5)},
+        "group_by: county; keys:;   domain: cells;   keep: y # HERE;   at_least: 5",
+        "<GROUP BY> county",
+        lambda: Q.group_by("county", keys=KEPT),
+        keys=KEPT,
     ),
     Fault(
         "an answer named like a column",
@@ -327,12 +297,11 @@ FAULTS = [
         lambda: Q.count(rho=1, name="x").count("emp", rho=1, name="x_se"),
         {"rho": 1},
     ),
-    Fault(
+    counted(
         "a filter that is no condition",
-        "  where: county # HERE\n  answers: {x: {count: records, rho: 1}}\n",
-        "SELECT COUNT(*) AS x FROM est WHERE <county>",
-        lambda: Q.where("county").count(rho=1, name="x"),
-        {"rho": 1},
+        "where: county # HERE",
+        "WHERE <county>",
+        lambda: Q.where("county"),
     ),
 ]
 

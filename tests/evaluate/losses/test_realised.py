@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from itertools import islice
 from random import Random
 
 import numpy as np
@@ -38,10 +39,10 @@ def opened(rows):
 
 
 def workload(random, count=3):
-    """Return random queries of one currency."""
-    found = [random_queries.query(random) for _ in range(20)]
-    currency = found[0].currency
-    return [query for query in found if query.currency is currency][:count]
+    """Return random queries of one currency: the first so many of twenty."""
+    first, drawn = random_queries.query(random), (random_queries.query(random) for _ in range(19))
+    alike = (query for query in drawn if query.currency is first.currency)
+    return [first, *islice(alike, count - 1)]
 
 
 def check(planned, source, rows):

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from perrecord.errors import InputError, ProbabilityError
-from perrecord.evaluate.accuracy.noise_size import Floats, least, mean_size, reach
+from perrecord.evaluate.accuracy.noise_size import Floats, Relative, least, mean_size, reach
 from perrecord.evaluate.accuracy.truths import Noisy, Truth, truths
 from perrecord.exact import Exact, rational
 from perrecord.laws import Law
@@ -28,7 +28,7 @@ from perrecord.tables.table import Table
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CellErrors:
+class CellErrors(Relative):
     """The errors to be expected of one answer in the cells of one grouping, in units.
 
     `noise_size` is E|noise|, `size` E|noise + bias|; `noise_reach` and `reach` are what |noise| and
@@ -46,17 +46,6 @@ class CellErrors:
     size: Floats
     noise_reach: Floats
     reach: Floats
-
-    @property
-    def is_zero(self) -> npt.NDArray[np.bool_]:
-        """Which cells have a true number of 0, or none at all: an average over nobody."""
-        return np.asarray((self.true == 0) | np.isnan(self.true))
-
-    def relative(self, sizes: Floats) -> Floats:
-        """Return sizes / |true|, NaN where the true number is 0."""
-        found = np.full(len(sizes), np.nan)
-        np.divide(sizes, np.abs(self.true), out=found, where=~self.is_zero)
-        return found
 
     def to_arrow(self) -> pa.Table:
         """Return a row for each cell: its key, how many records it has, and its errors."""

@@ -19,6 +19,25 @@ Floats = npt.NDArray[np.float64]
 _HALVINGS = 200
 
 
+class Relative:
+    """Errors in cells, which can be told relative to the true numbers."""
+
+    __slots__ = ()
+
+    true: Floats
+
+    @property
+    def is_zero(self) -> npt.NDArray[np.bool_]:
+        """Which cells have a true number of 0, or none at all: an average or a median of nobody."""
+        return np.asarray((self.true == 0) | np.isnan(self.true))
+
+    def relative(self, sizes: Floats) -> Floats:
+        """Return sizes / |true|, NaN where the true number is 0."""
+        found = np.full(len(sizes), np.nan)
+        np.divide(sizes, np.abs(self.true), out=found, where=~self.is_zero)
+        return found
+
+
 def mean_size(law: Law, biases: Floats) -> Floats:
     """Return E|Z + b| for each bias.
 

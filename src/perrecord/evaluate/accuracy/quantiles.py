@@ -14,13 +14,12 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from perrecord.confidential.revealing import revealed
 from perrecord.confidential.tally import integers
 from perrecord.errors import ProbabilityError
-from perrecord.evaluate.accuracy.noise_size import Floats
+from perrecord.evaluate.accuracy.noise_size import Floats, Relative
 from perrecord.evaluate.accuracy.truths import keys_of
 from perrecord.evaluate.workspace import Workspace, workspace
 from perrecord.exact import Exact, rational
@@ -171,7 +170,7 @@ class _Reader:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class QuantileErrors:
+class QuantileErrors(Relative):
     """The errors to be expected of one quantile in the cells of one grouping.
 
     In steps of a grid that candidates and values lie on, so that relative errors of exact ties are
@@ -191,17 +190,6 @@ class QuantileErrors:
     noise_reach: Floats
     reach: Floats
     hit: Floats
-
-    @property
-    def is_zero(self) -> npt.NDArray[np.bool_]:
-        """Which cells have a true quantile of 0, or none at all."""
-        return np.asarray((self.true == 0) | np.isnan(self.true))
-
-    def relative(self, sizes: Floats) -> Floats:
-        """Return sizes / |true|, NaN where the true number is 0."""
-        found = np.full(len(sizes), np.nan)
-        np.divide(sizes, np.abs(self.true), out=found, where=~self.is_zero)
-        return found
 
     def to_arrow(self) -> pa.Table:
         """Return a row for each cell: its key, how many records it has, and its errors in units."""
