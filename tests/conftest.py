@@ -1,14 +1,16 @@
 """What every test shares: Hypothesis settings, and skips that say what to install."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
 import pytest
+import vl_convert
 from hypothesis import settings
 
 from tests import server
@@ -70,6 +72,14 @@ CHECKS = {
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return how many workers `-n auto` starts."""
+    from tests.workers import workers
+
+    return workers()
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Give every worker whole files, the longest first."""
     from tests.workers import WholeFiles
@@ -85,6 +95,27 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.fail(f"{REQUIRED} is set and {reason}")
         if reason:
             pytest.skip(reason)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def drawn_once() -> Iterator[None]:
+    """Have a picture that was drawn before given again: many commands draw the same ones."""
+
+    def once(draw: Callable[..., Any]) -> Callable[..., Any]:
+        drawn: dict[str, Any] = {}
+
+        def draw_once(given: Any, **options: Any) -> Any:
+            key = json.dumps([given, options])
+            if key not in drawn:
+                drawn[key] = draw(given, **options)
+            return drawn[key]
+
+        return draw_once
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("vegalite_to_svg", "svg_to_png"):
+            patch.setattr(vl_convert, name, once(getattr(vl_convert, name)))
+        yield
 
 
 @pytest.fixture(scope="session")

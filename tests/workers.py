@@ -1,30 +1,46 @@
 """Which worker runs what, under `pytest -n`: whole files, so that what they share is made once.
 
-Everything that needs Spark is one unit, because a JVM and a cluster for each worker would be many.
-Long units come first, so that no worker is left alone with one at the end.
+Everything that needs Spark is one unit, because a JVM and a cluster for each worker would be many,
+and so is everything that one browser shows. Long units come first, so that no worker is left alone
+with one at the end.
 """
 
+import os
 from typing import Any
 
 from xdist.scheduler import LoadScopeScheduling
 
 SPARK = "everything that needs Spark"
+BROWSER = "everything that a browser shows"
 FIRST = (
     SPARK,
+    BROWSER,
     "tests/lab/experiments/test_reproduce.py",
     "tests/faults/test_faults.py",
-    "tests/lab/experiments/cbp/test_experiment.py",
+    "tests/noise/test_students.py",
+    "tests/cli/test_evaluate.py",
+    "tests/laws/test_tapering.py",
     "tests/cli/test_quickstart.py",
+    "tests/twins/test_twins.py",
+    "tests/lab/audit/sample/test_audit.py",
+    "tests/policy/test_dominate.py",
+    "tests/evaluate/losses/test_realised.py",
 )
 """The units that take longest, in that order."""
+
+
+def workers() -> int:
+    """Return one worker more than there are cores: one of them mostly waits, for Spark."""
+    return (os.cpu_count() or 1) + 1
 
 
 class WholeFiles(LoadScopeScheduling):
     """Gives a worker that has nothing left the next file."""
 
     def _split_scope(self, nodeid: str) -> str:
-        is_on_spark = nodeid.startswith("tests/engines/") or "spark" in nodeid.lower()
-        return SPARK if is_on_spark else nodeid.partition("::")[0]
+        if nodeid.startswith("tests/engines/") or "spark" in nodeid.lower():
+            return SPARK
+        return BROWSER if nodeid.startswith("tests/browser/") else nodeid.partition("::")[0]
 
     def _assign_work_unit(self, node: Any) -> None:
         longest = next((each for each in FIRST if each in self.workqueue), None)

@@ -126,9 +126,7 @@ class Tab:
 
     def __init__(self, browser, path, width=1200, height=900, script=True, media=""):
         self.browser = browser
-        context = browser.send("Target.createBrowserContext")["browserContextId"]
-        made = browser.send("Target.createTarget", url="about:blank", browserContextId=context)
-        self.target = made["targetId"]
+        self.target = browser.send("Target.createTarget", url="about:blank")["targetId"]
         attached = browser.send("Target.attachToTarget", targetId=self.target, flatten=True)
         self.session = attached["sessionId"]
         for domain in ("Page", "Network", "Runtime", "Log"):

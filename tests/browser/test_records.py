@@ -17,6 +17,8 @@ from tests.browser.typing import fill, result, retouched, type_record
 pytestmark = pytest.mark.browser
 
 RECORDS = 100
+LOW = 100
+"""Pixels: a window that shows little of the page, which is painted anew at every key."""
 
 
 def random_number(source):
@@ -137,7 +139,7 @@ def test_a_hundred_records_lose_exactly_what_the_library_says(name, show):
     Irrational losses are rounded up on the page, too, by less than one part in 10^9.
     """
     published, source = policies.EVERY[name](), Random(20)
-    tab, schemes = show(published), schemes_of(published)
+    tab, schemes = show(published, height=LOW), schemes_of(published)
     for _ in range(RECORDS):
         typed = random_record(published, source)
         type_record(tab, published, typed)
@@ -226,7 +228,7 @@ def test_numbers_are_rounded_as_the_table_rounds_them(show):
         for field in fields
     }
     published = policies.published("Rounded", fields, charges)
-    tab = show(published)
+    tab = show(published, height=LOW)
     for text in typed:
         wanted = []
         for field in fields:

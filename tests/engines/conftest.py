@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 from perrecord.tables.engines.spark_logs import SILENT
-from tests.engines.cluster import Cluster
+from tests.engines.cluster import QUICK, Cluster
 
 
 @pytest.fixture(scope="module")
@@ -21,6 +21,7 @@ def spark():
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.driver.bindAddress", "127.0.0.1")
+            .config("spark.driver.defaultJavaOptions", QUICK)
             .config("spark.sql.ansi.enabled", "true")
             .config("spark.sql.shuffle.partitions", "2")
             .getOrCreate()
