@@ -350,3 +350,22 @@ def test_levels_of_which_neither_lies_below_the_other_are_named(tmp_path):
     )
     found = hints(tmp_path, queries, extra)
     assert "of the levels region and state neither lies below the other" in found
+
+
+@pytest.mark.parametrize("rho", ["1e-30", "1e-100", "1e-280", "1e-700"])
+def test_noise_of_any_size_is_published(tmp_path, rho):
+    """A charge was made, so nothing may fail: what no float holds has no consistent number."""
+    answers = f"n: {{count: records, rho: {rho}}}, emp: {{sum: emp, split: moderate, rho: {rho}}}"
+    queries = [
+        query("state", ["state"], "states", answers),
+        query("county", ["county"], "counties", answers),
+    ]
+    extra = "post_processing: {consistent: {nonnegative: true, whole: true}}\n"
+    tables, _, _ = released(tmp_path, queries, extra)
+    for ending in ("", "_nonnegative", "_whole"):
+        states, counties = (tables[name][f"n_consistent{ending}"] for name in ("state", "county"))
+        if rho in ("1e-280", "1e-700"):
+            assert states == [None, None]
+        else:
+            assert float(states[0]) == pytest.approx(float(sum(counties[:3])), rel=1e-15)
+            assert states[1] == counties[3]
