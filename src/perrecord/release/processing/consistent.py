@@ -28,8 +28,6 @@ ENDING = "_consistent"
 _FINE = 10_000
 """A step of the grid is printed in so many parts, so that rounding does not show in a sum."""
 _FITS = 2.0**61
-_MOST, _MOST_DEVIATION = 1e150, 1e100
-"""In steps: beyond, floats do not hold what a fit multiplies."""
 _LEAST_DEVIATION = 1e-100
 """In steps: noise that is nearly never there is not taken for none."""
 
@@ -72,10 +70,7 @@ class Consistent(WorkloadStep):
         measured = [_measured(answers[each.grouping], each.answer) for each in family.members]
         step = measured[0].step
         values = [floats(each.numbers) for each in measured]
-        fit = None
-        widest = max(deviation(law) for each in measured for law in each.laws)
-        if widest < _MOST_DEVIATION and all((abs(each) < _MOST).all() for each in values):
-            fit = fit_family(family, layout, values, [_variances(each) for each in measured])
+        fit = fit_family(family, layout, values, [_variances(each) for each in measured])
         if fit is None:
             yield from (partial(self._nothing, len(each)) for each in values)
             return
@@ -84,7 +79,7 @@ class Consistent(WorkloadStep):
             yield partial(shown.columns, place, step, self._reach())
 
     def _nothing(self, rows: int) -> Iterator[Added]:
-        """Yield empty columns: a noisy number has no float, or the equations were not solved."""
+        """Yield empty columns: there are too many combinations, or equations were not solved."""
         nothing = pa.nulls(rows, pa.float64())
         yield from ((ending, nothing) for ending in self._endings())
 
