@@ -324,7 +324,7 @@ def test_check_names_what_is_not_made_consistent_and_why(tmp_path):
     assert "'middle' is not made consistent: a quantile does not add up over cells." in found
     assert "'cut' is not made consistent: no other table" in found
     assert "queries[1]: 'n' is not made consistent: it decided which cells are published" in found
-    assert "'emp'" not in found
+    assert "'emp' is not made consistent" not in found
 
 
 def test_check_says_where_two_levels_are_the_same_cells(tmp_path):
@@ -350,3 +350,20 @@ def test_levels_of_which_neither_lies_below_the_other_are_named(tmp_path):
     )
     found = hints(tmp_path, queries, extra)
     assert "of the levels region and state neither lies below the other" in found
+
+
+@pytest.mark.parametrize("threshold", ["50", "1e30"])
+def test_noise_of_any_size_is_published(tmp_path, monkeypatch, threshold):
+    """A charge was made, so nothing may fail: the most noise that a spec takes still adds up."""
+    monkeypatch.setitem(globals(), "HEAD", HEAD.replace("emp: 50", f"emp: {threshold}"))
+    answers = "emp: {sum: emp, split: moderate, rho: 1e-120}"
+    queries = [
+        query("state", ["state"], "states", answers),
+        query("county", ["county"], "counties", answers),
+    ]
+    extra = "post_processing: {consistent: {nonnegative: true, whole: true}}\n"
+    tables, _, _ = released(tmp_path, queries, extra)
+    for ending in ("", "_nonnegative", "_whole"):
+        states, counties = (tables[name][f"emp_consistent{ending}"] for name in ("state", "county"))
+        assert float(states[0]) == pytest.approx(float(sum(counties[:3])), rel=1e-15)
+        assert states[1] == counties[3]

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from perrecord.errors import InternalError
+from perrecord.lab.synth.industries import industry_codes
 from perrecord.released.fitting.gradients import fit_by_gradients
 from perrecord.released.fitting.products import fit_separable, outer, separated
 from perrecord.released.fitting.sweeps import sweep_of
-from perrecord.released.fitting.trees import CellTree, chain_of
+from perrecord.released.fitting.trees import CellTree, chain_of, walk
 from tests.released.dense import dense_fit, random_tree
 
 RANDOM = 300
@@ -68,7 +69,7 @@ def test_variances_that_are_no_product_are_not_taken_for_one():
     trees = [CellTree(1, (np.array([0, 0]),)), CellTree(1, (np.array([0, 0, 0]),))]
     plain = np.full((3, 4), 2.0)
     assert separated(trees, plain) is not None
-    for place, variance in (((0, 0), np.inf), ((2, 3), 2.1)):
+    for place, variance in (((0, 0), np.inf), ((2, 3), np.inf), ((2, 3), 2.1)):
         other = plain.copy()
         other[place] = variance
         assert separated(trees, other) is None
@@ -156,3 +157,14 @@ def test_a_tree_out_of_order_is_refused():
     """Children of one parent must stand side by side."""
     with pytest.raises(InternalError):
         CellTree(2, (np.array([1, 0]),))
+
+
+def test_errors_of_six_levels_of_industries_are_as_the_guide_says():
+    """Equal noise on every level: 3 % less at the top, 36 % less at five digits."""
+    codes = industry_codes()
+    levels = [[code[:digits] for code in codes] for digits in (0, 2, 3, 4, 5, 6)]
+    numbers = [np.unique(level, return_inverse=True)[1] for level in levels]
+    tree, _ = chain_of(numbers)
+    errors = np.sqrt(sweep_of(tree, np.ones(tree.size)).variances)
+    means = [errors[level].mean() for level in walk(tree.starts)]
+    np.testing.assert_allclose(means, [0.972, 0.831, 0.723, 0.660, 0.636, 0.719], rtol=0.002)

@@ -6,6 +6,7 @@ from tests.twins.topics import (
     derived,
     doors,
     figures,
+    fitting,
     ledgers,
     mechanisms,
     noises,
@@ -30,6 +31,7 @@ EVERY = (
     *mechanisms.TWINS,
     *ledgers.TWINS,
     *releases.TWINS,
+    *fitting.TWINS,
     *figures.TWINS,
     *doors.TWINS,
 )

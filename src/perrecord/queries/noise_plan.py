@@ -44,6 +44,11 @@ class NoisePlan:
 
 def different_keys(keys: pa.Table) -> tuple[list[dict[str, object]], npt.NDArray[np.intp]]:
     """Return the different rows, and which of them each row is."""
+    if keys.num_columns == 1:
+        encoded = keys.column(0).combine_chunks().dictionary_encode(null_encoding="encode")
+        name = keys.column_names[0]
+        rows = [{name: value} for value in encoded.dictionary.to_pylist()]
+        return rows, np.asarray(encoded.indices).astype(np.intp)
     code = pa.array(np.zeros(keys.num_rows, dtype=np.int64))
     for column in keys.columns:
         encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")

@@ -29,11 +29,11 @@ MOST_CELLS = 60_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """The hierarchies of a family as trees, and the node of each in every row of every table."""
+    """The hierarchies of a family as trees, and where every row stands among combinations."""
 
     trees: tuple[CellTree, ...]
-    places: tuple[tuple[Indices, ...], ...]
-    """For each member and each tree: the node of each row, among all nodes of the tree."""
+    places: tuple[Indices, ...]
+    """For each member the place of each row among all combinations of nodes, the last fastest."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -53,13 +53,17 @@ def layout_of(
 
     The nodes of a level are the keys that some table lists, and what lies above these.
     """
-    trees, places = [], []
+    trees: list[CellTree] = []
+    places = [np.zeros(table.num_rows, dtype=np.intp) for table in keys]
     for axis, hierarchy in enumerate(family.hierarchies):
         levels = [each[axis] for each in family.levels]
         tree, found = _axis(hierarchy, levels, schema, keys, declared)
         trees.append(tree)
-        places.append(found)
-    return Layout(tuple(trees), tuple(zip(*places, strict=True)))
+        places = [
+            place * tree.size + nodes[which]
+            for place, (nodes, which) in zip(places, found, strict=True)
+        ]
+    return Layout(tuple(trees), tuple(places))
 
 
 def declared_trees(
@@ -86,12 +90,12 @@ def _axis(
     schema: Schema,
     keys: Sequence[pa.Table],
     declared: Sequence[Lookup],
-) -> tuple[CellTree, list[Indices]]:
-    """Return one hierarchy as a tree, and for each table the node of each row."""
+) -> tuple[CellTree, list[tuple[Indices, Indices]]]:
+    """Return one hierarchy as a tree; for each table nodes, and which of them each row has."""
     every = frozenset().union(*hierarchy.closures)
     nodes: list[dict[tuple[Any, ...], int]] = [{} for _ in hierarchy.levels]
     above: list[list[int]] = [[] for _ in hierarchy.levels]
-    found: list[Indices] = []
+    found: list[tuple[Indices, Indices]] = []
     for level, table in zip(levels, keys, strict=True):
         own = [name for name in table.column_names if name in every]
         following = followed(schema, own, declared)
@@ -107,10 +111,11 @@ def _axis(
                     above[depth].append(parent)
                 parent = node
             numbers[place] = parent
-        found.append(numbers[which])
+        found.append((numbers, which))
     tree, orders = _ordered(above)
     moved = [
-        tree.starts[level] + orders[level][each] for level, each in zip(levels, found, strict=True)
+        (tree.starts[level] + orders[level][numbers], which)
+        for level, (numbers, which) in zip(levels, found, strict=True)
     ]
     return tree, moved
 
@@ -149,7 +154,6 @@ def one_tree(family: Family, layout: Layout) -> OneTree:
     nothing was measured: what is in no selected key is not nothing.
     """
     levels = sorted(set(family.levels), key=sum)
-    own = [np.ravel_multi_index(place, layout.shape) for place in layout.places]
     complete = max(
         (
             levels.index(level)
@@ -162,7 +166,9 @@ def one_tree(family: Family, layout: Layout) -> OneTree:
     below: Codes = np.empty(0, np.int64)
     for number in reversed(range(len(levels))):
         mine = [
-            code for code, level in zip(own, family.levels, strict=True) if level == levels[number]
+            code
+            for code, level in zip(layout.places, family.levels, strict=True)
+            if level == levels[number]
         ]
         nodes[number] = np.unique(np.concatenate([*mine, below]))
         below = _lifted(layout, nodes[number], levels[number], levels[max(number - 1, 0)])
@@ -180,7 +186,7 @@ def one_tree(family: Family, layout: Layout) -> OneTree:
         parents.append(of_every[order])
     tree = CellTree(len(nodes[0]), tuple(parents))
     places = []
-    for code, level in zip(own, family.levels, strict=True):
+    for code, level in zip(layout.places, family.levels, strict=True):
         number = levels.index(level)
         row = np.searchsorted(nodes[number], code)
         places.append(tree.starts[number] + orders[number][row])

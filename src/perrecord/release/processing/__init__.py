@@ -11,15 +11,15 @@ from perrecord.mechanisms.answers import Answers
 from perrecord.release.processing.consistent import Consistent
 from perrecord.release.processing.flooring import Flooring
 from perrecord.release.processing.rounding import Rounding
-from perrecord.release.processing.step import Added, Step, TableStep, WorkloadStep
+from perrecord.release.processing.step import Added, Making, Step, TableStep, WorkloadStep
 from perrecord.release.spec import Workload
 from perrecord.released.derived import Computed
 
 STEPS: tuple[type[Step], ...] = (Flooring, Rounding, Consistent)
 """What can be asked for, in the order in which it is done."""
 
-Beside = Mapping[str, Sequence[Added]]
-"""What steps that look across tables add beside the answers of one, by their names."""
+Beside = Mapping[str, Sequence[Making]]
+"""What makes the columns that steps across tables add to one of them, by its answers' names."""
 
 
 def steps_of(workload: Workload) -> tuple[Step, ...]:
@@ -36,11 +36,11 @@ def looks_across(workload: Workload) -> bool:
 
 def across(workload: Workload, answers: Sequence[Answers]) -> list[Beside]:
     """Return what is added to each table by looking at all, given in the order of the plan."""
-    found: list[dict[str, list[Added]]] = [{} for _ in answers]
+    found: list[dict[str, list[Making]]] = [{} for _ in answers]
     for step in steps_of(workload):
         if isinstance(step, WorkloadStep):
-            for (place, answer), columns in step.added(answers).items():
-                found[place].setdefault(answer, []).extend(columns)
+            for (place, answer), making in step.added(answers).items():
+                found[place].setdefault(answer, []).append(making)
     return list[Beside](found)
 
 
@@ -64,7 +64,10 @@ def processed(
         for each in step.added(column)
     ]
     added += [
-        (column.name, each) for column in answers.columns for each in beside.get(column.name, ())
+        (column.name, each)
+        for column in answers.columns
+        for making in beside.get(column.name, ())
+        for each in making()
     ]
     for name, (ending, values) in added:
         rows = rows.append_column(f"{name}{ending}", values)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from statistics import NormalDist
 from typing import Self
 
@@ -15,12 +16,12 @@ from perrecord.mechanisms.answers import Answers
 from perrecord.queries.hierarchies import Family
 from perrecord.queries.hierarchies.placing import Layout, layout_of
 from perrecord.release.processing.fits import FamilyFit, fit_family
-from perrecord.release.processing.step import Added, AnswerPlace, WorkloadStep
+from perrecord.release.processing.step import Added, AnswerPlace, Making, WorkloadStep
 from perrecord.release.spec import Workload
 from perrecord.released.columns import Estimate
 from perrecord.released.fitting.descent import nonnegative
 from perrecord.released.fitting.printing import Whole, printed, whole
-from perrecord.released.fitting.trees import Floats
+from perrecord.released.fitting.trees import Floats, Indices
 from perrecord.released.numbers import floats, to_arrow
 
 ENDING = "_consistent"
@@ -45,9 +46,9 @@ class Consistent(WorkloadStep):
         entry = workload.post_processing.consistent
         return None if entry is None else cls(workload, entry.nonnegative, entry.whole)
 
-    def added(self, answers: Sequence[Answers]) -> Mapping[AnswerPlace, Sequence[Added]]:
-        """Return the columns beside every answer that belongs to a family."""
-        workload, found = self.workload, dict[AnswerPlace, Sequence[Added]]()
+    def added(self, answers: Sequence[Answers]) -> Mapping[AnswerPlace, Making]:
+        """Return what makes the columns beside every answer that belongs to a family."""
+        workload, found = self.workload, dict[AnswerPlace, Making]()
         layouts: dict[object, Layout] = {}
         for family in workload.families.fitted:
             tables = tuple(member.grouping for member in family.members)
@@ -64,22 +65,23 @@ class Consistent(WorkloadStep):
 
     def _columns(
         self, family: Family, layout: Layout, answers: Sequence[Answers]
-    ) -> Iterator[Sequence[Added]]:
-        """Yield the columns of each member of a family."""
+    ) -> Iterator[Making]:
+        """Yield what makes the columns of each member of a family."""
         measured = [_measured(answers[each.grouping], each.answer) for each in family.members]
         step = measured[0].step
         values = [floats(each.numbers) for each in measured]
-        fit = None
-        if all(np.isfinite(each).all() for each in values):
-            fit = fit_family(family, layout, values, [_variances(each) for each in measured])
+        fit = fit_family(family, layout, values, [_variances(each) for each in measured])
         if fit is None:
-            for each in values:
-                nothing = pa.nulls(len(each), pa.float64())
-                yield [(ending, nothing) for ending in self._endings()]
+            yield from (partial(self._nothing, len(each)) for each in values)
             return
         shown = _Shown.of(fit, self)
         for place in fit.places:
-            yield list(shown.columns(place, step, self._reach()))
+            yield partial(shown.columns, place, step, self._reach())
+
+    def _nothing(self, rows: int) -> Iterator[Added]:
+        """Yield empty columns: there are too many combinations, or equations were not solved."""
+        nothing = pa.nulls(rows, pa.float64())
+        yield from ((ending, nothing) for ending in self._endings())
 
     def _reach(self) -> float | None:
         outputs = self.workload.outputs
@@ -196,11 +198,15 @@ class _Shown:
         if step.has_whole:
             of = numbers if signs is None else signs
             rounded = whole(fit.trees, of, is_known, int(parts)) if parts > 1 else of
-        return cls(1 / parts, numbers, signs, rounded, np.sqrt(variances))
+        return cls(
+            1 / parts,
+            numbers.ravel(),
+            None if signs is None else signs.ravel(),
+            None if rounded is None else rounded.ravel(),
+            np.sqrt(variances.ravel()),
+        )
 
-    def columns(
-        self, place: tuple[np.ndarray, ...], step: Fraction, reach: float | None
-    ) -> Iterator[Added]:
+    def columns(self, place: Indices, step: Fraction, reach: float | None) -> Iterator[Added]:
         """Yield what stands beside the answer whose rows are at these places."""
         unit = self.unit * step
         errors = self.deviations[place] * float(step)

@@ -5,6 +5,7 @@ Whatever else there is goes by gradients, which say how far they came.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from perrecord.released.fitting.trees import CellTree, Floats, Indices
 _MUCH_WIDER = 4
 """A chain of tables is one tree where the combinations are so many times its cells."""
 _SOLVED = 1e-6
+_MOST_CODES = 2**62
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +28,7 @@ class FamilyFit:
 
     trees: tuple[CellTree, ...]
     fitted: Fitted
-    places: tuple[tuple[Indices, ...], ...]
+    places: tuple[Indices, ...]
 
 
 def fit_family(
@@ -37,6 +39,8 @@ def fit_family(
     There is none if the combinations are too many to be written out, or the equations were not
     solved; `perrecord check` tells of the first beforehand.
     """
+    if layout.size > _MOST_CODES:
+        return None  # no whole number of 64 bits tells its combinations apart
     cells = sum(len(each) for each in values)
     is_narrow = layout.size <= min(MOST_CELLS, max(_MUCH_WIDER * cells, 10_000))
     if is_narrow and not any(family.selected):
@@ -46,9 +50,9 @@ def fit_family(
             return FamilyFit(layout.trees, fit_separable(grid, sweeps), layout.places)
     if family.is_chain:
         one = one_tree(family, layout)
-        places = tuple((each,) for each in one.places)
-        grid, spread = _gathered((one.tree.size,), places, values, variances)
-        return FamilyFit((one.tree,), fit_separable(grid, [sweep_of(one.tree, spread)]), places)
+        grid, spread = _gathered((one.tree.size,), one.places, values, variances)
+        fitted = fit_separable(grid, [sweep_of(one.tree, spread)])
+        return FamilyFit((one.tree,), fitted, one.places)
     if layout.size > MOST_CELLS:
         return None
     grid, spread = _gathered(layout.shape, layout.places, values, variances)
@@ -58,16 +62,17 @@ def fit_family(
 
 def _gathered(
     shape: tuple[int, ...],
-    places: Sequence[tuple[Indices, ...]],
+    places: Sequence[Indices],
     values: Sequence[Floats],
     variances: Sequence[Floats],
 ) -> tuple[Floats, Floats]:
     """Return the value and variance of each cell; what was measured twice is put together."""
-    weights, total = np.zeros(shape), np.zeros(shape)
+    size = prod(shape)
+    weights, total = np.zeros(size), np.zeros(size)
     for place, value, variance in zip(places, values, variances, strict=True):
         weights[place] += 1 / variance
         total[place] += value / variance
     with np.errstate(divide="ignore"):
-        spread = 1 / weights
-    np.multiply(total, spread, out=total, where=weights > 0)
-    return total, spread
+        spread = np.divide(1, weights, out=weights)
+    np.multiply(total, spread, out=total, where=np.isfinite(spread))
+    return total.reshape(shape), spread.reshape(shape)

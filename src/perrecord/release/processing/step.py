@@ -15,6 +15,9 @@ from perrecord.released.derived import Computed
 Added = tuple[str, pa.Array | pa.ChunkedArray]
 """A column that is added beside an answer: how its name ends, and its values."""
 
+Making = Callable[[], Iterator[Added]]
+"""What makes the columns beside an answer when its table is written, so that few are held."""
+
 AnswerPlace = tuple[int, str]
 """An answer of a workload: the place of its grouping in the plan, and its name."""
 
@@ -51,5 +54,5 @@ class WorkloadStep(Step):
     """A step that looks across tables: all of them are held until the last is there."""
 
     @abstractmethod
-    def added(self, answers: Sequence[Answers]) -> Mapping[AnswerPlace, Sequence[Added]]:
-        """Return what is added beside each answer, from those of every grouping of the plan."""
+    def added(self, answers: Sequence[Answers]) -> Mapping[AnswerPlace, Making]:
+        """Return what makes the columns beside answers, from those of every grouping."""

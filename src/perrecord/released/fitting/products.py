@@ -57,8 +57,9 @@ def separated(trees: Sequence[CellTree], variances: Floats) -> tuple[Sweep, ...]
     if not np.array_equal(np.isfinite(product), is_measured):
         return None
     with np.errstate(invalid="ignore"):
-        is_close = np.abs(product - variances) <= _CLOSE * variances
-    if not is_close[is_measured].all():
+        product /= variances  # no number where both are infinite, which is far from nothing
+    product -= 1
+    if (np.abs(product, out=product) > _CLOSE).any():
         return None
     return tuple(sweep_of(tree, each) for tree, each in zip(trees, factors, strict=True))
 
