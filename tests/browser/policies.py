@@ -21,6 +21,7 @@ from perrecord.lab.synth.industries import industry_codes
 from perrecord.queries.plan import plan
 from perrecord.release.document import Field, PublishedCharge, PublishedPolicy
 from perrecord.release.noise import CellNoise, Noise
+from perrecord.release.outputs import outputs_of_answer
 from perrecord.release.stated import stated_noise
 
 INDUSTRIES = tuple(sorted({code[:3] for code in industry_codes()}))
@@ -239,6 +240,7 @@ def charges_of(planned):
             f"Table {number}: {each.answer.name}",
             each.policy,
             stated_noise(planned, grouping, each.answer),
+            outputs_of_answer(planned, grouping, each.answer),
         )
         for number, grouping in enumerate(planned.groupings)
         for each in grouping.answers
