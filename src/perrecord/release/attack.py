@@ -1,8 +1,9 @@
 """What somebody who knows every other record could find out about one, from this release (T19).
 
 Three figures follow from the noise of the answers, which is public: how closely each value could be
-estimated, and about how often a test would recognise the record, or tell it from another. All say "about": the noise is
-discrete and the formulas are those of continuous noise. The policy page computes the same.
+estimated, and about how often a test would recognise the record, or tell it from another. All say
+"about": the noise is discrete and the formulas are those of continuous noise. The policy page
+computes the same.
 """
 
 import math
