@@ -15,7 +15,7 @@ from perrecord.errors import MissingFieldError
 from perrecord.exact import ceil_div, text
 from perrecord.policy.document import Json
 from perrecord.policy.loss import Loss
-from perrecord.release.fields import Field
+from perrecord.tables.measures import Measure
 
 if TYPE_CHECKING:
     from perrecord.release.document import PublishedPolicy
@@ -38,14 +38,13 @@ class Raised:
     delta: Fraction
 
 
-def raised_value(field: Field, value: Fraction, percent: int) -> Fraction:
+def raised_value(rule: Measure, value: Fraction, percent: int) -> Fraction:
     """Return a value so many percent greater, on the grid, and within what the table counts.
 
-    >>> employees = Field("employees", "measure", resolution=Fraction(1))
+    >>> employees = Measure(Fraction(1))
     >>> [int(raised_value(employees, Fraction(size), 10)) for size in (0, 5, 4000, -12)]
     [0, 6, 4400, -14]
     """
-    rule = field.measure()
     steps = abs(value) / rule.resolution * Fraction(100 + percent, 100)
     size = min(ceil_div(steps.numerator, steps.denominator), rule.largest) * rule.resolution
     return size if value >= 0 else -size
@@ -62,7 +61,7 @@ def raised(published: "PublishedPolicy", name: str, row: Mapping[str, Any]) -> I
         if field.kind != "measure" or value is None:
             continue
         for percent in PERCENTS:
-            other = raised_value(field, value, percent)
+            other = raised_value(field.measure(), value, percent)
             changed = {**record, field.name: other}
             if other == value:
                 continue

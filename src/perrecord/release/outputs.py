@@ -4,7 +4,7 @@ Every random number, choice and selection of a plan is one output. What is known
 its noise as `policy.json` states it, the columns of its cells, and which records pass its filter.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from perrecord.policy.cases import Cases
 from perrecord.policy.outputs import ChosenCandidate, NoisyNumber, Output, Scope, Selection
@@ -94,3 +94,26 @@ def _step(
         case _:
             facts = (step.amount, step.measure, step.level, step.candidates)
             yield ChosenCandidate(*facts, scope, currency)
+
+
+def distinct_columns(outputs: Iterable[Output]) -> frozenset[str]:
+    """Return the columns whose different values are counted."""
+    numbers = (each for each in outputs if isinstance(each, NoisyNumber))
+    return frozenset(each.distinct for each in numbers if each.distinct is not None)
+
+
+def measures_published(outputs: Iterable[Output]) -> frozenset[str]:
+    """Return the measures that something is published of: added up, chosen from, cut into pieces.
+
+    Counts of records that have a value tell nothing of it.
+    """
+    found: set[str] = set()
+    for each in outputs:
+        match each:
+            case NoisyNumber(noise) if noise.moved == "values" and noise.measure is not None:
+                found.add(noise.measure)
+            case ChosenCandidate(_, measure):
+                found.add(measure)
+            case Selection(Slot(split=split)) if split is not None:
+                found |= set(split.measures)
+    return frozenset(found)
