@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from perrecord.cli.losses import percent_at_most
 from perrecord.cli.output import amount, columns
 from perrecord.errors import MissingFieldError, listing
 from perrecord.exact import figure_up, text
@@ -77,7 +78,7 @@ def one_change(found: RecordChange) -> Iterator[str]:
         yield from columns(["answer", "change", "title"], shares)
     yield from ("", "What it means")
     yield "  Whoever knows everything but which of the two it is, and accepts 5 % false alarms,"
-    yield f"  tells them apart in at most {figure_up(100 * found.at_most, 3)} % of cases."
+    yield f"  tells them apart in at most {percent_at_most(found.at_most)} of cases."
     if found.told_apart is not None:
         yield f"  The noise of the answers gives about {100 * found.told_apart:.3g} %."
 

@@ -127,20 +127,23 @@ def _changes(published: PublishedPolicy) -> Iterator[str]:
         record = records[each.example]
         changed = {**record, each.measure: each.other}
         loss = text(each.loss.amount) if each.loss.is_exact else str(each.loss)
-        most = figure_up(100 * told_apart_at_most(published, record, changed), 3)
+        most = _at_most(told_apart_at_most(published, record, changed))
         about = told_apart(published, record, changed)
-        seen = (
-            f"at most {most} %" if about is None else f"about {100 * about:.3g} %, at most {most} %"
-        )
+        seen = f"{most}" if about is None else f"about {100 * about:.3g} %, {most}"
         value = f"{_cell(each.measure)}: {text(each.value)}"
         yield f"| {_cell(each.example)} | {value} | {each.percent} % | {loss} | {seen} |"
     yield ""
 
 
 def _recognised(published: PublishedPolicy, record: Record) -> str:
-    most = f"at most {figure_up(100 * recognised_at_most(published, record), 3)} %"
+    most = _at_most(recognised_at_most(published, record))
     about = recognised(published, record)
     return most if about is None else f"about {100 * about:.3g} %, {most}"
+
+
+def _at_most(chance: float) -> str:
+    """Return a limit in words; what is added to it for the errors of floats is taken off again."""
+    return f"at most {figure_up(100 * chance / (1 + 1e-9), 3)} %"
 
 
 def _estimated(published: PublishedPolicy, record: Record) -> str:
