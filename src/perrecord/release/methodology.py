@@ -129,7 +129,7 @@ def _changes(published: PublishedPolicy) -> Iterator[str]:
         loss = text(each.loss.amount) if each.loss.is_exact else str(each.loss)
         most = _at_most(told_apart_at_most(published, record, changed))
         about = told_apart(published, record, changed)
-        seen = f"{most}" if about is None else f"about {100 * about:.3g} %, {most}"
+        seen = most if about is None else f"about {100 * about:.3g} %, {most}"
         value = f"{_cell(each.measure)}: {text(each.value)}"
         yield f"| {_cell(each.example)} | {value} | {each.percent} % | {loss} | {seen} |"
     yield ""

@@ -44,7 +44,7 @@ const chart = (host, { points, others = [], mark, floor, xLabel, yLabel, summary
   const yRange = decades(
     [...shownPoints, ...marks, ...thinner.flatMap((each) => each.points)].map(([, y]) => y).concat(floors),
   );
-  const [left, right, top, bottom] = [64, 18, 34, 52];
+  const [left, right, top, bottom] = [76, 18, 34, 52];
   const across = (x) =>
     left + ((Math.log10(x) - xEnds[0]) / (xEnds[1] - xEnds[0])) * (width - left - right);
   const down = (y) =>

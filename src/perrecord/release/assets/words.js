@@ -45,11 +45,20 @@ const isThere = ({ meaning, about }) => [
   ...succeeds("recognise this one", meaning.power, about),
 ];
 
-// "Employees: could someone tell 4,000 from 4,400 people?"
+// "$79", "79 people"
+const isSign = (unit) => /^[$\u00a3\u00a5\u20ac]$/.test(unit);
+const withUnit = (text, unit) => {
+  if (!unit) return [text];
+  return isSign(unit) ? [`${unit}${text}`] : [text, " ", isolated(unit)];
+};
+
+// "Employees: could someone tell 4,000 from 4,400 people?", "Payroll: could someone tell $80 from $88?"
 const toldApart = ({ field, value, other, loss, power, about }, estimate) => {
   const question = [
     isolated(labelOf(field)),
-    `: could someone tell ${shown(value)} from `,
+    ": could someone tell ",
+    ...withUnit(shown(value), isSign(field.unit) ? field.unit : ""),
+    " from ",
     ...withUnit(shown(other), field.unit),
     "?",
   ];
@@ -59,7 +68,7 @@ const toldApart = ({ field, value, other, loss, power, about }, estimate) => {
   const nearest =
     half === null || half > 1
       ? ""
-      : ` They would tell it every second time from a value that differs by ${estimate.isLeast ? "at least " : ""}about ${figure(100 * half, 2, Math.round)} %.`;
+      : ` A value that differs by ${estimate.isLeast ? "at least " : ""}about ${figure(100 * half, 2, Math.round)} % would be told from it every second time.`;
   return [
     question,
     [
@@ -79,12 +88,6 @@ const sharpened = ({ meaning }) => [
   strong(figure(meaning.odds, 2)),
   ".",
 ];
-
-// "$79", "79 people"
-const withUnit = (text, unit) => {
-  if (!unit) return [text];
-  return /^[$\u00a3\u00a5\u20ac]$/.test(unit) ? [`${unit}${text}`] : [text, " ", isolated(unit)];
-};
 
 const estimated = ({ field, error, relative, isLeast, isCut }) => {
   if (error === null)
