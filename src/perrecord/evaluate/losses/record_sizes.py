@@ -63,6 +63,8 @@ def changes_by_size(planned: Plan, example: Mapping[str, Any] | None = None) -> 
     for measure in sorted(measures_published(outputs)):
         rule = rules[measure]
         for size in _sizes({"": policy}, measure, rule.resolution, per_decade=_PER_DECADE_CHANGED):
+            if size > rule.largest * rule.resolution:
+                break
             record = {**base, measure: size}
             row: dict[str, Any] = {"measure": measure, "size": float(size)}
             row["presence"] = float_up(policy.loss(record))

@@ -266,7 +266,7 @@ def changes_by_size(
         for place in range(25):  # four of each decade
             exactly = max(least / 10, step) * Fraction(10 ** (place / 4))
             size = round(exactly / step) * step
-            if size > before:
+            if before < size <= int(fields[measure]["largest"]) * step:
                 record = {**base, measure: size}
                 row = {"measure": measure, "size": float(size)}
                 row["presence"] = float(loss_of(document["total"], record))
