@@ -10,6 +10,7 @@ from perrecord import (
     Parts,
     Policy,
     Query,
+    SelectKeys,
     Split,
     Taper,
     clamping,
@@ -21,7 +22,8 @@ from perrecord.lab.synth.industries import industry_codes
 from perrecord.queries.plan import plan
 from perrecord.release.document import Field, PublishedCharge, PublishedPolicy
 from perrecord.release.noise import CellNoise, Noise
-from perrecord.release.stated import stated_noise
+from perrecord.release.outputs import outputs_of_answer, outputs_of_keys
+from perrecord.release.stated import stated_noise, stated_rows
 
 INDUSTRIES = tuple(sorted({code[:3] for code in industry_codes()}))
 REGIONS = ("North", "East", "South", "West")
@@ -231,18 +233,72 @@ def tapered(currency="rho"):
     return PublishedPolicy("Jobs and pay", "t", fields, charges_of(planned), planned.policy)
 
 
-def charges_of(planned):
-    """Return every answer of a plan with its price and its noise."""
-    return tuple(
-        PublishedCharge(
-            f"{number}.{each.answer.name}",
-            f"Table {number}: {each.answer.name}",
-            each.policy,
-            stated_noise(planned, grouping, each.answer),
+@cache
+def changing(currency="rho"):
+    """Return a release with every kind of output that a change of a record may cost.
+
+    Quantiles, distinct values, selections of keys, filters that dimensions show and others that
+    they do not, cells that go by a measure.
+    """
+    rows = pa.table({"sector": ["farm"], "head": ["x"], "emp": [1], "pay": [5]})
+    sectors = Keys.from_dict({"sector": SECTORS})
+    sizes = Keys.from_dict({"emp": [1, 2, 3]})
+    scheme = Split(emp=50, pay=250)
+
+    def cost(amount):
+        return {currency: amount}
+
+    def chosen(query):
+        return (
+            query.median("emp", candidates=[1, 5, 50, 51, 52, 400, 4000], **cost("0.1"))
+            .quantile("pay", "0.9", candidates=range(0, 100_000, 100), **cost("0.02"))
+            .median("emp", candidates=[70], name="one", **cost("0.01"))
+            .count_distinct("head", **cost("0.3"))
+            .count("emp", **cost("0.04"))
+            .sum("pay", clamp=(-20, 5000), **cost("0.2"))
         )
-        for number, grouping in enumerate(planned.groupings)
-        for each in grouping.answers
+
+    queries = [
+        chosen(Query("t").group_by("sector", keys=sectors)),
+        chosen(Query("t").where("pay > 100")),
+        chosen(Query("t").where("sector IN ('farm', 'mine')")),
+        chosen(Query("t").group_by("emp", keys=sizes)),
+    ]
+    if currency == "rho":
+        select = SelectKeys(rho="0.5", threshold=9, split=scheme, rows_as="rows")
+        for query in (Query("t"), Query("t").where("pay > 100"), Query("t").where("head = 'x'")):
+            queries.append(query.group_by("sector", keys=select).count(rho="0.4"))
+    fields = (
+        Field("sector", "text", "Sector", values=SECTORS),
+        Field("head", "text", "Kind of firm", values=("x", "y", None)),
+        Field("emp", "measure", "Employees", "people", resolution=Fraction(1)),
+        Field("pay", "measure", "Annual payroll", "$", resolution=Fraction(5), largest=10**6),
     )
+    with table(
+        rows, name="t", dimensions=["sector", "head"], measures={"emp": 1, "pay": 5}
+    ) as found:
+        planned = plan(queries, found.schema)
+    return PublishedPolicy("Every output", "t", fields, charges_of(planned), planned.policy)
+
+
+def charges_of(planned):
+    """Return every answer and selection of a plan with its price, its noise and its outputs."""
+    found = []
+    for number, grouping in enumerate(planned.groupings):
+        if grouping.selection is not None:
+            told = stated_rows(planned, grouping), outputs_of_keys(planned, grouping)
+            found.append(PublishedCharge(f"{number}.keys", "Keys", grouping.selection, *told))
+        found += [
+            PublishedCharge(
+                f"{number}.{each.answer.name}",
+                f"Table {number}: {each.answer.name}",
+                each.policy,
+                stated_noise(planned, grouping, each.answer),
+                outputs_of_answer(planned, grouping, each.answer),
+            )
+            for each in grouping.answers
+        ]
+    return tuple(found)
 
 
 @cache
@@ -269,6 +325,8 @@ EVERY = {
     "piecewise": piecewise,
     "selecting": selecting,
     "pure epsilon": pure_epsilon,
+    "changing": changing,
+    "changing, pure epsilon": lambda: changing("epsilon"),
     "tapered": tapered,
     "tapered, pure epsilon": lambda: tapered("epsilon"),
 }

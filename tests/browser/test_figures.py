@@ -60,6 +60,11 @@ def test_every_figure_of_the_page_is_recomputed_and_noticed_when_altered(show, r
 
 
 TWINS = [
+    (
+        "page: loss of a change",
+        "loss: cost(subtract(...shifts)), isGaussian",
+        "loss: cost(shifts[1]), isGaussian",
+    ),
     ("page: loss", "get(term.measure)), term.threshold)", "get(term.measure)), ONE)"),
     (
         "page: standard error of an estimate",

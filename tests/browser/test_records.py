@@ -8,9 +8,18 @@ from random import Random
 import pytest
 
 from perrecord import Currency, Policy, Split, meaning
-from perrecord.release.attack import estimates, fields_of_noise, is_stated, recognised
+from perrecord.release.attack import (
+    estimates,
+    fields_of_noise,
+    is_stated,
+    recognised,
+    told_apart,
+    told_apart_at_most,
+)
+from perrecord.release.changes import raised
 from perrecord.release.document import Field
 from perrecord.release.page import policy_page
+from perrecord.release.page_data import fields_asked
 from tests.browser import policies
 from tests.browser.typing import fill, result, retouched, type_record
 
@@ -124,6 +133,32 @@ def check_meaning(shown, published, record):
             assert mine == (None if theirs is None else pytest.approx(theirs, rel=1e-9))
 
 
+def check_changes(shown, published, record):
+    """Compare what the page says changes cost with the library: exactly, or to 1e-9 rounded up."""
+    found = json.loads(shown["changes"])
+    is_unknown = any(charge.outputs is None for charge in published.charges)
+    if is_unknown or published.keeps_something(record):
+        assert found is None
+        return
+    record = {name: value for name, value in record.items() if name in fields_asked(published)}
+    expected = list(raised(published, "", record))
+    assert [(name, percent, Fraction(other)) for name, percent, other, *_ in found] == [
+        (each.measure, each.percent, each.other) for each in expected
+    ]
+    for (_, _, _, loss, delta, power, about), each in zip(found, expected, strict=True):
+        if each.loss.is_exact:
+            assert Fraction(loss) == each.loss.amount
+        else:
+            most = each.loss.amount * (1 + Fraction(1, 10**9))
+            assert each.loss.least <= Fraction(loss) <= most
+        assert Fraction(delta) == each.delta
+        changed = {**record, each.measure: each.other}
+        limit = told_apart_at_most(published, record, changed)
+        assert power == pytest.approx(limit, rel=1e-6)
+        likely = told_apart(published, record, changed)
+        assert about == (None if likely is None else pytest.approx(likely, rel=1e-9))
+
+
 def is_loss(shown, policy, record):
     """Tell whether the page shows what a record loses."""
     exact, found = policy.bounded_loss(record), Fraction(shown)
@@ -156,6 +191,7 @@ def test_a_hundred_records_lose_exactly_what_the_library_says(name, show):
             assert (name, delta) == (share.charge.name, str(share.delta))
             assert is_loss(loss, share.charge.policy, record)
         check_meaning(shown, published, record)
+        check_changes(shown, published, record)
     assert tab.events("Runtime.exceptionThrown") == []
 
 

@@ -14,6 +14,10 @@ def test_it_says_what_a_release_would_cost(folder):
     assert "2.236" in shown.out
     assert "79.06" in shown.out
     assert "a plant        1.9" in shown.out
+    assert (
+        "If emp of 'a plant' were 165 instead of 150 (10 % more), that would cost 0.018; to be in "
+        "the data at all costs it 1.9." in shown.out
+    )
     assert "est.ledger: is not there yet; make it: perrecord ledger create" in shown.out
     assert not (folder / "est.ledger").exists()
 
@@ -26,6 +30,16 @@ def test_as_json(charged):
         {"name": "a corner shop", "loss": "0.3"},
         {"name": "a plant", "loss": "1.9"},
     ]
+    assert found["change"] == {
+        "example": "a plant",
+        "measure": "emp",
+        "percent": 10,
+        "value": "150",
+        "other": "165",
+        "loss": "0.018",
+        "exact": True,
+        "delta": "0",
+    }
     assert [each["answer"] for each in found["answers"]] == ["establishments", "employees"]
     assert found["answers"][0]["standard_errors"] == [pytest.approx(5**0.5)]
     assert found["ledger"]["exists"] is True

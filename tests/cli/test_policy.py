@@ -32,6 +32,44 @@ def test_a_record_in_words(published):
     assert "odds" not in shown.out  # 790 would tell nobody anything
 
 
+@pytest.mark.parametrize("source", ["published", "published/policy.json", "release.yaml"])
+def test_a_change_from_a_release_or_a_spec(published, source):
+    """150 employees become 165: 0.2 (15/50)^2, and nothing for the count."""
+    found = run("policy", source, *PLANT, "--change", "emp=165", "--json").json()["change"]
+    assert (found["loss"], found["exact"], found["delta"]) == ("0.018", True, "0")
+    assert found["presence"] == ["1.9", "3.3"]
+    assert [each["loss"] for each in found["answers"]] == ["0", "0.018"]
+    assert found["before"]["emp"] == "150"
+    assert (found["after"]["emp"], found["after"]["county"]) == ("165", "37001")
+    assert found["told_apart"]["about"] == pytest.approx(0.0729, abs=1e-4)
+
+
+def test_a_change_in_words(published):
+    """Another county: leaving one cell and joining another."""
+    shown = run("policy", "published", *PLANT, "--change", "county=37003").out
+    assert "county  37001   37003" in shown
+    assert "The change costs 3.8 rho." in shown
+    assert "To be in the data at all costs the first record 1.9, the second 1.9." in shown
+    assert "tells them apart in at most 100 % of cases" in shown
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("--change", "emp=1"), "--change needs the record"),
+        ((*PLANT, "--change", "emp"), "write a field as name=value"),
+        ((*PLANT, "--change", "emp=1", "--change", "emp=2"), "--change gives 'emp' twice"),
+        ((*PLANT, "--change", "size=1"), "there is no field 'size'"),
+        (("--record", "county=37001", "--change", "county=37003"), "depends on emp"),
+    ],
+)
+def test_a_change_that_is_none(published, given, message):
+    """What to type instead."""
+    shown = run("policy", "published", *given)
+    assert shown.code != 0
+    assert message in shown.err
+
+
 def test_values_are_estimated_from_the_noise_and_not_from_the_loss(published):
     """T = 50 and rho = 0.2: noise of 79.06 for a corner shop and for a plant alike."""
     for size, relative in (("3", 26.35), ("150", 0.5270)):

@@ -1,5 +1,6 @@
 """The whole evaluation: each figure is what its own function says, and odd tables have one too."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -12,13 +13,14 @@ from perrecord.evaluate.accuracy.summaries import FIVE
 from perrecord.evaluate.evaluation import AS_CHARGED, EVERY_CELL, SHARE_OF_CELLS, evaluate
 from perrecord.evaluate.losses.policies import policy_losses
 from perrecord.evaluate.losses.realised import losses
-from perrecord.evaluate.losses.record_sizes import losses_by_size
+from perrecord.evaluate.losses.record_sizes import changes_by_size, losses_by_size
 from perrecord.evaluate.tuning.fitness import fitness
 from perrecord.evaluate.variants import top_coded
 from perrecord.lab.synth import business
 from perrecord.lab.synth.industries import SECTORS
 from perrecord.queries.methods.parts import Parts, clamping, splitting
 from perrecord.queries.plan import plan
+from perrecord.tables.measures import Measure
 from perrecord.tables.table import table
 
 SCHEMES = {"fine": Split(emp=5, payann=500), "coarse": Split(emp=100, payann=10_000)}
@@ -227,6 +229,33 @@ def test_losses_by_size_take_a_case_or_the_example():
     at = {row["size"]: row["loss"] for row in first}
     assert all(row["loss"] <= at[row["size"]] for row in other)
     assert first[-1]["loss"] == pytest.approx(100 * other[-1]["loss"], rel=0.01)
+
+
+def test_what_greater_values_cost_stands_beside_the_loss(found):
+    """By hand: totals the difference, an average's total too, a median where candidates lie."""
+    evaluation, _ = found
+    rows = evaluation.changes.to_pylist()
+    assert {row["measure"] for row in rows} == {"emp", "payann"}
+    for row in rows:
+        more = [row[f"{percent}_percent_more"] for percent in (5, 10, 20)]
+        assert more == sorted(more)
+    last = [row for row in rows if row["measure"] == "emp"][-1]
+    shift = math.ceil(last["size"] * 1.1) - last["size"]
+    assert last["10_percent_more"] == pytest.approx(2 * 0.1 * (shift / 100) ** 2, rel=1e-12)
+    assert last["presence"] == pytest.approx(
+        float(evaluation.policies[0].loss({"emp": int(last["size"]), "payann": 0, "naics2": "44"})),
+        rel=0.01,
+    )
+
+
+def test_what_greater_values_cost_ends_where_the_table_does():
+    """No record is larger than what is counted."""
+    rows = pa.table({"emp": [1]})
+    with table(rows, measures={"emp": Measure(1, largest=500)}) as source:
+        found = changes_by_size(plan(Query().sum("emp", split=Split(emp=10), rho=1), source.schema))
+    sizes = found["size"].to_pylist()
+    assert max(sizes) <= 500
+    assert found["10_percent_more"][0].as_py() == pytest.approx(0.01)  # 1 becomes 2
 
 
 @pytest.mark.parametrize("epsilon", [False, True])

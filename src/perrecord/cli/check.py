@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from perrecord.cli.changes import raised_line
 from perrecord.cli.command import REFUSED, examples
 from perrecord.cli.opening import Opened, opened
 from perrecord.cli.output import amount, columns, complain, indented, show, show_json
@@ -17,11 +18,15 @@ if TYPE_CHECKING:
     from perrecord.accounting.ledger import Ledger
     from perrecord.policy.policy import Policy
     from perrecord.preview import Expected
+    from perrecord.release.changes import Raised
 
 EXAMPLES = examples(
     "perrecord check release.yaml",
     "perrecord check release.yaml --json | jq .can_be_released",
 )
+
+_SHOWN = 10
+"""The percentage that a value of an example is said to be greater by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,8 @@ class _Report:
     policy: "Policy"
     answers: tuple[tuple[str, "Expected"], ...]
     losses: tuple[tuple[str, Fraction], ...]
+    change: "Raised | None"
+    """Of the example that loses most: the measure whose 10 % more would cost most."""
     ledger: _LedgerCheck
     hints: tuple[str, ...]
 
@@ -53,8 +60,9 @@ def check(
     """Check a release spec, and say what the release would cost and how noisy it would be.
 
     Everything is checked that can be without reading a row. Printed are the charge in words, the
-    expected standard error of each answer, what the example records would lose, whether the
-    ledger allows it, and hints at what looks wrong. The exit code is 0 when it could be released.
+    expected standard error of each answer, what the example records would lose and what a change of
+    one would cost, whether the ledger allows it, and hints at what looks wrong. The exit code is 0
+    when it could be released.
     """
     with opened(spec) as found:
         report = _report(found)
@@ -76,15 +84,29 @@ def _report(found: Opened) -> _Report:
     checked = _ledger(found)
     if checked.refusal is None:
         public_files(workload)  # whatever is wrong with them shows here
+    losses = losses_of(workload.policy, dict(workload.examples))
     tables = [table_name(workload, each) for each in planned.groupings for _ in each.answers]
     return _Report(
         workload.title,
         workload.policy,
         tuple(zip(tables, expected(planned), strict=True)),
-        losses_of(workload.policy, dict(workload.examples)),
+        losses,
+        _largest_change(found, losses),
         checked,
         warnings_of(found.loaded, workload),
     )
+
+
+def _largest_change(found: Opened, losses: tuple[tuple[str, Fraction], ...]) -> "Raised | None":
+    """Return what 10 % more would cost the example that loses most; None if nothing is known."""
+    from perrecord.cli.records import subject_of_spec
+
+    if not losses:
+        return None
+    name = max(losses, key=lambda each: each[1])[0]
+    every = subject_of_spec(found).published.changes
+    own = [each for each in every if (each.example, each.percent) == (name, _SHOWN)]
+    return max(own, key=lambda each: each.loss.amount, default=None)
 
 
 def _ledger(found: Opened) -> _LedgerCheck:
@@ -146,6 +168,9 @@ def _lines(report: _Report) -> Iterator[str]:
     if report.losses:
         yield from ("", "Example records")
         yield from columns(["record", "loss"], [[n, amount(loss)] for n, loss in report.losses])
+    if report.change is not None:
+        presence = dict(report.losses)[report.change.example]
+        yield from ("", "A change of a record", f"  {raised_line(report.change, presence)}")
     yield from ("", "Ledger", f"  {report.ledger.path or 'none'}: {report.ledger.remark}")
     if report.hints:
         yield from ("", "Hints", *(f"  {hint}" for hint in report.hints))
@@ -153,6 +178,7 @@ def _lines(report: _Report) -> Iterator[str]:
 
 def _as_json(report: _Report) -> dict[str, Any]:
     from perrecord.exact import text
+    from perrecord.release.changes import write_raised
 
     ledger = report.ledger
     return {
@@ -173,6 +199,7 @@ def _as_json(report: _Report) -> dict[str, Any]:
             for table, each in report.answers
         ],
         "examples": [{"name": name, "loss": text(loss)} for name, loss in report.losses],
+        "change": None if report.change is None else write_raised(report.change),
         "ledger": {
             "path": None if ledger.path is None else str(ledger.path),
             "exists": ledger.exists,

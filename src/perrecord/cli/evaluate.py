@@ -141,5 +141,6 @@ def _as_json(
             for variant, lost in zip(result.variants, result.compared, strict=True)
         ],
         "share_above_minimum": result.losses.share_above_minimum,
+        "changes": result.changes.to_pylist(),
     }
     return found if is_public else {MARK: found}

@@ -138,7 +138,7 @@ def several_records(every: list[RecordLosses]) -> Iterator[str]:
             figure_up(found.delta, 3) if found.delta else "-",
             "/".join(f"{count:,}" for _, count in found.pieces) or "1",
             figure_up(_epsilon(found), 4),
-            "-" if found.meaning is None else _most(_figure(found.meaning.power[0.05])),
+            "-" if found.meaning is None else percent_at_most(_figure(found.meaning.power[0.05])),
         ]
         for found in every
     ]
@@ -154,7 +154,7 @@ def _meaning(found: RecordLosses) -> Iterator[str]:
         yield "  The loss is pure epsilon: with the record or without it, no answer becomes more"
         yield f"  likely by a factor above exp({amount(found.loss)})."
     else:
-        power = {level: _most(_figure(value)) for level, value in meant.power.items()}
+        power = {level: percent_at_most(_figure(value)) for level, value in meant.power.items()}
         epsilon = figure_up(_figure(meant.epsilon), 4)
         delta = figure_up(_figure(meant.delta) / _MARGIN, 3)
         yield f"  (epsilon, delta)-privacy: epsilon at most {epsilon} at a delta of {delta}."
@@ -208,7 +208,8 @@ def _percent(share: Fraction | float) -> str:
     return f"{100 * value:.3g} %" if math.isfinite(value) else "any"
 
 
-def _most(share: float) -> str:
+def percent_at_most(share: float) -> str:
+    """Return a limit for people; what is added for the errors of floats is taken off again."""
     return f"{figure_up(100 * share / _MARGIN, 3)} %"
 
 

@@ -15,6 +15,7 @@ from perrecord.cli.records import Subject, records_of, subject_of, typed_record
 EXAMPLES = examples(
     "perrecord policy published/policy.json",
     "perrecord policy published --record emp=150 --record payann=9000 --record county=37001",
+    "perrecord policy published --record emp=4000 --record county=37001 --change emp=4400",
     "perrecord policy release.yaml --records examples.csv",
     "perrecord policy published --record emp=150 --json | jq '.records[0].loss'",
 )
@@ -34,6 +35,14 @@ def policy(
             metavar="NAME=VALUE",
         ),
     ] = None,
+    change: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A field that is another in a second record; repeat it for each. Says what it "
+            "costs that the record is replaced by the second one.",
+            metavar="NAME=VALUE",
+        ),
+    ] = None,
     records: Annotated[
         Path | None,
         typer.Option(
@@ -44,16 +53,23 @@ def policy(
 ) -> None:
     """Say what a hypothetical record loses by a release, and what that means.
 
-    Without a record, the policy is put into words. Nothing is charged: the policy is public. Do
-    not type in the record of somebody whose values are confidential, as they would stay in the
+    With --change, say what it costs that the record is another: how well the two could be told
+    apart. Without a record, the policy is put into words. Nothing is charged: the policy is public.
+    Do not type in the record of somebody whose values are confidential, as they would stay in the
     history of your shell.
     """
     if record and records is not None:
         raise typer.BadParameter("give --record or --records, one of the two.")
+    if change and not record:
+        raise typer.BadParameter("--change needs the record that is changed: --record emp=150.")
     written = typed_record(record or [])
+    changed = typed_record(change or [], "--change")
     subject = subject_of(policy_or_spec)
     if records is not None:
         given = records_of(records, subject)
+    elif changed:
+        _show_change(subject, written, {**written, **changed}, as_json=as_json)
+        return
     elif written:
         given = [("record", subject.record(written))]
     else:
@@ -71,6 +87,19 @@ def policy(
         show(subject.published.title, "", *one_record(found[0]))
     else:
         show(subject.published.title, "", *several_records(found))
+
+
+def _show_change(
+    subject: Subject, written: dict[str, str], other: dict[str, str], *, as_json: bool
+) -> None:
+    from perrecord.cli.changes import as_json as change_as_json
+    from perrecord.cli.changes import change_of_records, one_change
+
+    found = change_of_records(subject, subject.record(written), subject.record(other))
+    if as_json:
+        show_json({"title": subject.published.title, "change": change_as_json(found)})
+    else:
+        show(subject.published.title, "", *one_change(found))
 
 
 def _show_policy(subject: Subject, *, as_json: bool) -> None:

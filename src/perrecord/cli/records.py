@@ -90,15 +90,15 @@ def subject_of_spec(found: "Opened") -> Subject:
     return Subject(published, kinds, derived)
 
 
-def typed_record(given: Iterable[str]) -> dict[str, str]:
+def typed_record(given: Iterable[str], option: str = "--record") -> dict[str, str]:
     """Return the fields of `--record name=value ...`, still as text."""
     written: dict[str, str] = {}
     for each in given:
         name, sign, value = each.partition("=")
         if not sign or not name.strip():
-            raise typer.BadParameter("write a field as name=value, such as --record emp=150.")
+            raise typer.BadParameter(f"write a field as name=value, such as {option} emp=150.")
         if name.strip() in written:
-            raise typer.BadParameter(f"--record gives {name.strip()!r} twice.")
+            raise typer.BadParameter(f"{option} gives {name.strip()!r} twice.")
         written[name.strip()] = value
     return written
 

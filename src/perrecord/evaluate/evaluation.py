@@ -27,7 +27,7 @@ from perrecord.evaluate.accuracy.summaries import (
 from perrecord.evaluate.losses.distributions import Distribution
 from perrecord.evaluate.losses.policies import policy_losses
 from perrecord.evaluate.losses.realised import Losses, losses
-from perrecord.evaluate.losses.record_sizes import losses_by_size
+from perrecord.evaluate.losses.record_sizes import changes_by_size, losses_by_size
 from perrecord.evaluate.tuning.candidates import WRITTEN
 from perrecord.evaluate.tuning.fitness import fitness
 from perrecord.evaluate.tuning.goals import Goal, Target, percent
@@ -91,6 +91,8 @@ class Evaluation:
     """The policy losses of the same noise by the other accounting, where that differs (T11)."""
     sizes: pa.Table
     """The loss of a record against its size, under each variant."""
+    changes: pa.Table
+    """Of the workload as written: what it costs that a record of some size is somewhat greater."""
     fitness: tuple[Fit, ...]
     """What it would take to be fit for use; nothing without counts or totals in rho."""
     quantiles: pa.Table
@@ -156,7 +158,8 @@ def evaluate(
     rows["errors"].sort(key=lambda row: order[row["variant"]])  # quantiles come last
     on_step("computing losses")
     policies = [plan(each.queries, table.schema).policy for each in found]
-    lost = losses(plan(found[0].queries, table.schema), table)
+    written = plan(found[0].queries, table.schema)
+    lost = losses(written, table)
     compared = [lost.policy, *(policy_losses(policy, table) for policy in policies[1:])]
     on_step("computing fitness for use")
     shares = tuple(rational(each, "a limit") for each in limits)
@@ -175,6 +178,7 @@ def evaluate(
         lost,
         _otherwise(found[0], policies[0], table),
         losses_by_size(by_name, table.schema, example),
+        changes_by_size(written, example),
         tuple(fit),
         pa.Table.from_pylist(rows["quantiles"]),
     )

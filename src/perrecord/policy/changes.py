@@ -43,6 +43,7 @@ __all__ = [
     "Selection",
     "change_delta",
     "change_loss",
+    "signed",
     "unit_delta",
     "unit_loss",
 ]
@@ -58,7 +59,7 @@ def change_loss(
     epsilon, C bounds the logarithm of every likelihood ratio.
     """
     every = _of_one_currency(outputs)
-    records = _signed(before, after)
+    records = signed(before, after)
     return total(output.loss(records) for output in every)
 
 
@@ -70,7 +71,7 @@ def change_delta(
     A key that the unit has before and after is shown or not whoever asks. One that it has on one
     side only may be its alone; each side has its own chance to show one, and the larger counts.
     """
-    records = _signed(before, after)
+    records = signed(before, after)
     sides = [each.deltas(records) for each in outputs if isinstance(each, Selection)]
     return max(any_of(added for added, _ in sides), any_of(taken for _, taken in sides))
 
@@ -96,7 +97,7 @@ def _of_one_currency(outputs: Iterable[Output]) -> list[Output]:
     return every
 
 
-def _signed(before: Iterable[Record], after: Iterable[Record]) -> list[Signed]:
+def signed(before: Iterable[Record], after: Iterable[Record]) -> list[Signed]:
     """Return the records that a change adds (1) and takes away (-1)."""
     added = [(1, as_record(record)) for record in several(after)]
     return [*added, *((-1, as_record(record)) for record in several(before))]

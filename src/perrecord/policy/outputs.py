@@ -272,13 +272,18 @@ class Selection:
 
     def deltas(self, records: Sequence[Signed]) -> tuple[Fraction, Fraction]:
         """Return the chance that a key is shown which the other side lacks: added, taken away."""
-        pieces = self._pieces(records)
-        if self.is_certain:
-            pieces = [(added, taken) for added, taken in pieces if not (added and taken)]
+        sides = self.lone_pieces(records)
         return (
-            any_of(self.slot.delta(added) for added, _ in pieces if added),
-            any_of(self.slot.delta(taken) for _, taken in pieces if taken),
+            any_of(self.slot.delta(added) for added, _ in sides if added),
+            any_of(self.slot.delta(taken) for _, taken in sides if taken),
         )
+
+    def lone_pieces(self, records: Sequence[Signed]) -> list[tuple[int, int]]:
+        """Return the pieces, added and taken away, of each key that one side may lack."""
+        pieces = self._pieces(records)
+        if not self.is_certain:
+            return pieces
+        return [(added, taken) for added, taken in pieces if not (added and taken)]
 
     def _pieces(self, records: Sequence[Signed]) -> list[tuple[int, int]]:
         """Return, for each key, the pieces that are added and those that are taken away."""

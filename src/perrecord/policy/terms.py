@@ -177,6 +177,32 @@ def evaluate(form: Form, record: Record, power: int) -> Loss:
     return sum(others, Loss(total))
 
 
+def totals_apart(form: Form, one: Record, other: Record, power: int) -> tuple[Fraction, Form]:
+    """Return what the difference of two records costs the totals of a form, and what is no total.
+
+    Exact and growing terms are taken for totals with noise of their own (T27), those of a case if
+    both records fall into it.
+    """
+    cost, rest = Fraction(0), list[Term]()
+    for term in form.terms:
+        match term:
+            case ExactLoss(amount, name, threshold):
+                cost += amount * (_distance(name, one, other) / threshold) ** power
+            case SizeLoss(amount, name, growth):
+                cost += growth.loss(_distance(name, one, other)).amount * amount
+            case Piecewise(cases) if cases.locate(one)[0] == cases.locate(other)[0]:
+                inside, left = totals_apart(cases.at(one), one, other, power)
+                cost += inside
+                rest += left.terms
+            case _:
+                rest.append(term)
+    return cost, Form(tuple(rest))
+
+
+def _distance(name: str, one: Record, other: Record) -> Fraction:
+    return abs(Fraction(measure(one, name) or 0) - Fraction(measure(other, name) or 0))
+
+
 Condition = tuple[tuple[str, ...], TaggedKey | frozenset[TaggedKey]]
 """Dimensions, and the key that they must equal or the keys that they must not."""
 

@@ -1,8 +1,9 @@
 """What somebody who knows every other record could find out about one, from this release (T19).
 
-Two figures follow from the noise of the answers, which is public: how closely each value could be
-estimated, and about how often a test would recognise the record. Both say "about": the noise is
-discrete and the formulas are those of continuous noise. The policy page computes the same.
+Three figures follow from the noise of the answers, which is public: how closely each value could be
+estimated, and about how often a test would recognise the record, or tell it from another. All say
+"about": the noise is discrete and the formulas are those of continuous noise. The policy page
+computes the same.
 """
 
 import math
@@ -14,11 +15,15 @@ from typing import Any
 from perrecord.exact import float_up
 from perrecord.laws.scales import GaussianScale
 from perrecord.policy.cases import Record
+from perrecord.policy.changes import NoisyNumber, Output, signed
 from perrecord.policy.meaning import SMALLEST_SIGMA, gaussian_power, meaning
 from perrecord.policy.split import Split
 from perrecord.policy.terms import Currency, slots_of
 from perrecord.release.document import PublishedCharge, PublishedPolicy
 from perrecord.release.noise import CellNoise, Noise, dimensions_read
+
+_HALF = 1.6448536269514722
+"""The point of the normal law that 5 % lie beyond."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,14 @@ class Estimated:
         if self.error is None or self.value == 0:
             return None
         return self.error / abs(float(self.value))
+
+    @property
+    def told_apart(self) -> float | None:
+        """By what share another value must differ to be told from it half of the time, about.
+
+        By the best test with 5 % false alarms: 1.645 standard errors (T27).
+        """
+        return None if self.relative is None else _HALF * self.relative
 
 
 def estimates(published: PublishedPolicy, row: Record) -> tuple[Estimated, ...]:
@@ -98,8 +111,7 @@ def shifted_loss(published: PublishedPolicy, row: Record) -> Fraction | None:
             shift = noise.shift(record)
             if not shift:
                 continue
-            is_known = noise.is_certain and cell.law == GaussianScale.name
-            if not is_known or cell.spread < (SMALLEST_SIGMA * cell.step) ** 2:
+            if not (noise.is_certain and _is_wide(cell)):
                 return None
             loss += shift**2 / (2 * cell.spread)
     return loss
@@ -125,11 +137,57 @@ def recognised(published: PublishedPolicy, row: Record) -> float | None:
 
 def recognised_at_most(published: PublishedPolicy, row: Record) -> float:
     """Return how often, at most, any test at 5 % false alarms finds the record (T16, T19)."""
-    loss = published.loss(row)
-    if published.total.currency is Currency.RHO:
-        return float(meaning(loss, key_delta=published.delta(row)).power[0.05])
+    return _at_most(published.loss(row), published.delta(row), published.total.currency)
+
+
+def told_apart(published: PublishedPolicy, row: Record, other: Record) -> float | None:
+    """Return about how often the best test at 5 % false alarms tells two records apart (T27).
+
+    None unless all that differs are numbers with Gaussian noise of at least ten grid steps, which
+    both records certainly move.
+    """
+    before, after = published.pair(row, other)
+    is_rho = published.total.currency is Currency.RHO
+    if not is_rho or published.keeps_something(before, after):
+        return None
+    for charge in published.charges:
+        if charge.outputs is None:
+            return None
+        for output in charge.outputs:
+            if output.loss(signed([before], [after])).amount and not _is_gaussian(
+                output, before, after
+            ):
+                return None
+    return gaussian_power(float(published.change(row, other).amount))
+
+
+def told_apart_at_most(published: PublishedPolicy, row: Record, other: Record) -> float:
+    """Return how often, at most, any test at 5 % false alarms tells two records apart (T27)."""
+    loss, delta = published.change(row, other).amount, published.change_delta(row, other)
+    return _at_most(loss, delta, published.total.currency)
+
+
+def _at_most(loss: Fraction, delta: Fraction, currency: Currency) -> float:
+    if currency is Currency.RHO:
+        return float(meaning(loss, key_delta=delta).power[0.05])
     factor = math.exp(min(float_up(loss), 700.0))
     return min(1.0, 0.05 * factor, 1 - 0.95 / factor)
+
+
+def _is_gaussian(output: Output, *records: Record) -> bool:
+    """Tell whether an output is a number with wide Gaussian noise that records certainly move."""
+    match output:
+        case NoisyNumber(Noise() as noise, scope):
+            cells = [cell for each in records if (cell := noise.at(each)) is not None]
+            is_certain = noise.is_certain and scope.is_certain
+            return is_certain and all(map(_is_wide, cells))
+    return False
+
+
+def _is_wide(cell: CellNoise) -> bool:
+    """Tell whether noise is Gaussian of at least ten steps, so that T19's figures apply."""
+    is_gaussian = cell.law == GaussianScale.name
+    return is_gaussian and cell.spread >= (SMALLEST_SIGMA * cell.step) ** 2
 
 
 def _estimated(published: PublishedPolicy, record: Mapping[str, Any], name: str) -> Estimated:

@@ -18,6 +18,7 @@ from perrecord.release.datapackage import Described, data_package
 from perrecord.release.document import PublishedCharge, PublishedPolicy
 from perrecord.release.methodology import methodology
 from perrecord.release.names import table_names
+from perrecord.release.outputs import outputs_of_answer, outputs_of_keys
 from perrecord.release.page import policy_page
 from perrecord.release.processing import Beside, across, looks_across, processed
 from perrecord.release.processing.deriving import computed
@@ -132,13 +133,22 @@ def published_policy(workload: Workload) -> PublishedPolicy:
         if grouping.selection is not None:
             rows = stated_rows(planned, grouping)
             charges.append(
-                PublishedCharge(f"{table}.keys", f"{title}: its keys", grouping.selection, rows)
+                PublishedCharge(
+                    f"{table}.keys",
+                    f"{title}: its keys",
+                    grouping.selection,
+                    rows,
+                    outputs_of_keys(planned, grouping),
+                )
             )
         for charged in grouping.answers:
             name = charged.answer.name
             noise = stated_noise(planned, grouping, charged.answer)
+            outputs = outputs_of_answer(planned, grouping, charged.answer)
             charges.append(
-                PublishedCharge(f"{table}.{name}", f"{title}: {name}", charged.policy, noise)
+                PublishedCharge(
+                    f"{table}.{name}", f"{title}: {name}", charged.policy, noise, outputs
+                )
             )
     return PublishedPolicy(
         workload.title,

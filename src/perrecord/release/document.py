@@ -1,8 +1,9 @@
 """The published policy, `policy.json`: what anybody needs to recompute P(r) for any record.
 
 It holds the policy documents of the release and of each answer (docs/policy-format.md), the fields
-of a record with the rule that rounds its measures, the noise of each answer, and the delta curves
-of key selections. The JSON Schema is `published.schema.json` beside this module.
+of a record with the rule that rounds its measures, the noise of each answer, what changes of the
+examples cost, and the delta curves of key selections. The JSON Schema is `published.schema.json`
+beside this module.
 """
 
 import json
@@ -15,13 +16,21 @@ from typing import Any
 from perrecord.errors import InputError, listing
 from perrecord.policy.cases import DimensionValue, Record
 from perrecord.policy.document import FormWriter, Json
+from perrecord.policy.loss import Loss, total
 from perrecord.policy.policy import Policy
 from perrecord.policy.reads import check_fields_of
-from perrecord.policy.terms import slots_of
+from perrecord.release.changes import Raised, raised, write_raised
+from perrecord.release.charges import ChargeShare, PublishedCharge, published_delta
 from perrecord.release.curves import Curve, curve_of, together
 from perrecord.release.fields import TYPES, Field
-from perrecord.release.noise import Noise, check_noise
-from perrecord.release.writing import write_curve, write_field, write_noise, write_record
+from perrecord.release.noise import check_noise
+from perrecord.release.writing import (
+    write_curve,
+    write_field,
+    write_noise,
+    write_outputs,
+    write_record,
+)
 
 __all__ = ["ChargeShare", "Example", "Field", "PublishedCharge", "PublishedPolicy"]
 
@@ -31,29 +40,6 @@ VERSION = 2
 
 Example = tuple[str, Mapping[str, DimensionValue | Fraction]]
 """A name and an invented record; measures are fractions."""
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedCharge:
-    """What one answer, or one key selection, costs a record, and the noise that it carries.
-
-    `noise` lists the noisy numbers that are published: none for a quantile or a choice of keys,
-    which are no numbers with noise added. None means that it is not stated.
-    """
-
-    name: str
-    title: str
-    policy: Policy
-    noise: tuple[Noise, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ChargeShare:
-    """The part of a record's loss, and of its delta, that one charge makes."""
-
-    charge: PublishedCharge
-    loss: Fraction
-    delta: Fraction
 
 
 @dataclass(frozen=True)
@@ -145,14 +131,70 @@ class PublishedPolicy:
 
     def delta(self, row: Record) -> Fraction:
         """Return delta(r) of the whole release as its curves give it, never below the true one."""
-        return _published_delta(self.total, self.record(row))
+        return published_delta(self.total, self.record(row))
 
     def breakdown(self, row: Record) -> tuple[ChargeShare, ...]:
         """Return each charge's part of the loss and of the delta."""
         record = self.record(row)
         return tuple(
-            ChargeShare(charge, charge.policy.loss(record), _published_delta(charge.policy, record))
+            ChargeShare(charge, charge.policy.loss(record), published_delta(charge.policy, record))
             for charge in self.charges
+        )
+
+    def change(self, row: Record, other: Record) -> Loss:
+        """Return what it costs that one record is replaced by another, either way (T27).
+
+        Exactly, or at most so much, from what the answers state; by T20 where they do not, or
+        where something is kept for further answers. Columns that neither record gives are taken to
+        be the same.
+
+        >>> from perrecord import Policy
+        >>> from perrecord.policy.changes import NoisyNumber, Scope
+        >>> from perrecord.release.noise import CellNoise, Noise
+        >>> noise = Noise("values", "emp", CellNoise("gaussian", Fraction(1250), Fraction(1)))
+        >>> total = Policy.exact(1, measure="emp", threshold=50)
+        >>> outputs = (NoisyNumber(noise, Scope(("county",), is_certain=True)),)
+        >>> answer = PublishedCharge("jobs.emp", "Jobs by county", total, (noise,), outputs)
+        >>> emp = Field("emp", "measure", resolution=Fraction(1))
+        >>> published = PublishedPolicy("Jobs", "firms", (emp,), (answer,), total)
+        >>> print(published.loss({"emp": 50}), published.change({"emp": 50}, {"emp": 55}))
+        1 0.01
+        """
+        before, after = self.pair(row, other)
+        if self.keeps_something(before, after):
+            return Loss(self.total.change(before, after), is_exact=False)
+        return total(charge.change(before, after) for charge in self.charges)
+
+    def change_delta(self, row: Record, other: Record) -> Fraction:
+        """Return the delta that goes with `change`, as the curves give it (T9)."""
+        before, after = self.pair(row, other)
+        if self.keeps_something(before, after):
+            return max(published_delta(self.total, each) for each in (before, after))
+        sides = [charge.lone_keys(before, after) for charge in self.charges]
+        return max(together(added for added, _ in sides), together(taken for _, taken in sides))
+
+    @cached_property
+    def changes(self) -> tuple[Raised, ...]:
+        """What it costs that a measure of an example is 5, 10 or 20 % greater, where it is said."""
+        if any(charge.outputs is None for charge in self.charges):
+            return ()
+        return tuple(
+            found for name, record in self.examples for found in raised(self, name, record)
+        )
+
+    def pair(self, row: Record, other: Record) -> tuple[Record, Record]:
+        """Return two records as the policy sees them, alike in columns that neither gives."""
+        before, after = self.record(row), self.record(other)
+        given = before.keys() | after.keys()
+        same = dict.fromkeys((n for each in self.charges for n in each.columns()), "")
+        unsaid = {name: value for name, value in same.items() if name not in given}
+        return {**before, **unsaid}, {**after, **unsaid}
+
+    def keeps_something(self, *records: Record) -> bool:
+        """Tell whether some of the total is kept for further answers to one of the records."""
+        return any(
+            sum(charge.policy.loss(each) for charge in self.charges) != self.total.loss(each)
+            for each in records
         )
 
     # -- writing ----------------------------------------------------------------------------
@@ -170,6 +212,7 @@ class PublishedPolicy:
             "total": self.total.document(),
             "budget": None if self.budget is None else self.budget.document(),
             "curves": [write_curve(curve) for curve in self.curves],
+            "changes": [write_raised(each) for each in self.changes],
             "notes": list(self.notes),
             "examples": [
                 {"name": name, "record": write_record(record)} for name, record in self.examples
@@ -179,11 +222,6 @@ class PublishedPolicy:
     def to_json(self, indent: int | None = 2) -> str:
         """Return the document as text, which `perrecord.release.reading` reads."""
         return json.dumps(self.document(), indent=indent, ensure_ascii=False)
-
-
-def _published_delta(policy: Policy, record: Record) -> Fraction:
-    runs = slots_of(policy.form, record)
-    return together(curve_of(slot).at(slot.pieces(record)) for _, slot in runs)
 
 
 def _no_twins(what: str, names: list[str]) -> None:
@@ -212,4 +250,5 @@ def _charge(charge: PublishedCharge, writer: FormWriter) -> Json:
         "title": charge.title,
         "policy": charge.policy.document(),
         "noise": noise,
+        "outputs": write_outputs(charge, writer),
     }

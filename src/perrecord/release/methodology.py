@@ -11,7 +11,13 @@ from perrecord.policy.terms import Currency
 from perrecord.preview import Expected, expected
 from perrecord.queries.answers import Answer
 from perrecord.queries.groupings import Grouping, SelectCells, SelectKeys
-from perrecord.release.attack import estimates, recognised, recognised_at_most
+from perrecord.release.attack import (
+    estimates,
+    recognised,
+    recognised_at_most,
+    told_apart,
+    told_apart_at_most,
+)
 from perrecord.release.document import PublishedPolicy
 from perrecord.release.processing import steps_of
 from perrecord.release.processing.deriving import words as derived_words
@@ -100,12 +106,44 @@ def _policy(workload: Workload, published: PublishedPolicy) -> Iterator[str]:
             seen, near = _recognised(published, record), _estimated(published, record)
             yield f"| {_cell(name)} | {loss} | {seen} | {near} |"
     yield ""
+    yield from _changes(published)
+
+
+def _changes(published: PublishedPolicy) -> Iterator[str]:
+    """Yield what it costs that an example's value is greater, and what that means (T27)."""
+    if not published.changes:
+        return
+    yield (
+        "How well could somebody tell a value from a somewhat greater one? That is what the change "
+        "from one to the other costs, in which only what differs counts: the loss of the change, "
+        "and how often a test with 5 % false alarms tells the two apart, if somebody knows "
+        "everything else."
+    )
+    yield ""
+    yield "| example | value | greater by | loss of the change | told apart |"
+    yield "|---|---|---|---|---|"
+    records = dict(published.examples)
+    for each in published.changes:
+        record = records[each.example]
+        changed = {**record, each.measure: each.other}
+        loss = text(each.loss.amount) if each.loss.is_exact else str(each.loss)
+        most = _at_most(told_apart_at_most(published, record, changed))
+        about = told_apart(published, record, changed)
+        seen = most if about is None else f"about {100 * about:.3g} %, {most}"
+        value = f"{_cell(each.measure)}: {text(each.value)}"
+        yield f"| {_cell(each.example)} | {value} | {each.percent} % | {loss} | {seen} |"
+    yield ""
 
 
 def _recognised(published: PublishedPolicy, record: Record) -> str:
-    most = f"at most {figure_up(100 * recognised_at_most(published, record), 3)} %"
+    most = _at_most(recognised_at_most(published, record))
     about = recognised(published, record)
     return most if about is None else f"about {100 * about:.3g} %, {most}"
+
+
+def _at_most(chance: float) -> str:
+    """Return a limit in words; what is added to it for the errors of floats is taken off again."""
+    return f"at most {figure_up(100 * chance / (1 + 1e-9), 3)} %"
 
 
 def _estimated(published: PublishedPolicy, record: Record) -> str:

@@ -4,13 +4,14 @@ Every random number, choice and selection of a plan is one output. What is known
 its noise as `policy.json` states it, the columns of its cells, and which records pass its filter.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from perrecord.policy.cases import Cases
 from perrecord.policy.outputs import ChosenCandidate, NoisyNumber, Output, Scope, Selection
 from perrecord.policy.slots import Slot
 from perrecord.policy.terms import Currency
 from perrecord.queries.aggregates import Different
+from perrecord.queries.answers import Answer
 from perrecord.queries.groupings import SelectKeys
 from perrecord.queries.measurements import Measurement, Step
 from perrecord.queries.plan import Plan, PlannedGrouping
@@ -42,19 +43,43 @@ def outputs_of(planned: Plan) -> tuple[Output, ...]:
 
 
 def _each(planned: Plan, grouping: PlannedGrouping) -> Iterator[Output]:
+    yield from outputs_of_keys(planned, grouping)
+    for charged in grouping.answers:
+        yield from outputs_of_answer(planned, grouping, charged.answer)
+
+
+def outputs_of_keys(planned: Plan, grouping: PlannedGrouping) -> tuple[Output, ...]:
+    """Return the selection of keys, if they are selected.
+
+    Its counts of pieces, if they are published, cost nothing more (T9).
+    """
+    scope, cells = _scope(planned, grouping), grouping.grouping.cells
+    if not isinstance(cells, SelectKeys):
+        return ()
+    slot = Slot.of(cells.rho, scope.columns, cells.split, cells.threshold, None)
+    return (Selection(slot, scope.is_certain, scope.among),)
+
+
+def outputs_of_answer(
+    planned: Plan, grouping: PlannedGrouping, answer: Answer
+) -> tuple[Output, ...]:
+    """Return what one answer publishes: a number, the two of an average, or a choice."""
+    scope = _scope(planned, grouping)
+    currency = planned.queries[grouping.query].currency or Currency.RHO
+    return tuple(
+        output
+        for step in answer.steps
+        for output in _step(planned, grouping, step, scope, currency)
+    )
+
+
+def _scope(planned: Plan, grouping: PlannedGrouping) -> Scope:
     query = planned.queries[grouping.query]
     found = passing(query.filter, planned.schema.dimension_names)
     among = None
     if found.names:
         among = Cases.checked(found.names, [(key, True) for key in found.keys], False)
-    scope = Scope(grouping.grouping.columns, found.is_whole, among)
-    cells = grouping.grouping.cells
-    if isinstance(cells, SelectKeys):  # its counts of pieces, if published, cost nothing more (T9)
-        slot = Slot.of(cells.rho, scope.columns, cells.split, cells.threshold, None)
-        yield Selection(slot, scope.is_certain, among)
-    for charged in grouping.answers:
-        for step in charged.answer.steps:
-            yield from _step(planned, grouping, step, scope, query.currency or Currency.RHO)
+    return Scope(grouping.grouping.columns, found.is_whole, among)
 
 
 def _step(
@@ -63,8 +88,32 @@ def _step(
     match step:
         case Measurement(aggregate):
             distinct = aggregate.column if isinstance(aggregate, Different) else None
+            entered = Scope(scope.columns, scope.is_certain)  # the noise says who passes the filter
             for noise in stated_number(planned, grouping, step):
-                yield NoisyNumber(noise, scope, currency, distinct)
+                yield NoisyNumber(noise, entered, currency, distinct)
         case _:
             facts = (step.amount, step.measure, step.level, step.candidates)
             yield ChosenCandidate(*facts, scope, currency)
+
+
+def distinct_columns(outputs: Iterable[Output]) -> frozenset[str]:
+    """Return the columns whose different values are counted."""
+    numbers = (each for each in outputs if isinstance(each, NoisyNumber))
+    return frozenset(each.distinct for each in numbers if each.distinct is not None)
+
+
+def measures_published(outputs: Iterable[Output]) -> frozenset[str]:
+    """Return the measures that something is published of: added up, chosen from, cut into pieces.
+
+    Counts of records that have a value tell nothing of it.
+    """
+    found: set[str] = set()
+    for each in outputs:
+        match each:
+            case NoisyNumber(noise) if noise.moved == "values" and noise.measure is not None:
+                found.add(noise.measure)
+            case ChosenCandidate(_, measure):
+                found.add(measure)
+            case Selection(Slot(split=split)) if split is not None:
+                found |= set(split.measures)
+    return frozenset(found)

@@ -15,13 +15,12 @@ from markupsafe import Markup
 
 from perrecord.policy.document import Json, has_growth
 from perrecord.policy.terms import Currency
-from perrecord.release.attack import fields_of_noise
 from perrecord.release.document import PublishedPolicy
-from perrecord.release.page_data import fields_priced, page_data
+from perrecord.release.page_data import fields_asked, page_data
 
 _SCRIPTS = (
-    "exact.js", "typed.js", "figures.js", "policy.js", "meaning.js", "attack.js", "chart.js",
-    "fields.js", "record.js", "words.js", "results.js", "curves.js", "page.js",
+    "exact.js", "typed.js", "figures.js", "policy.js", "meaning.js", "attack.js", "changes.js",
+    "chart.js", "fields.js", "record.js", "words.js", "results.js", "curves.js", "page.js",
 )  # fmt: skip
 _DEEPEST = 9
 
@@ -41,7 +40,7 @@ def policy_page(published: PublishedPolicy) -> str:
     """
     script = "'use strict';(() => {\n" + "\n".join(map(_asset, _SCRIPTS)) + "})();"
     style = _asset("base.css") + _asset("page.css")
-    asked = fields_priced(published) | fields_of_noise(published)
+    asked = fields_asked(published)
     environment = Environment(
         loader=PackageLoader("perrecord.release", "assets"),
         autoescape=True,

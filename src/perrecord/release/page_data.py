@@ -10,6 +10,7 @@ from fractions import Fraction
 from perrecord.exact import text
 from perrecord.policy.cases import DimensionValue
 from perrecord.policy.document import FormWriter, Json
+from perrecord.policy.outputs import ChosenCandidate
 from perrecord.policy.reads import reads, thresholds
 from perrecord.policy.split import Split
 from perrecord.release.attack import fields_of_noise
@@ -17,7 +18,13 @@ from perrecord.release.curves import Curve
 from perrecord.release.document import PublishedCharge, PublishedPolicy
 from perrecord.release.fields import Field
 from perrecord.release.noise import cells_of
-from perrecord.release.writing import write_curve, write_field, write_noise, write_record
+from perrecord.release.writing import (
+    write_curve,
+    write_field,
+    write_noise,
+    write_outputs,
+    write_record,
+)
 
 Sizes = dict[str, set[Fraction]]
 """The thresholds and bounds of each measure."""
@@ -32,7 +39,7 @@ def page_data(published: PublishedPolicy) -> Json:
     shown = len(writer.schemes)  # the budget's own schemes, which come after, cut no record
     budget = None if published.budget is None else writer.form(published.budget.form)
     sizes = _sizes(published)
-    asked = priced | fields_of_noise(published)
+    asked = fields_asked(published)
     return {
         "currency": published.total.currency.value,
         "fields": [
@@ -53,6 +60,13 @@ def page_data(published: PublishedPolicy) -> Json:
             for name, record in published.examples
         ],
     }
+
+
+def fields_asked(published: PublishedPolicy) -> frozenset[str]:
+    """Return the fields that anything on the page depends on."""
+    outputs = (each for charge in published.charges for each in charge.outputs or ())
+    chosen = {each.measure for each in outputs if isinstance(each, ChosenCandidate)}
+    return fields_priced(published) | fields_of_noise(published) | chosen
 
 
 def fields_priced(published: PublishedPolicy) -> frozenset[str]:
@@ -91,7 +105,13 @@ def _tag(value: DimensionValue) -> str:
 def _charge(charge: PublishedCharge, writer: FormWriter) -> Json:
     noise = None if charge.noise is None else [write_noise(each, writer) for each in charge.noise]
     form = writer.form(charge.policy.form)
-    return {"name": charge.name, "title": charge.title, "form": form, "noise": noise}
+    return {
+        "name": charge.name,
+        "title": charge.title,
+        "form": form,
+        "noise": noise,
+        "outputs": write_outputs(charge, writer),
+    }
 
 
 def _curve(curve: Curve) -> Json:

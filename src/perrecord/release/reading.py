@@ -6,6 +6,7 @@ It may be somebody else's text. The library itself holds policies, and never rea
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, TypeVar
@@ -14,7 +15,9 @@ from perrecord.errors import DocumentError, InputError, listing
 from perrecord.exact import rational
 from perrecord.policy.cases import Cases
 from perrecord.policy.document import Json
+from perrecord.policy.outputs import ChosenCandidate, NoisyNumber, Output, Scope, Selection
 from perrecord.policy.policy import Policy
+from perrecord.release.changes import write_raised
 from perrecord.release.document import FORMAT, VERSION, Example, PublishedCharge, PublishedPolicy
 from perrecord.release.fields import TYPES, Field
 from perrecord.release.noise import CellNoise, Noise, NoiseTree
@@ -22,8 +25,8 @@ from perrecord.release.writing import write_curve
 
 V = TypeVar("V")
 
-_TOP = ["budget", "charges", "curves", "examples", "fields", "format", "notes", "table", "title",
-        "total", "version"]  # fmt: skip
+_TOP = ["budget", "changes", "charges", "curves", "examples", "fields", "format", "notes",
+        "table", "title", "total", "version"]  # fmt: skip
 
 
 def read_published(written: str) -> PublishedPolicy:
@@ -58,6 +61,11 @@ def read_published(written: str) -> PublishedPolicy:
             "the curves do not belong to the document's key selections; expected what "
             "PublishedPolicy.to_json() wrote."
         )
+    if top["changes"] != [write_raised(each) for each in published.changes]:
+        raise DocumentError(
+            "the changes are not those of the document's examples; expected what "
+            "PublishedPolicy.to_json() wrote."
+        )
     return published
 
 
@@ -76,18 +84,23 @@ def _parsed(written: str) -> Json:
             f"the published policy is of version {top.get('version')!r}; this perrecord reads "
             f"1 and {VERSION}. A newer perrecord may read it: pip install --upgrade perrecord."
         )
-    return _exactly(top, "the document", _TOP)
+    # Version 1, of perrecord 0.1, did not say what changes cost.
+    return _exactly({"changes": []} | top if top["version"] == 1 else top, "the document", _TOP)
 
 
 def _read_charge(value: object, where: str) -> PublishedCharge:
-    if isinstance(value, dict):
-        value = {"noise": None} | value  # version 1, of perrecord 0.1, did not state it
-    given = _exactly(value, where, ["name", "title", "policy", "noise"])
+    if isinstance(value, dict):  # version 1, of perrecord 0.1, stated neither
+        value = {"noise": None, "outputs": None} | value
+    given = _exactly(value, where, ["name", "title", "policy", "noise", "outputs"])
     with _located(where):
         name, title = _plain_text(given["name"], "name"), _plain_text(given["title"], "title")
         noise = None if given["noise"] is None else _each(given["noise"], "noise", _read_noise)
         policy = _read_policy(given["policy"], "policy")
-        return PublishedCharge(name, title, policy, None if noise is None else tuple(noise))
+        charge = PublishedCharge(name, title, policy, None if noise is None else tuple(noise))
+        if given["outputs"] is None:
+            return charge
+        read = partial(_read_output, charge=charge)
+        return replace(charge, outputs=tuple(_each(given["outputs"], "outputs", read)))
 
 
 def _read_example(value: object, where: str, *, measures: set[str]) -> Example:
@@ -184,6 +197,59 @@ def _read_case(value: object, where: str) -> tuple[Any, NoiseTree]:
     given = _exactly(value, where, ["when", "cells"])
     key = tuple(_each(given["when"], f"{where}.when", lambda part, _: part))
     return key, _read_tree(given["cells"], f"{where}.cells")
+
+
+def _read_output(value: object, where: str, *, charge: PublishedCharge) -> Output:
+    """Return the output that the document has, or say where it goes wrong."""
+    currency = charge.policy.currency
+    match value.get("type") if isinstance(value, dict) else None:
+        case "number":
+            given = _exactly(value, where, ["type", "noise", "by", "certain", "distinct"])
+            place, distinct = given["noise"], given["distinct"]
+            if type(place) is not int or not 0 <= place < len(charge.noise or ()):
+                raise DocumentError(f"{where}: noise is no position in the charge's noise.")
+            column = None if distinct is None else _plain_text(distinct, f"{where}.distinct")
+            noise = (charge.noise or ())[place]
+            return NoisyNumber(noise, _read_scope(given, where), currency, column)
+        case "choice":
+            names = ["by", "certain", "among", "amount", "measure", "level", "candidates"]
+            given = _exactly(value, where, ["type", *names])
+            return ChosenCandidate(
+                _number(given["amount"], f"{where}.amount"),
+                _plain_text(given["measure"], f"{where}.measure"),
+                _number(given["level"], f"{where}.level"),
+                tuple(_each(given["candidates"], f"{where}.candidates", _number)),
+                _read_scope(given, where),
+                currency,
+            )
+        case "selection":
+            given = _exactly(value, where, ["type", "certain", "among"])
+            slots = {slot for _, slot in charge.policy.slots}
+            if len(slots) != 1:
+                raise DocumentError(f"{where}: the charge's policy has not one key selection.")
+            scope = _read_scope({"by": [], **given}, where)
+            return Selection(slots.pop(), scope.is_certain, scope.among)
+    raise DocumentError(f"{where}: expected an output: a number, a choice or a selection.")
+
+
+def _read_scope(given: Json, where: str) -> Scope:
+    if not isinstance(given["certain"], bool):
+        raise DocumentError(f"{where}: certain is no truth value.")
+    among, columns = given.get("among"), _each(given["by"], f"{where}.by", _plain_text)
+    if among is None:
+        return Scope(tuple(columns), given["certain"])
+    table = _exactly(among, f"{where}.among", ["dimensions", "cases", "default"])
+    names = tuple(_each(table["dimensions"], f"{where}.dimensions", _plain_text))
+    cases = _each(table["cases"], f"{where}.cases", _read_passing)
+    if table["default"] is not False or not all(passes is True for _, passes in cases):
+        raise DocumentError(f"{where}: what is among is listed, and nothing else passes.")
+    with _located(where):
+        return Scope(tuple(columns), given["certain"], Cases.checked(names, cases, False))
+
+
+def _read_passing(value: object, where: str) -> tuple[Any, bool]:
+    given = _exactly(value, where, ["when", "passes"])
+    return tuple(_each(given["when"], f"{where}.when", _as_it_is)), given["passes"]
 
 
 def _number(value: object, name: str) -> Fraction:

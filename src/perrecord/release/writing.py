@@ -7,9 +7,12 @@ spells values of dimensions.
 from collections.abc import Mapping
 from fractions import Fraction
 
+from perrecord.errors import InternalError
 from perrecord.exact import text
-from perrecord.policy.cases import DimensionValue
+from perrecord.policy.cases import Cases, DimensionValue
 from perrecord.policy.document import FormWriter, Json
+from perrecord.policy.outputs import ChosenCandidate, NoisyNumber, OnRows, Output, Selection
+from perrecord.release.charges import PublishedCharge
 from perrecord.release.curves import Curve
 from perrecord.release.fields import Field
 from perrecord.release.noise import CellNoise, Noise, NoiseTree
@@ -48,6 +51,43 @@ def _tree(tree: NoiseTree, writer: FormWriter) -> Json:
             "bounds": None if tree.bounds is None else [text(end) for end in tree.bounds],
         }
     return writer.cases(tree, "cells", lambda part: _tree(part, writer))
+
+
+def write_outputs(charge: PublishedCharge, writer: FormWriter) -> list[Json] | None:
+    """Return what each output of a charge needs beside the noise, for the cost of changes (T27)."""
+    if charge.outputs is None:
+        return None
+    return [_output(each, charge, writer) for each in charge.outputs]
+
+
+def _output(output: Output, charge: PublishedCharge, writer: FormWriter) -> Json:
+    match output:
+        case NoisyNumber(noise, scope, _, distinct):
+            place = list[object](charge.noise or ()).index(noise)
+            where = {"by": list(scope.columns), "certain": scope.is_certain}
+            return {"type": "number", "noise": place, **where, "distinct": distinct}
+        case ChosenCandidate(amount, measure, level, candidates, scope):
+            return {
+                "type": "choice",
+                "by": list(scope.columns),
+                "certain": scope.is_certain,
+                "among": _among(scope.among, writer),
+                "amount": text(amount),
+                "measure": measure,
+                "level": text(level),
+                "candidates": [text(each) for each in candidates],
+            }
+        case Selection(_, is_certain, among):
+            passing = _among(among, writer)
+            return {"type": "selection", "certain": is_certain, "among": passing}
+        case OnRows():
+            raise InternalError("a published charge has an output that is run on rows")
+
+
+def _among(among: Cases[bool] | None, writer: FormWriter) -> Json | None:
+    if among is None:
+        return None
+    return writer.cases(among, "passes", lambda passes: passes)  # type: ignore[arg-type,return-value]
 
 
 def write_curve(curve: Curve) -> Json:

@@ -16,6 +16,7 @@ _SECTIONS: tuple[Callable[[Evaluation], Section | None], ...] = (
     losses.of_records,
     losses.of_units,
     losses.by_record_size,
+    losses.of_changes,
     errors.privacy_against_error,
     losses.fit_for_use,
 )

@@ -138,6 +138,47 @@ def by_record_size(found: Evaluation) -> Section | None:
     return Section("How does the loss grow?", figures=(figure,))
 
 
+_LINES = {
+    "presence": "to be in the data",
+    "5_percent_more": "5 % more",
+    "10_percent_more": "10 % more",
+    "20_percent_more": "20 % more",
+}
+"""Of each column of what changes cost, what its line is called."""
+
+
+def of_changes(found: Evaluation) -> Section | None:
+    """Return the section on what it costs that a value is somewhat greater."""
+    if not found.changes.num_rows:
+        return None
+    lines = pa.Table.from_pylist(
+        [
+            {"change": name, "measure": row["measure"], "size": row["size"], "loss": row[column]}
+            for column, name in _LINES.items()
+            for row in found.changes.to_pylist()
+        ]
+    )
+    figure = Figure(
+        "loss-of-changes",
+        "What it costs to be in the data, and to be somewhat greater",
+        _told(found),
+        "A hypothetical record that holds so much of one measure and nothing of the others, as "
+        "written. The loss of a change says how well somebody who knows everything else could tell "
+        "the value from one that is 5, 10 or 20 % greater. This is public: no record of the data "
+        "is in it.",
+        lambda width: curves(
+            lines,
+            width,
+            x=Axis("size", "Size of the record"),
+            y=Axis("loss", f"Loss ({found.currency.value})"),
+            colour="change",
+            panels=Panels(column="measure", orders={"change": list(_LINES.values())}),
+        ),
+        lines,
+    )
+    return Section("How well could a greater value be told?", figures=(figure,))
+
+
 def fit_for_use(found: Evaluation) -> Section | None:
     """Return the section on what it would cost to come within an error."""
     if not found.fitness or not found.records:
@@ -255,6 +296,18 @@ def _slope(found: Evaluation) -> str:
         f"As written, a record whose {measure} is {amount(own[0]['size'])} loses "
         f"{amount(own[0]['loss'])}, one whose {measure} is {amount(large['size'])} loses "
         f"{amount(large['loss'])}."
+    )
+
+
+def _told(found: Evaluation) -> str:
+    """Return what 10 % more costs a record in the middle of the sizes."""
+    rows = found.changes.to_pylist()
+    own = [row for row in rows if row["measure"] == rows[0]["measure"]]
+    row = own[len(own) // 2]
+    return (
+        f"To tell a record whose {row['measure']} is {amount(row['size'])} from one with 10 % more "
+        f"costs it {amount(row['10_percent_more'])}; to be in the data at all costs it "
+        f"{amount(row['presence'])}."
     )
 
 

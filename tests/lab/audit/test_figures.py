@@ -20,7 +20,8 @@ from perrecord.release import publish
 SEEDS = (("5 0", False), ("5 8", True))
 """Random releases; the last is evaluated and tuned, too."""
 
-STRUCTURE = ("rows", "columns", "name", "number of", ": variant", ": kind", ": table", ": answer")
+STRUCTURE = ("rows", "columns", "name", "number of", ": variant", ": kind", ": table", ": answer",
+             ": measure")  # fmt: skip
 """Kinds that compare names, and how many there are of something: they hold no number to alter."""
 
 JUDGED = {

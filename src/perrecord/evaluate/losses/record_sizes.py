@@ -6,14 +6,20 @@ from typing import Any
 
 import pyarrow as pa
 
+from perrecord.exact import float_up
 from perrecord.policy.cases import Cases, DimensionValue
+from perrecord.policy.changes import change_loss
 from perrecord.policy.policy import Policy
 from perrecord.policy.reads import names_read
 from perrecord.policy.split import SplitBy
 from perrecord.policy.terms import ExactLoss, Form, Largest, Piecewise, SplitLoss
+from perrecord.queries.plan import Plan
+from perrecord.release.changes import PERCENTS, raised_value
+from perrecord.release.outputs import distinct_columns, measures_published, outputs_of
 from perrecord.tables.schema import Schema
 
 _PER_DECADE = 24
+_PER_DECADE_CHANGED = 4
 _DECADES = 6
 
 
@@ -41,8 +47,42 @@ def losses_by_size(
     return pa.Table.from_pylist(rows, pa.schema(kinds))
 
 
+def changes_by_size(planned: Plan, example: Mapping[str, Any] | None = None) -> pa.Table:
+    """Return what it costs that a record of each size is somewhat greater, beside its own loss.
+
+    A row for each measure that anything is said of, and size: what a record loses that holds so
+    much of it and nothing else, and what 5, 10 and 20 % more would cost (T27).
+    """
+    schema, outputs, policy = planned.schema, outputs_of(planned), planned.policy
+    rules = dict(schema.measures)
+    base: dict[str, Any] = dict.fromkeys(distinct_columns(outputs), "")
+    base |= dict.fromkeys(schema.dimension_names)
+    base |= _dimensions(policy, names_read(policy) - rules.keys()) | dict.fromkeys(rules, 0)
+    base |= {each: value for each, value in (example or {}).items() if each not in rules}
+    rows = []
+    for measure in sorted(measures_published(outputs)):
+        rule = rules[measure]
+        for size in _sizes({"": policy}, measure, rule.resolution, per_decade=_PER_DECADE_CHANGED):
+            if size > rule.largest * rule.resolution:
+                break
+            record = {**base, measure: size}
+            row: dict[str, Any] = {"measure": measure, "size": float(size)}
+            row["presence"] = float_up(policy.loss(record))
+            for percent in PERCENTS:
+                other = {**record, measure: raised_value(rule, size, percent)}
+                cost = change_loss(outputs, [record], [other])
+                row[f"{percent}_percent_more"] = float_up(cost.amount)
+            rows.append(row)
+    names = ["size", "presence", *(f"{percent}_percent_more" for percent in PERCENTS)]
+    kinds = [("measure", pa.string()), *((name, pa.float64()) for name in names)]
+    return pa.Table.from_pylist(rows, pa.schema(kinds))
+
+
 def _sizes(
-    policies: Mapping[str, Policy], measure: str, resolution: Fraction
+    policies: Mapping[str, Policy],
+    measure: str,
+    resolution: Fraction,
+    per_decade: int = _PER_DECADE,
 ) -> Iterator[Fraction]:
     """Yield sizes from a tenth of the least threshold on, evenly on the logarithm, on the grid."""
     found = [
@@ -50,8 +90,8 @@ def _sizes(
     ]
     start = max(min(found, default=resolution) / 10, resolution)
     before = Fraction(0)
-    for step in range(_PER_DECADE * _DECADES + 1):
-        size = round(start * Fraction(10 ** (step / _PER_DECADE)) / resolution) * resolution
+    for step in range(per_decade * _DECADES + 1):
+        size = round(start * Fraction(10 ** (step / per_decade)) / resolution) * resolution
         if size > before:
             yield size
         before = size

@@ -8,6 +8,7 @@ const compiledCells = (cells) =>
   cells.dimensions
     ? compiledCases(cells, "cells", compiledCells)
     : {
+        law: cells.law,
         isGaussian: cells.law === "gaussian",
         information: divide(INFORMATION[cells.law] ?? ONE, exact(cells.variance)),
         spread: exact(cells.spread),

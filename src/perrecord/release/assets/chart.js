@@ -26,10 +26,13 @@ const ticksOf = ([low, high], most) => {
   return found;
 };
 
-// points and mark: [x, y], what is not above 0 left out; floor: { y, label } or null.
-const chart = (host, { points, mark, floor, xLabel, yLabel, summary }) => {
+// points and mark: [x, y], what is not above 0 left out; others: further lines, thinner, each with
+// its points and kind; floor: { y, label } or null.
+const chart = (host, { points, others = [], mark, floor, xLabel, yLabel, summary }) => {
   host.replaceChildren();
-  const shownPoints = points.filter(([x, y]) => x > 0 && y > 0 && Number.isFinite(y));
+  const isDrawn = ([x, y]) => x > 0 && y > 0 && Number.isFinite(y);
+  const shownPoints = points.filter(isDrawn);
+  const thinner = others.map((each) => ({ ...each, points: each.points.filter(isDrawn) }));
   if (shownPoints.length < 2) return;
   const width = Math.max(260, host.clientWidth || 640);
   const height = Math.round(Math.min(380, Math.max(250, width * 0.55)));
@@ -38,8 +41,10 @@ const chart = (host, { points, mark, floor, xLabel, yLabel, summary }) => {
   const floors = floor && floor.y > 0 ? [floor.y] : [];
   const xs = shownPoints.map(([x]) => x);
   const xEnds = [Math.log10(Math.min(...xs)), Math.log10(Math.max(...xs))];
-  const yRange = decades([...shownPoints, ...marks].map(([, y]) => y).concat(floors));
-  const [left, right, top, bottom] = [64, 18, 34, 52];
+  const yRange = decades(
+    [...shownPoints, ...marks, ...thinner.flatMap((each) => each.points)].map(([, y]) => y).concat(floors),
+  );
+  const [left, right, top, bottom] = [76, 18, 34, 52];
   const across = (x) =>
     left + ((Math.log10(x) - xEnds[0]) / (xEnds[1] - xEnds[0])) * (width - left - right);
   const down = (y) =>
@@ -108,10 +113,13 @@ const chart = (host, { points, mark, floor, xLabel, yLabel, summary }) => {
       floor.label,
     );
   }
-  const path = shownPoints.map(
-    ([x, y], i) => `${i ? "L" : "M"}${across(x).toFixed(1)} ${down(y).toFixed(1)}`,
-  );
-  drawn(svg, "path", { class: "line", d: path.join("") });
+  const path = (line) =>
+    line
+      .map(([x, y], i) => `${i ? "L" : "M"}${across(x).toFixed(1)} ${down(y).toFixed(1)}`)
+      .join("");
+  for (const { points: line, kind } of thinner)
+    drawn(svg, "path", { class: `line change ${kind}`, d: path(line) });
+  drawn(svg, "path", { class: "line", d: path(shownPoints) });
   if (isMarked && mark[0] >= Math.min(...xs) && mark[0] <= Math.max(...xs)) {
     const [x, y] = [across(mark[0]), down(mark[1])];
     drawn(svg, "line", { class: "drop", x1: x, x2: x, y1: y, y2: height - bottom });

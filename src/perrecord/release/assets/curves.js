@@ -1,4 +1,4 @@
-// The two curves: loss against size, and the chance of being revealed against pieces.
+// The curves: loss against size, of the record and of its changes, and the chance of being revealed against pieces.
 
 const SAMPLES = 160;
 const sizesOf = (field, value) => {
@@ -19,22 +19,39 @@ const sizesOf = (field, value) => {
     .map((count) => multiply(fraction(count), step));
 };
 
-const drawCurve = ({ record, loss }) => {
-  const field = priced[Number(at("curve-measure").value)];
+// What greater values of a measure cost, one curve for each percentage; none where it is not said.
+const changeCurves = (changes, field, sizes, withValue) =>
+  changes === null
+    ? []
+    : PERCENTS.map((percent) => ({
+        percent,
+        points: sizes.map((value) => {
+          const other = raisedValue(field, value, percent);
+          return [toNumber(value), toNumber(changeOf(charges, withValue(value), field.name, other).loss)];
+        }),
+      }));
+
+const drawCurve = ({ record, loss, changes }) => {
+  const field = drawnMeasures[Number(at("curve-measure").value)];
   if (!field) return;
   const own = absolute(record.measures.get(field.name));
   const withValue = (value) => ({
     ...record,
     measures: new Map(record.measures).set(field.name, value),
+    missing: new Set([...record.missing].filter((each) => each !== field.name)),
   });
   const sizes = sizesOf(field, toNumber(own));
   if (own.top > 0n) sizes.push(own);
-  const points = sizes
-    .map((value) => [toNumber(value), toNumber(lossOf(policy, withValue(value), POWER))])
-    .sort((a, b) => a[0] - b[0]);
+  sizes.sort((a, b) => (isBelow(a, b) ? -1 : isBelow(b, a) ? 1 : 0));
+  const points = sizes.map((value) => [
+    toNumber(value),
+    toNumber(lossOf(policy, withValue(value), POWER)),
+  ]);
+  const others = changeCurves(changes, field, sizes.filter((_, place) => place % 2 === 0), withValue);
   const name = labelOf(field) + (field.unit ? ` (${field.unit})` : "");
   chart(at("curve"), {
     points,
+    others: others.map((each) => ({ points: each.points, kind: `change-${each.percent}` })),
     mark: [toNumber(own), toNumber(loss)],
     floor: { y: toNumber(least), label: "least of any record" },
     xLabel: name,
@@ -50,6 +67,11 @@ const drawCurve = ({ record, loss }) => {
         {},
         make("th", { scope: "row", text: shown(value) }),
         make("td", { text: brief(lossOf(policy, withValue(value), POWER)) }),
+        ...(changes === null ? [] : PERCENTS).map((percent) => {
+          const other = raisedValue(field, value, percent);
+          const changed = changeOf(charges, withValue(value), field.name, other);
+          return make("td", { text: brief(changed.loss) });
+        }),
       );
     }),
   );

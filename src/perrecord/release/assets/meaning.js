@@ -65,8 +65,8 @@ const normalTail = (z) => {
 };
 
 // Phi(Phi^-1(5 %) + sqrt(2 P)): the best test of a Gaussian shift.
-const LEVEL_POINT = -1.6448536269514722;
+const TEST_POINT = 1.6448536269514722;
 const gaussianPower = (loss) => {
-  const z = LEVEL_POINT + Math.sqrt(2 * loss);
+  const z = Math.sqrt(2 * loss) - TEST_POINT;
   return z < 0 ? normalTail(-z) : 1 - normalTail(z);
 };

@@ -21,7 +21,7 @@ const showNothing = (reason) => {
   latest = null;
   const result = at("result");
   result.dataset.state = "invalid";
-  for (const name of ["loss", "delta", "epsilon", "power", "odds", "about", "estimates"])
+  for (const name of ["loss", "delta", "epsilon", "power", "odds", "about", "estimates", "changes"])
     delete result.dataset[name];
   at("waiting").textContent = reason;
   speak(reason);
@@ -40,7 +40,7 @@ const update = () => {
     }
     return showNothing("No rule of this policy covers such a record: it promises nothing for it.");
   }
-  const { loss, delta, meaning, about, estimates } = latest;
+  const { loss, delta, meaning, about, estimates, changes } = latest;
   Object.assign(at("result").dataset, {
     state: "valid",
     loss: written(loss),
@@ -56,6 +56,18 @@ const update = () => {
           error,
           relative,
           isLeast,
+        ]),
+    ),
+    changes: JSON.stringify(
+      changes &&
+        changes.map((each) => [
+          each.field.name,
+          Number(each.percent),
+          written(each.other),
+          written(each.loss),
+          written(each.delta),
+          each.power,
+          each.about,
         ]),
     ),
   });
@@ -83,7 +95,7 @@ const fillIn = (values) => {
 const begin = () => fillIn(data.examples[0]?.[1] ?? []);
 
 at("fields").append(...controls.map((each) => each.row));
-priced.forEach((field, index) =>
+drawnMeasures.forEach((field, index) =>
   at("curve-measure").append(make("option", { value: index, dir: "auto", text: labelOf(field) })),
 );
 for (const [name, values] of data.examples) {
@@ -92,8 +104,10 @@ for (const [name, values] of data.examples) {
   at("examples").append(button, " ");
 }
 at("examples").hidden = data.examples.length < 2; // one is filled in anyway
-at("curve-section").hidden = priced.length === 0;
-at("curve-choice").hidden = priced.length < 2;
+at("curve-section").hidden = drawnMeasures.length === 0;
+at("curve-choice").hidden = drawnMeasures.length < 2;
+at("curve-key").hidden = !isPriced;
+for (const head of document.querySelectorAll("#curve-section .change-head")) head.hidden = !isPriced;
 at("breakdown-section").hidden = charges.length === 0;
 at("form").addEventListener("input", update);
 at("form").addEventListener("submit", (event) => event.preventDefault());

@@ -60,6 +60,7 @@ const compiledForm = (form, context) => ({
   terms: form.terms.map((term) => compiledTerm(term, context)),
   slots: form.slots.map((slot) => ({
     keys: slot.keys,
+    rho: exact(slot.rho),
     split: slot.split === null ? null : context.splits[slot.split],
     curve: context.curves.get(`${slot.rho} ${slot.threshold}`),
     threshold: slot.threshold,

@@ -15,11 +15,11 @@ const splits = data.splits.map(compiledSplit);
 const compiled = (form) => compiledForm(form, { splits, curves });
 const policy = compiled(data.total);
 const budget = data.budget === null ? null : compiled(data.budget);
-const charges = data.charges.map((charge) => ({
-  ...charge,
-  form: compiled(charge.form),
-  noise: charge.noise === null ? null : charge.noise.map(compiledNoise),
-}));
+const charges = data.charges.map((charge) => {
+  const noise = charge.noise === null ? null : charge.noise.map(compiledNoise);
+  const outputs = charge.outputs && charge.outputs.map((each) => compiledOutput(each, noise));
+  return { ...charge, form: compiled(charge.form), noise, outputs };
+});
 const least = exact(data.least);
 const labels = new Map(data.labels);
 const nameOf = (name) => labels.get(name) || name;
@@ -37,6 +37,10 @@ gatherNamed([data.splits, data.total, data.charges]);
 for (const field of data.fields) field.named = named.get(field.name);
 const measures = data.fields.filter((field) => field.kind === "measure");
 const priced = measures.filter((field) => field.priced);
+
+// Whether every answer says what a change of a record costs.
+const isPriced = charges.every(({ outputs }) => outputs !== null);
+const drawnMeasures = isPriced ? measures : priced;
 
 // The example: the usual threshold of each measure, on its grid.
 const scaleOf = (field) => exact(field.scale);
@@ -94,6 +98,7 @@ const assess = (record) => {
     meaning,
     about: shifted === null ? null : gaussianPower(toNumber(shifted)),
     estimates: isStated ? estimatesOf(charges, record, measures) : null,
+    changes: isPriced && reserve.top === 0n ? changesOf(charges, record, measures) : null,
     limit: budget && lossOf(budget, record, POWER),
     reserve,
     pieces: data.shown_splits

@@ -27,17 +27,57 @@ const aboutHundred = (probability) => {
   return figure(100 * probability, probability > 0.99 ? 3 : 2, Math.round);
 };
 
-const isThere = ({ meaning, about }) => {
-  const most = isNearlyCertain(meaning.power) ? null : `${inHundred(meaning.power)} times in 100`;
-  const known = "Suppose they know every other record, and accept 5 false alarms in 100. ";
+// How often a test succeeds, at most and about if that is known; `does` is what it does.
+const succeeds = (does, power, about) => {
+  const most = isNearlyCertain(power) ? null : `${inHundred(power)} times in 100`;
   const blind = " Blind guessing gives 5.";
   if (about === null)
     return most === null
-      ? [known, "There is no useful limit: they may recognise it ", strong("practically every time"), "."]
-      : [known, "They would recognise this one at most ", strong(most), ".", blind];
+      ? [`There is no useful limit: they may ${does} `, strong("practically every time"), "."]
+      : [`They would ${does} at most `, strong(most), ".", blind];
   const often = about > 0.995 ? "practically every time" : `about ${aboutHundred(about)} times in 100`;
   const limit = most === null ? "" : ` The policy promises that it is at most ${most}, whatever they try.`;
-  return [known, "They would recognise this one ", strong(often), ".", limit, limit && blind];
+  return [`They would ${does} `, strong(often), ".", limit, limit && blind];
+};
+
+const isThere = ({ meaning, about }) => [
+  "Suppose they know every other record, and accept 5 false alarms in 100. ",
+  ...succeeds("recognise this one", meaning.power, about),
+];
+
+// "$79", "79 people"
+const isSign = (unit) => /^[$\u00a3\u00a5\u20ac]$/.test(unit);
+const withUnit = (text, unit) => {
+  if (!unit) return [text];
+  return isSign(unit) ? [`${unit}${text}`] : [text, " ", isolated(unit)];
+};
+
+// "Employees: could someone tell 4,000 from 4,400 people?", "Payroll: could someone tell $80 from $88?"
+const toldApart = ({ field, value, other, loss, power, about }, estimate) => {
+  const question = [
+    isolated(labelOf(field)),
+    ": could someone tell ",
+    ...withUnit(shown(value), isSign(field.unit) ? field.unit : ""),
+    " from ",
+    ...withUnit(shown(other), field.unit),
+    "?",
+  ];
+  if (loss.top === 0n)
+    return [question, ["No. Everything that is published would come out alike."]];
+  const half = estimate && estimate.relative !== null ? TEST_POINT * estimate.relative : null;
+  const nearest =
+    half === null || half > 1
+      ? ""
+      : ` A value that differs by ${estimate.isLeast ? "at least " : ""}about ${figure(100 * half, 2, Math.round)} % would be told from it every second time.`;
+  return [
+    question,
+    [
+      "Suppose they know everything but which of the two it is, and accept 5 false alarms in 100. ",
+      ...succeeds("tell them apart", power, about),
+      ` The difference costs a loss of ${brief(loss)}.`,
+      nearest,
+    ],
+  ];
 };
 
 // Odds beyond this limit nothing that anybody could imagine, and are left out.
@@ -48,12 +88,6 @@ const sharpened = ({ meaning }) => [
   strong(figure(meaning.odds, 2)),
   ".",
 ];
-
-// "$79", "79 people"
-const withUnit = (text, unit) => {
-  if (!unit) return [text];
-  return /^[$\u00a3\u00a5\u20ac]$/.test(unit) ? [`${unit}${text}`] : [text, " ", isolated(unit)];
-};
 
 const estimated = ({ field, error, relative, isLeast, isCut }) => {
   if (error === null)
@@ -74,7 +108,7 @@ const estimated = ({ field, error, relative, isLeast, isCut }) => {
 };
 
 const meaningItems = (found) => {
-  const { meaning, estimates, delta, slots } = found;
+  const { meaning, estimates, changes, delta, slots } = found;
   const items = [["Could someone tell that this record is in the data?", isThere(found)]];
   if (meaning.odds <= USEFUL_ODDS)
     items.push(["How far could a guess about that be sharpened?", sharpened(found)]);
@@ -83,6 +117,8 @@ const meaningItems = (found) => {
       [isolated(labelOf(each.field)), ": how closely could someone estimate it?"],
       estimated(each),
     ]);
+  for (const each of (changes ?? []).filter(({ percent }) => percent === 10n))
+    items.push(toldApart(each, estimates?.find(({ field }) => field === each.field)));
   if (estimates === null)
     items.push([
       "How closely could someone estimate its values?",

@@ -60,7 +60,7 @@ def altered_page(shown: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         if name.startswith("#"):
             for each in _in_words(name, value):
                 yield f"{name}: {each.where}", {**shown, name: each.altered()}
-        elif name == "estimates":
+        elif name in ("estimates", "changes"):
             for each in _in_json(json.loads(value)):
                 yield f"{name}: {each.where}", {**shown, name: each.altered()}
         elif name in ("charges", "pieces"):

@@ -121,6 +121,11 @@ def published(
         fields = [f"--record={name}={text_of(value)}" for name, value in each.items()]
         for form in _FORMS:
             shown[f"policy {place}{form}"] = command("policy", out, *fields, *form.split())
+    for place, (each, other) in enumerate(zip(every, examples.values(), strict=False)):
+        fields = [f"--record={name}={text_of(value)}" for name, value in each.items()]
+        fields += [f"--change={name}={text_of(value)}" for name, value in other.items()]
+        for form in _FORMS:
+            shown[f"change {place}{form}"] = command("policy", out, *fields, *form.split())
     for name in ("methodology.md", "manifest.json"):
         shown[name] = (out / name).read_text("utf-8")
     for file in sorted((out / "tables").glob("*.parquet")):
@@ -128,6 +133,7 @@ def published(
         if file.with_suffix(".csv").exists():
             shown[f"tables/{file.stem}.csv"] = file.with_suffix(".csv").read_text("utf-8")
     document = json.loads((out / "policy.json").read_text("utf-8"))
+    shown["policy.json"] = json.dumps({"changes": document["changes"]})
     charge = _charger(path, command)
     evaluation = evaluated(spec, rows, charge)
     release = ShownRelease(out, spec, rows, document, every, examples, evaluation, shown)

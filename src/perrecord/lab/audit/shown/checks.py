@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from perrecord.lab.audit.shown import (
+    changes,
     doctor,
     evaluated,
     ledger_commands,
@@ -43,7 +44,7 @@ class ShownRelease:
     @cached_property
     def sentences(self) -> Mapping[str, Sequence[Expected]]:
         """The numbers of what `evaluate` says."""
-        return evaluated.sentences(self.evaluation, self.examples)
+        return evaluated.sentences(self.evaluation, self.examples, self.document)
 
     @cached_property
     def entries(self) -> list[Json]:
@@ -81,6 +82,24 @@ def _policy(findings: Comparisons, release: ShownRelease, name: str, text: str) 
     policy_command.check_words(findings, release.document, record, text)
 
 
+def _sides(release: ShownRelease, name: str) -> tuple[Row, Row]:
+    place = int(name.split()[1])
+    return release.records[place], list(release.examples.values())[place]
+
+
+def _change_json(findings: Comparisons, release: ShownRelease, name: str, text: str) -> None:
+    found = json.loads(text)["change"]
+    changes.check_json(findings, release.document, *_sides(release, name), found)
+
+
+def _change(findings: Comparisons, release: ShownRelease, name: str, text: str) -> None:
+    changes.check_words(findings, release.document, *_sides(release, name), text)
+
+
+def _policy_document(findings: Comparisons, release: ShownRelease, _: str, text: str) -> None:
+    changes.check_document(findings, release.document | json.loads(text), release.examples)
+
+
 def _table(findings: Comparisons, release: ShownRelease, name: str, text: str) -> None:
     rows = json.loads(text)
     table = name.removeprefix("tables/")
@@ -105,6 +124,9 @@ Check = Callable[[Comparisons, ShownRelease, str, str], None]
 _CHECKS: Mapping[str, Check] = {
     "policy": _policy,
     "policy --json": _policy_json,
+    "change": _change,
+    "change --json": _change_json,
+    "policy.json": _policy_document,
     "check": lambda f, r, _, text: ledger_commands.check_check_words(
         f, r.document, r.examples, text
     ),
@@ -135,7 +157,9 @@ _CHECKS: Mapping[str, Check] = {
     "table": _table,
     "csv": _csv,
     "evaluate": lambda f, r, _, text: evaluated.check_words(f, r.sentences, text),
-    "evaluate --json": lambda f, r, _, text: evaluated.check_json(f, r.evaluation, _confided(text)),
+    "evaluate --json": lambda f, r, _, text: evaluated.check_json(
+        f, r.evaluation, r.examples, r.document, _confided(text)
+    ),
     "report.html": lambda f, r, _, text: evaluated.check_report(f, r.evaluation, r.sentences, text),
     "tune": lambda f, r, _, text: tuned.check_words(f, _tuned(r), text),
     "tune --json": lambda f, r, _, text: tuned.check_json(f, _tuned(r), _confided(text)),

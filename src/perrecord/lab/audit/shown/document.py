@@ -217,7 +217,7 @@ def shifted_of(document: Json, record: Row) -> Fraction | None:
             return None
         for noise in charge["noise"]:
             cell = cell_of(noise["cells"], record)
-            shift = None if cell is None else _shift(noise, cell, record)
+            shift = None if cell is None else shift_of(noise, cell, record)
             if not cell or not shift:
                 continue
             spread, step = Fraction(cell["spread"]), Fraction(cell["step"])
@@ -227,7 +227,8 @@ def shifted_of(document: Json, record: Row) -> Fraction | None:
     return loss
 
 
-def _shift(noise: Json, cell: Json, record: Row) -> Fraction:
+def shift_of(noise: Json, cell: Json, record: Row) -> Fraction:
+    """Return how far a record moves a number of records or values."""
     value = Fraction(1) if noise["measure"] is None else record[noise["measure"]]
     if value is None:
         return Fraction(0)

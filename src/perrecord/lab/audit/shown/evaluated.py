@@ -9,7 +9,12 @@ from typing import Any
 from perrecord.lab.audit.shown import report
 from perrecord.lab.audit.shown.cell_errors import at_share
 from perrecord.lab.audit.shown.document import Json, Row, loss_of, measures_read
-from perrecord.lab.audit.shown.evaluation import WITHIN, ExpectedEvaluation, smallest_size
+from perrecord.lab.audit.shown.evaluation import (
+    WITHIN,
+    ExpectedEvaluation,
+    changes_by_size,
+    smallest_size,
+)
 from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.numerals import Expected, Near, numerals
 
@@ -17,8 +22,16 @@ _SHARES = ("0.5", "0.9", "0.99", "0.999", "1")
 _TOLERANCE = 1e-6
 
 
-def check_json(findings: Comparisons, evaluation: ExpectedEvaluation, found: Json) -> None:
+def check_json(
+    findings: Comparisons,
+    evaluation: ExpectedEvaluation,
+    examples: Mapping[str, Row],
+    document: Json,
+    found: Json,
+) -> None:
     """Compare `perrecord evaluate --json`."""
+    expected = list(changes_by_size(evaluation, examples, document))
+    _rows(findings, "evaluate: changes", found["changes"], expected)
     findings.equal("evaluate: records", found["records"], len(evaluation.records))
     _rows(findings, "evaluate: errors", found["errors"], evaluation.rows)
     _rows(findings, "evaluate: quantiles", found["quantiles"], evaluation.quantiles)
@@ -71,7 +84,7 @@ def _rows(
 
 
 def sentences(
-    evaluation: ExpectedEvaluation, examples: Mapping[str, Row]
+    evaluation: ExpectedEvaluation, examples: Mapping[str, Row], document: Json
 ) -> dict[str, list[Expected]]:
     """Return the numbers of every sentence, by the words that it begins with or holds."""
     found: dict[str, list[Expected]] = {}
@@ -87,6 +100,7 @@ def sentences(
         ("Units lose up to", _units(evaluation)),
         ("99 % of the records lose up to", _by_scheme(evaluation)),
         ("As written, a record whose", _slope(evaluation, examples)),
+        ("from one with 10 % more", _told(evaluation, examples, document)),
         ("which costs 99 % of the records least", _price(evaluation)),
     ):
         found[start] = list(expected)
@@ -231,6 +245,16 @@ def _slope(evaluation: ExpectedEvaluation, examples: Mapping[str, Row]) -> Itera
     for size in (step, step * 10**6):
         yield Near(float(size))
         yield Near(float(loss_of(policy, {**base, measures[0]: size})))
+
+
+def _told(
+    evaluation: ExpectedEvaluation, examples: Mapping[str, Row], document: Json
+) -> Iterator[Expected]:
+    rows = list(changes_by_size(evaluation, examples, document))
+    if rows:
+        own = [row for row in rows if row["measure"] == rows[0]["measure"]]
+        row = own[len(own) // 2]
+        yield from (Near(row["size"]), "10", Near(row["10_percent_more"]), Near(row["presence"]))
 
 
 def _price(evaluation: ExpectedEvaluation) -> Iterator[Expected]:

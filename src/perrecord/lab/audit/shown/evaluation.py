@@ -1,19 +1,20 @@
 """What `perrecord evaluate` must show, recomputed from the spec and its source."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from perrecord.lab.audit.shown import changes
 from perrecord.lab.audit.shown.cell_errors import (
     CellError,
     at_share,
     five,
     shares_within,
 )
-from perrecord.lab.audit.shown.document import Json, Row, least_loss
+from perrecord.lab.audit.shown.document import Json, Row, least_loss, loss_of
 from perrecord.lab.audit.shown.realised import ExpectedUnitLosses, realised, unit_losses
 from perrecord.lab.audit.shown.source import (
     GRID,
@@ -249,3 +250,29 @@ def smallest_size(evaluation: ExpectedEvaluation, measure: str) -> Fraction:
     ]
     step = GRID[measure]
     return round(max(min(every, default=step) / 10, step) / step) * step
+
+
+def changes_by_size(
+    evaluation: ExpectedEvaluation, examples: Mapping[str, Row], document: Json
+) -> Iterator[Json]:
+    """Yield what records of some size lose, and what it costs that they are somewhat greater."""
+    policy = evaluation.written.policy
+    fields = {each["name"]: each for each in document["fields"]}
+    names = [name for name, each in fields.items() if each["kind"] == "measure"]
+    base = {**next(iter(examples.values())), **dict.fromkeys(names, Fraction(0))}
+    for measure in sorted(changes.measures_published(document)):
+        step, before = GRID[measure], Fraction(0)
+        least = min(thresholds(policy, measure), default=step)
+        for place in range(25):  # four of each decade
+            exactly = max(least / 10, step) * Fraction(10 ** (place / 4))
+            size = round(exactly / step) * step
+            if before < size <= int(fields[measure]["largest"]) * step:
+                record = {**base, measure: size}
+                row = {"measure": measure, "size": float(size)}
+                row["presence"] = float(loss_of(document["total"], record))
+                for percent in changes.PERCENTS:
+                    other = {**record, measure: changes.greater(fields[measure], size, percent)}
+                    cost = changes.change_of(document, record, other)
+                    row[f"{percent}_percent_more"] = cost.value
+                yield row
+            before = size

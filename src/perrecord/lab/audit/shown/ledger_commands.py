@@ -8,6 +8,7 @@ from hashlib import sha256
 from itertools import pairwise
 from math import sqrt
 
+from perrecord.lab.audit.shown import changes
 from perrecord.lab.audit.shown.document import (
     Json,
     Row,
@@ -52,6 +53,7 @@ def check_check_json(
     for example in found["examples"]:
         loss = loss_of(document["total"], examples[example["name"]])
         findings.equal("check: loss of an example", Fraction(example["loss"]), loss)
+    changes.check_check_json(findings, document, examples, found["change"])
     findings.equal("check: policy", found["charge"]["policy"], document["total"])
     findings.numerals(
         "check: policy in words", found["charge"]["words"], described(document["total"])
@@ -62,7 +64,7 @@ def check_check_words(
     findings: Comparisons, document: Json, examples: Mapping[str, Row], text: str
 ) -> None:
     """Compare every number of `perrecord check` up to the path of the ledger, and hints."""
-    heads = r"^(Charge|Expected standard errors|Example records|Ledger)$"
+    heads = r"^(Charge|Expected standard errors|Example records|A change of a record|Ledger)$"
     parts = re.split(heads, text, flags=re.M)
     expected: Mapping[str, list[Expected]] = {
         "": list(numerals(document["title"])),
@@ -73,6 +75,7 @@ def check_check_words(
             for name, record in examples.items()
             for each in (*numerals(name), amount(loss_of(document["total"], record)))
         ],
+        "A change of a record": list(changes.in_check(document, examples)),
     }
     for head, part in zip(["", *parts[1::2]], parts[::2], strict=True):
         if head in expected:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from perrecord.lab.audit.shown import by_hand
+from perrecord.lab.audit.shown import by_hand, changes
 from perrecord.lab.audit.shown.document import (
     Json,
     Row,
@@ -55,6 +55,7 @@ def _policy(document: Json, examples: Mapping[str, Row]) -> Iterator[Expected]:
             yield Near(100 * about, whole=0)
         yield AtMost(100 * at_most(total, record))
         yield from _estimates(document, record)
+    yield from changes.in_methodology(document, examples)
 
 
 def at_most(total: Json, record: Row) -> float:

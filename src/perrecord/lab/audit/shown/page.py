@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from perrecord.lab.audit.shown import by_hand
+from perrecord.lab.audit.shown.changes import change_of, delta_of_change, raised, told_apart
 from perrecord.lab.audit.shown.document import (
     Json,
     NotCoveredError,
@@ -66,6 +67,7 @@ def check_page(findings: Comparisons, document: Json, record: Row, shown: Json) 
     about = recognised(document, record)
     findings.close("page: chance, about", float(shown["about"]) if shown["about"] else None, about)
     _check_estimates(findings, document, record, json.loads(shown["estimates"]))
+    _check_changes(findings, document, record, json.loads(shown["changes"]))
     _check_texts(findings, document, record, shown)
 
 
@@ -93,6 +95,25 @@ def _check_estimates(findings: Comparisons, document: Json, record: Row, shown: 
         wanted = expected[name]
         findings.close("page: standard error of an estimate", error, wanted[0])
         findings.close("page: relative error of an estimate", relative, wanted[1])
+
+
+def _check_changes(findings: Comparisons, document: Json, record: Row, shown: list[Any]) -> None:
+    names = {name for name, *_ in shown}
+    expected = [each for each in raised(document, {"": record}) if each[1] in names]
+    told = [(name, percent, Fraction(other)) for name, percent, other, *_ in shown]
+    labels = [(name, percent, other) for _, name, percent, _, other in expected]
+    findings.equal("page: changes", told, labels)
+    for (*_, loss, delta, power, about), (_, name, _, _, other) in zip(
+        shown, expected, strict=False
+    ):
+        changed = {**record, name: other}
+        cost = change_of(document, record, changed)
+        findings.close("page: loss of a change", float(Fraction(loss)), cost.value, within=1e-9)
+        wanted = delta_of_change(document, record, changed)
+        findings.close("page: delta of a change", float(Fraction(delta)), max(wanted, 0.0), 1e-9)
+        most, likely = told_apart(document, record, changed)
+        findings.close("page: told apart, at most", power, most, within=1e-6)
+        findings.close("page: told apart, about", about, likely)
 
 
 def _limits(currency: str, loss: float, delta: float) -> tuple[float, float, float]:
@@ -208,9 +229,41 @@ def _meaning(document: Json, record: Row, named: list[str]) -> Iterator[Expected
         yield _near(error, 2)
         if relative is not None:
             yield _near(relative if relative > 1 else 100 * relative, 2)
+    yield from _told_apart(document, record, named)
     delta = delta_of(document["total"], record)
     if delta and delta <= _NEARLY:
         yield from _chance(delta)
+
+
+def _told_apart(document: Json, record: Row, named: list[str]) -> Iterator[Expected]:
+    relative = {name: share for name, _, share in estimates(document, record)}
+    for _, name, percent, value, other in raised(document, {"": record}):
+        if percent != 10 or name not in named:
+            continue
+        yield from (_shown(abs(value)), _shown(abs(other)))
+        changed = {**record, name: other}
+        cost = change_of(document, record, changed)
+        if not cost.value:
+            continue
+        most, about = told_apart(document, record, changed)
+        yield from ("5", "100")
+        if about is not None and about <= _PRACTICALLY:
+            yield from (_about_hundred(about), "100")
+        if most <= _NEARLY:
+            yield from (_in_hundred(most), "100", "5")
+        yield (
+            AtMost(cost.value, _digits(cost.value, 4), _WHOLE) if cost.rest else _brief(cost.exact)
+        )
+        share = relative[name]
+        if share is not None and 1.6448536269514722 * share <= 1:
+            yield _near(164.48536269514722 * share, 2)
+
+
+def _shown(value: Fraction) -> Expected:
+    """Return a value: exactly where it has at most six places, else to four digits."""
+    _, _, places = text_of(value).partition(".")
+    is_short = "/" not in text_of(value) and len(places) <= 6 and value < _WHOLE
+    return value if is_short else AtMost(float(value), _digits(float(value), 4), _WHOLE)
 
 
 def _chance(chance: float) -> Iterator[Expected]:

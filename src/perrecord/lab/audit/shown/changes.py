@@ -1,0 +1,381 @@
+"""What a change costs, by docs/policy-format.md alone: policy.json, `policy --change`, `check`."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import permutations, product
+from typing import Any
+
+from perrecord.lab.audit.shown import by_hand
+from perrecord.lab.audit.shown.document import (
+    Json,
+    Row,
+    cell_of,
+    chosen,
+    loss_of,
+    measures_read,
+    pieces_of,
+    shift_of,
+    slots_of,
+)
+from perrecord.lab.audit.shown.findings import Comparisons
+from perrecord.lab.audit.shown.numerals import AtMost, Expected, Near, amount, numerals, text_of
+
+PERCENTS = (5, 10, 20)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """A loss as far as it is a fraction, and the irrational rest of it, about."""
+
+    exact: Fraction = Fraction(0)
+    rest: float = 0.0
+
+    def __add__(self, other: "Cost") -> "Cost":
+        return Cost(self.exact + other.exact, self.rest + other.rest)
+
+    @property
+    def value(self) -> float:
+        """The loss as a float."""
+        return float(self.exact) + self.rest
+
+    def shown(self) -> Expected:
+        """Return the loss as people read it: exactly where that is short, else rounded up."""
+        return AtMost(self.value, 6) if self.rest else amount(self.exact)
+
+
+def change_of(document: Json, before: Row, after: Row) -> Cost:
+    """Return what it costs that one record is replaced by another."""
+    return sum((_charge(each, before, after) for each in document["charges"]), Cost())
+
+
+def _charge(charge: Json, before: Row, after: Row) -> Cost:
+    if before == after:
+        return Cost()
+    found = Cost()
+    for output in charge["outputs"]:
+        match output["type"]:
+            case "number":
+                found += _number(output, charge["noise"][output["noise"]], before, after)
+            case "choice":
+                found += _choice(output, charge["policy"]["currency"], before, after)
+            case _:
+                found += _selection(output, charge["policy"], before, after)
+    return found
+
+
+def _cell(columns: Sequence[str], record: Row) -> list[Any]:
+    """Return the values that cells go by; a column that nobody is told of is always the same."""
+    return [(type(record.get(name)), record.get(name)) for name in columns]
+
+
+def _number(output: Json, noise: Json, before: Row, after: Row) -> Cost:
+    moves = []
+    for record in (before, after):
+        cell = cell_of(noise["cells"], record)
+        if cell is not None:
+            shift = Fraction(1) if output["distinct"] else shift_of(noise, cell, record)
+            moves.append((cell, shift, _cell(output["by"], record)))
+    if len(moves) < 2 or moves[0][2] != moves[1][2]:
+        return sum((_shifted(cell, shift) for cell, shift, _ in moves), Cost())
+    (cell, one, _), (_, other, _) = moves
+    if output["distinct"] and output["certain"]:
+        return Cost()
+    if noise["certain"] and output["certain"]:
+        return _shifted(cell, other - one)
+    worst = max(abs(here * one - there * other) for here, there in product((0, 1), repeat=2))
+    return _shifted(cell, worst)
+
+
+def _shifted(cell: Json, shift: Fraction) -> Cost:
+    spread = Fraction(cell["spread"])
+    return Cost(shift**2 / (2 * spread) if cell["law"] == "gaussian" else abs(shift) / spread)
+
+
+def _choice(output: Json, currency: str, before: Row, after: Row) -> Cost:
+    level = Fraction(output["level"])
+    values = [
+        (sign, record[output["measure"]])
+        for sign, record in ((-1, before), (1, after))
+        if output["among"] is None or chosen(output["among"], record, "passes")
+    ]
+    known = [(sign, value) for sign, value in values if value is not None]
+    alone = [_reach(output, [each]) for each in known]
+    if _cell(output["by"], before) != _cell(output["by"], after):
+        reaches = alone
+    else:
+        reaches = [_reach(output, known) if output["certain"] else sum(alone, Fraction(0))]
+    found, amount_ = Cost(), Fraction(output["amount"])
+    for reach in reaches:
+        share = reach / (2 * max(level, 1 - level))
+        if currency != "rho":
+            found += Cost(amount_ * share)
+        elif share:
+            eta = math.sqrt(8 * amount_) * float(share)
+            y = eta / (1 - math.exp(-eta))
+            found += Cost(rest=y - 1 - math.log(y))
+    return found
+
+
+def _reach(output: Json, values: Sequence[tuple[int, Fraction]]) -> Fraction:
+    """Return how far the changes of two candidates' distances from the quantile can be apart."""
+    level = Fraction(output["level"])
+    ends = []
+    for candidate in map(Fraction, output["candidates"]):
+        below = sum(sign * ((value < candidate) - level) for sign, value in values)
+        above = sum(sign * ((value > candidate) - (1 - level)) for sign, value in values)
+        ends.append((min(0, below, above), max(0, below, above)))
+    apart = [high - low for (_, high), (low, _) in permutations(ends, 2)]
+    return Fraction(max(apart, default=0))
+
+
+def _selection(output: Json, policy: Json, before: Row, after: Row) -> Cost:
+    sides = [_selected(policy, record) for record in (before, after)]
+    if sides[0] and sides[1] and sides[0][0][2] == sides[1][0][2]:
+        (rho, one, _), (_, other, _) = sides[0][0], sides[1][0]
+        return Cost(rho * ((one - other) if output["certain"] else max(one, other)) ** 2)
+    return Cost(sum((rho * m**2 for side in sides for rho, m, _ in side), Fraction(0)))
+
+
+def _selected(policy: Json, record: Row) -> list[tuple[Fraction, int, list[Any]]]:
+    """Return the rho, the pieces and the key of each selection that a record takes part in."""
+    found = []
+    for slot in slots_of(policy, record):
+        split = slot["split"]
+        pieces = 1 if split is None else pieces_of(policy["splits"][split], record)
+        found.append((Fraction(slot["rho"]), pieces, _cell(slot["keys"], record)))
+    return found
+
+
+def delta_of_change(document: Json, before: Row, after: Row) -> float:
+    """Return the chance that a key is shown which the other side lacks, whichever is larger."""
+    kept = [1.0, 1.0]
+    for charge in document["charges"]:
+        for output in charge["outputs"]:
+            if output["type"] != "selection" or before == after:
+                continue
+            policy = charge["policy"]
+            sides = [_selected(policy, record) for record in (before, after)]
+            keys = [[key for _, _, key in side] for side in sides]
+            if keys[0] == keys[1] and output["certain"]:
+                continue
+            for place, side in enumerate(sides):
+                for rho, pieces, _ in side:
+                    start = next(slots_of(policy, (before, after)[place]))["threshold"] - pieces
+                    kept[place] *= 1 - by_hand.tail(1 / (2 * rho), start)
+    return max(1 - each for each in kept)
+
+
+def told_apart(document: Json, before: Row, after: Row) -> tuple[float, float | None]:
+    """Return how often a test with 5 % false alarms tells two records apart: at most, about."""
+    loss, delta = change_of(document, before, after), delta_of_change(document, before, after)
+    if document["total"]["currency"] != "rho":
+        factor = math.exp(min(loss.value, 700.0))
+        return min(1.0, 0.05 * factor, 1 - 0.95 / factor), None
+    most = by_hand.power(loss.value, 0.05, delta)
+    is_known = all(
+        _is_wide(output, charge, before, after)
+        for charge in document["charges"]
+        for output in charge["outputs"]
+        if _charge({**charge, "outputs": [output]}, before, after).value
+    )
+    return most, by_hand.gaussian_power(loss.value) if is_known else None
+
+
+def _is_wide(output: Json, charge: Json, *records: Row) -> bool:
+    if output["type"] != "number":
+        return False
+    noise = charge["noise"][output["noise"]]
+    cells = [cell for each in records if (cell := cell_of(noise["cells"], each)) is not None]
+    wide = all(Fraction(c["spread"]) >= 100 * Fraction(c["step"]) ** 2 for c in cells)
+    return bool(noise["certain"] and output["certain"] and wide)
+
+
+def measures_published(document: Json) -> set[str]:
+    """Return the measures that are added up, chosen from, or cut into pieces to select keys."""
+    found: set[str] = set()
+    for charge in document["charges"]:
+        found |= {each["measure"] for each in charge["noise"] if each["moved"] == "values"}
+        for output in charge["outputs"]:
+            if output["type"] == "choice":
+                found.add(output["measure"])
+            if output["type"] == "selection":
+                found |= measures_read(charge["policy"])
+    return found
+
+
+# -- a value that is greater by some percent ----------------------------------------------------
+
+
+def greater(field: Json, value: Fraction, percent: int) -> Fraction:
+    """Return a value so many percent greater, on the grid, at most the largest that is counted."""
+    step = Fraction(field["resolution"])
+    steps = min(math.ceil(abs(value) * (100 + percent) / 100 / step), int(field["largest"]))
+    return -steps * step if value < 0 else steps * step
+
+
+def raised(
+    document: Json, records: Mapping[str, Row]
+) -> Iterator[tuple[str, str, int, Fraction, Fraction]]:
+    """Yield each example, measure and percentage, with the value and the greater one."""
+    for name, record in records.items():
+        for field in document["fields"]:
+            value = record[field["name"]]
+            if field["kind"] != "measure" or value is None:
+                continue
+            for percent in PERCENTS:
+                other = greater(field, value, percent)
+                if other != value:
+                    yield name, field["name"], percent, value, other
+
+
+def check_document(findings: Comparisons, document: Json, examples: Mapping[str, Row]) -> None:
+    """Compare the changes of the examples that policy.json lists."""
+    expected = list(raised(document, examples))
+    shown = document["changes"]
+    labels = [(each["example"], each["measure"], each["percent"]) for each in shown]
+    findings.equal("policy.json: changes", labels, [each[:3] for each in expected])
+    for one, wanted in zip(shown, expected, strict=False):
+        _check_raised(findings, "policy.json", document, one, wanted, examples)
+
+
+def _check_raised(
+    findings: Comparisons,
+    where: str,
+    document: Json,
+    shown: Json,
+    wanted: tuple[str, str, int, Fraction, Fraction],
+    examples: Mapping[str, Row],
+) -> None:
+    name, measure, _, value, other = wanted
+    record = examples[name]
+    changed = {**record, measure: other}
+    values = Fraction(shown["value"]), Fraction(shown["other"])
+    findings.equal(f"{where}: value and the greater one", values, (value, other))
+    _check_loss(findings, f"{where}: loss of a change", shown, change_of(document, record, changed))
+    delta = delta_of_change(document, record, changed)
+    near = float(Fraction(shown["delta"]))
+    agrees = math.isclose(near, delta, rel_tol=1e-9, abs_tol=1e-12)
+    findings.add(f"{where}: delta of a change", agrees=agrees, shown=near, expected=delta)
+
+
+def _check_loss(findings: Comparisons, what: str, shown: Json, cost: Cost) -> None:
+    if cost.rest:
+        findings.close(what, float(Fraction(shown["loss"])), cost.value, within=1e-9)
+    else:
+        findings.equal(what, Fraction(shown["loss"]), cost.exact)
+    is_right = shown["exact"] is not bool(cost.rest)
+    findings.add(what, agrees=is_right, shown=shown["exact"], expected=not cost.rest)
+
+
+def in_methodology(document: Json, examples: Mapping[str, Row]) -> Iterator[Expected]:
+    """Yield the numbers of the methodology's paragraph and table on greater values."""
+    if not document["changes"]:
+        return
+    yield "5"
+    for name, measure, percent, value, other in raised(document, examples):
+        record = examples[name]
+        changed = {**record, measure: other}
+        yield from numerals(name)
+        yield text_of(abs(value))
+        yield percent
+        cost = change_of(document, record, changed)
+        yield AtMost(cost.value, 6) if cost.rest else text_of(cost.exact)
+        most, about = told_apart(document, record, changed)
+        if about is not None:
+            yield Near(100 * about, whole=0)
+        yield AtMost(100 * most)
+
+
+# -- `check` ------------------------------------------------------------------------------------
+
+
+def largest(document: Json, examples: Mapping[str, Row]) -> tuple[Any, ...] | None:
+    """Return the greater value that `check` tells of: 10 % more of the example that loses most."""
+    losses = {name: loss_of(document["total"], record) for name, record in examples.items()}
+    most = max(losses, key=lambda name: losses[name])
+    own = [each for each in raised(document, {most: examples[most]}) if each[2] == 10]
+    return max(
+        own,
+        key=lambda e: change_of(document, examples[most], {**examples[most], e[1]: e[4]}).value,
+        default=None,
+    )
+
+
+def check_check_json(
+    findings: Comparisons, document: Json, examples: Mapping[str, Row], shown: Json | None
+) -> None:
+    """Compare the change that `perrecord check --json` tells of."""
+    wanted = largest(document, examples)
+    labels = None if shown is None else (shown["example"], shown["measure"], shown["percent"])
+    findings.equal("check: which change", labels, None if wanted is None else wanted[:3])
+    if shown is not None and wanted is not None:
+        _check_raised(findings, "check", document, shown, wanted, examples)
+
+
+def in_check(document: Json, examples: Mapping[str, Row]) -> Iterator[Expected]:
+    """Yield the numbers of the line that `perrecord check` prints."""
+    wanted = largest(document, examples)
+    if wanted is None:
+        return
+    name, measure, percent, value, other = wanted
+    record = examples[name]
+    yield from (*numerals(name), amount(abs(other)), amount(abs(value)), percent)
+    yield change_of(document, record, {**record, measure: other}).shown()
+    yield amount(loss_of(document["total"], record))
+
+
+# -- `policy --change` --------------------------------------------------------------------------
+
+
+def check_json(findings: Comparisons, document: Json, before: Row, after: Row, found: Json) -> None:
+    """Compare `perrecord policy --record ... --change ... --json`."""
+    cost = change_of(document, before, after)
+    _check_loss(findings, "change: loss", found, cost)
+    delta = delta_of_change(document, before, after)
+    near = float(Fraction(found["delta"]))
+    agrees = math.isclose(near, delta, rel_tol=1e-9, abs_tol=1e-12)
+    findings.add("change: delta", agrees=agrees, shown=near, expected=delta)
+    losses = [loss_of(document["total"], record) for record in (before, after)]
+    findings.equal("change: presence", [Fraction(each) for each in found["presence"]], losses)
+    for side, record in (("before", before), ("after", after)):
+        shown = {
+            name: value if not isinstance(record[name], Fraction) else Fraction(value)
+            for name, value in found[side].items()
+        }
+        findings.equal("change: the records", shown, dict(record))
+    for charge, shown in zip(document["charges"], found["answers"], strict=True):
+        findings.equal(
+            "change: name of an answer",
+            (shown["name"], shown["title"]),
+            (charge["name"], charge["title"]),
+        )
+        _check_loss(findings, "change: loss of an answer", shown, _charge(charge, before, after))
+    most, about = told_apart(document, before, after)
+    findings.close("change: told apart, at most", found["told_apart"]["at_most"], most, within=1e-6)
+    findings.close("change: told apart, about", found["told_apart"]["about"], about)
+
+
+def check_words(findings: Comparisons, document: Json, before: Row, after: Row, text: str) -> None:
+    """Compare every number that `perrecord policy --record ... --change ...` prints."""
+    findings.numerals("change in words", text, list(_words(document, before, after)))
+
+
+def _words(document: Json, before: Row, after: Row) -> Iterator[Expected]:
+    yield from numerals(document["title"])
+    for name, value in before.items():
+        for each in (value, after[name]):
+            yield from [amount(each)] if isinstance(each, Fraction) else numerals(str(each))
+    yield change_of(document, before, after).shown()
+    delta = delta_of_change(document, before, after)
+    if delta:
+        yield AtMost(max(delta, 1e-30))
+    yield from (amount(loss_of(document["total"], record)) for record in (before, after))
+    for charge in document["charges"]:
+        yield _charge(charge, before, after).shown()
+        yield from numerals(charge["title"])
+    most, about = told_apart(document, before, after)
+    yield from ("5", AtMost(100 * most))
+    if about is not None:
+        yield Near(100 * about, whole=0)

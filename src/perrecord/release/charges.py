@@ -1,0 +1,97 @@
+"""What one answer or one key selection of a release costs: a record, and a change of it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from perrecord.errors import CurrencyError, InputError
+from perrecord.policy.cases import Record
+from perrecord.policy.changes import change_loss, signed
+from perrecord.policy.loss import Loss
+from perrecord.policy.outputs import NoisyNumber, OnRows, Output, Selection
+from perrecord.policy.policy import Policy
+from perrecord.policy.terms import slots_of
+from perrecord.release.curves import curve_of, together
+from perrecord.release.noise import Noise
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedCharge:
+    """What one answer, or one key selection, costs a record, and the noise that it carries.
+
+    `noise` lists the noisy numbers that are published: none for a quantile or a choice of keys,
+    which are no numbers with noise added. `outputs` says of each number, choice and selection
+    which records share a cell, so that changes can be priced (T27). None means: not stated.
+    """
+
+    name: str
+    title: str
+    policy: Policy
+    noise: tuple[Noise, ...] | None = None
+    outputs: tuple[Output, ...] | None = None
+
+    def __post_init__(self) -> None:
+        slots = {slot for _, slot in self.policy.slots}
+        for each in self.outputs or ():
+            match each:
+                case NoisyNumber(noise) if noise not in (self.noise or ()):
+                    raise InputError(f"an output of {self.name!r} has noise that is not stated.")
+                case Selection(slot) if {slot} != slots:
+                    raise InputError(f"an output of {self.name!r} is no selection that it pays.")
+                case OnRows():
+                    raise InputError(
+                        f"an output of {self.name!r} is run on rows, of which nothing but its "
+                        "policy is known; leave its outputs out."
+                    )
+            if each.currency is not self.policy.currency:
+                raise CurrencyError(f"an output of {self.name!r} is in another currency.")
+
+    def change(self, before: Record, after: Record) -> Loss:
+        """Return what it costs that one record is replaced by another (T27).
+
+        From the policy alone (T20) where outputs are not stated.
+        """
+        if self.outputs is None:
+            return Loss(self.policy.change(before, after), is_exact=False)
+        return change_loss(self.outputs, [before], [after])
+
+    def lone_keys(self, before: Record, after: Record) -> tuple[Fraction, Fraction]:
+        """Return the chance that a key is shown which the other side lacks: after, before (T9)."""
+        if self.outputs is None:
+            return published_delta(self.policy, after), published_delta(self.policy, before)
+        sides = [
+            (added, taken, curve_of(each.slot))
+            for each in self.outputs
+            if isinstance(each, Selection)
+            for added, taken in each.lone_pieces(signed([before], [after]))
+        ]
+        return (
+            together(curve.at(added) for added, _, curve in sides if added),
+            together(curve.at(taken) for _, taken, curve in sides if taken),
+        )
+
+    def columns(self) -> Iterator[str]:
+        """Yield the columns that cells go by, and those whose different values are counted."""
+        for each in self.outputs or ():
+            match each:
+                case Selection(slot):
+                    yield from slot.keys
+                case NoisyNumber(_, scope, _, str(distinct)):
+                    yield from (*scope.columns, distinct)
+                case _:
+                    yield from each.scope.columns
+
+
+@dataclass(frozen=True, slots=True)
+class ChargeShare:
+    """The part of a record's loss, and of its delta, that one charge makes."""
+
+    charge: PublishedCharge
+    loss: Fraction
+    delta: Fraction
+
+
+def published_delta(policy: Policy, record: Record) -> Fraction:
+    """Return delta(r) as the curves give it, never below the true one (T9)."""
+    runs = slots_of(policy.form, record)
+    return together(curve_of(slot).at(slot.pieces(record)) for _, slot in runs)
