@@ -218,7 +218,7 @@ def _fitness(
 ) -> list[Fit]:
     planned = plan(list(queries.values()), table.schema)
     answers = [answer for query in queries.values() for answer in query.answers]
-    is_known = any(answer.is_additive and answer.is_scaled for answer in answers)
+    is_known = any(answer.is_additive for answer in answers)
     if planned.policy.currency is not Currency.RHO or not is_known:
         return []
     found = []

@@ -21,6 +21,7 @@ from perrecord.evaluate.losses.loss_sql import (
 )
 from perrecord.evaluate.workspace import workspace
 from perrecord.policy.policy import Policy
+from perrecord.policy.tapering import student_sql
 from perrecord.policy.terms import Currency
 from perrecord.tables.table import Table
 
@@ -72,14 +73,26 @@ def policy_quantiles(
         return [row[f"l{place}"] for place in range(len(losses))]
 
 
+@dataclass(frozen=True, slots=True)
+class TaperedCells:
+    """What Student noise costs in a cell whose weight is 1 / (2 sqrt A), in the measure's units.
+
+    `entered` is 1 for the records that enter, and 0 for others.
+    """
+
+    measure: str
+    nu: int
+    entered: Policy
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CellPolicies:
-    """A policy for each cell: its weight times one of a few policies. Outside them it is 0."""
+    """A price for each cell: its weight times a policy, or tapered. Outside cells it is 0."""
 
     keys: pa.Table
     weights: npt.NDArray[np.float64]
     which: npt.NDArray[np.intp]
-    policies: tuple[Policy, ...]
+    prices: tuple[Policy | TaperedCells, ...]
 
 
 def cell_losses(every: Sequence[CellPolicies], table: Table) -> Distribution:
@@ -113,7 +126,15 @@ def _written(place: int, found: CellPolicies, writer: LossWriter) -> str:
     writer.parts.joins.append(f" LEFT JOIN {alias} ON {' AND '.join(same) or 'TRUE'}")
     weight, which = f"{alias}._perrecord_weight", f"{alias}._perrecord_which"
     cases = "".join(
-        f" WHEN {which} = {number} THEN {weight} * {writer.form(policy.form)}"
-        for number, policy in enumerate(found.policies)
+        f" WHEN {which} = {number} THEN {_priced(price, weight, writer)}"
+        for number, price in enumerate(found.prices)
     )
     return f"(CASE{cases} ELSE {NOTHING} END)"
+
+
+def _priced(price: Policy | TaperedCells, weight: str, writer: LossWriter) -> str:
+    if isinstance(price, Policy):
+        return f"{weight} * {writer.form(price.form)}"
+    ratio = f"({weight} * {writer.size(price.measure)})"
+    cost = student_sql(Currency.RHO.power, price.nu, ratio)
+    return f"coalesce({cost}, {NOTHING}) * {writer.form(price.entered.form)}"

@@ -10,7 +10,7 @@ from perrecord.policy.cases import Cases, DimensionValue
 from perrecord.policy.policy import Policy
 from perrecord.policy.reads import names_read
 from perrecord.policy.split import SplitBy
-from perrecord.policy.terms import ExactLoss, Form, Largest, Piecewise, SplitLoss
+from perrecord.policy.terms import ExactLoss, Form, Largest, Piecewise, SizeLoss, SplitLoss
 from perrecord.tables.schema import Schema
 
 _PER_DECADE = 24
@@ -70,6 +70,8 @@ def _thresholds(form: Form, measure: str) -> Iterator[Fraction]:
                     yield from _thresholds(each, measure)
             case ExactLoss(_, name, threshold) if name == measure:
                 yield threshold
+            case SizeLoss(_, name, growth) if name == measure:
+                yield from growth.usual_sizes()
 
 
 def _of_scheme(split: Any, measure: str) -> Iterator[Fraction]:

@@ -1,0 +1,71 @@
+"""The frontier of privacy against error: what other errors would cost, and other ways at each."""
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+import pyarrow as pa
+
+from perrecord.evaluate.tuning.candidates import AS_WRITTEN, WRITTEN, Candidate
+from perrecord.evaluate.tuning.goals import Smallest, sizes
+from perrecord.evaluate.tuning.tuner import OutOfReach, Times, Tuner
+from perrecord.evaluate.variants import accounted
+from perrecord.policy.policy import Policy
+from perrecord.queries.plan import plan
+
+_MULTIPLES = tuple(Fraction(2) ** power for power in range(-3, 4))
+
+TUNED, EXACTLY = "tuned", "exact accounting"
+
+
+def frontier(
+    tuner: Tuner, ranked: Sequence[Candidate], times: Times, senses: Sequence[Smallest]
+) -> pa.Table:
+    """Return losses against errors: as tuned, as written, exactly, and by the best of other ways.
+
+    `ranked` are the candidates, the chosen one first. `times` is what all errors are multiplied by
+    once more, from an eighth to eight, where that can be reached.
+    """
+    lines = [
+        (name, float(multiple), policy)
+        for multiple in _MULTIPLES
+        for name, policy in _at(tuner, ranked, {p: each * multiple for p, each in times.items()})
+    ]
+    found = sizes([policy for *_, policy in lines], senses, tuner.table)
+    return pa.Table.from_pylist(
+        [
+            {"policy": name, "times": error, "of": str(sense), "loss": loss}
+            for (name, error, _), losses in zip(lines, found, strict=True)
+            for sense, loss in zip(senses, losses, strict=True)
+        ]
+    )
+
+
+def _at(tuner: Tuner, ranked: Sequence[Candidate], times: Times) -> Iterator[tuple[str, Policy]]:
+    """Yield the lines of the frontier at some errors, but for what cannot come so close."""
+    schema = tuner.table.schema
+    for name, candidate in shown_lines(ranked):
+        try:
+            tuned = tuner.tuned(candidate, times)
+        except OutOfReach:
+            continue
+        policy = plan(tuned, schema).policy
+        yield name, policy
+        exactly = plan(accounted(tuned, "exact"), schema).policy
+        if name == TUNED and exactly != policy:
+            yield EXACTLY, exactly
+
+
+def shown_lines(ranked: Sequence[Candidate]) -> list[tuple[str, Candidate]]:
+    """Return the candidates that the frontier shows: the chosen one, as written, each other kind.
+
+    >>> split, other = Candidate("fine", kind="split"), Candidate("tapered", kind="taper")
+    >>> [name for name, _ in shown_lines([other, split, WRITTEN])]
+    ['tuned', 'fine', 'as written']
+    """
+    best = ranked[0]
+    lines, kinds = [(TUNED, best)], {best.kind}
+    for each in ranked[1:]:
+        if each.kind not in kinds:
+            lines.append((AS_WRITTEN if each == WRITTEN else each.name, each))
+            kinds.add(each.kind)
+    return lines
