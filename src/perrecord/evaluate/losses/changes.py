@@ -8,19 +8,20 @@ filter, its cell.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 
 import pyarrow as pa
 
-from perrecord.evaluate.losses.loss_sql import NOTHING, LossWriter, powered
+from perrecord.evaluate.losses.loss_sql import NOTHING, LossWriter, double, powered
 from perrecord.exact import sqrt_up
+from perrecord.laws.least import least_sql
 from perrecord.laws.scales import Scale, StudentScale
 from perrecord.policy.tapering import student_sql
 from perrecord.policy.terms import Constant, Currency, Form, Piecewise
 from perrecord.queries.aggregates import Aggregate, Different, Filled, Pieces, Rows, Total
 from perrecord.queries.groupings import SelectCells, SelectKeys
-from perrecord.queries.measurements import Choice, Step
-from perrecord.queries.methods import Scales
+from perrecord.queries.measurements import Choice, Measurement, Step
+from perrecord.queries.methods import Scales, leaves
 from perrecord.queries.noise_plan import NoisePlan
 from perrecord.queries.plan import Plan, PlannedGrouping
 from perrecord.queries.values import pieces_value, total_value
@@ -39,6 +40,14 @@ class Change:
     value: str
     prices: tuple["ChangePrice", ...]
     is_distinct: bool = False
+    least: str | None = None
+    """1 / (2 sqrt V) in the record's own cell, V the variance, if the number is unbiased (T30)."""
+
+    def least_cost(self, weight: str, change: str) -> str | None:
+        """Return the least cost of a change, a DOUBLE, given the weight as SQL (T30)."""
+        if self.least is None:
+            return None
+        return least_sql(f"(coalesce(abs({change}), {NOTHING}) * {weight})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +74,23 @@ class GroupingChanges:
     condition: str
     columns: tuple[str, ...]
     changes: tuple[Change, ...]
+
+    def lowest(self) -> str:
+        """Return the least that a record could lose here: of several numbers the most (T30)."""
+        every = [
+            cost
+            for change in self.changes
+            if change.least is not None
+            and (cost := change.least_cost(change.least, double(change.value))) is not None
+        ]
+        if not every:
+            return NOTHING
+        return f"CASE WHEN {self.condition} THEN {largest_of(every)} ELSE {NOTHING} END"
+
+
+def largest_of(losses: list[str]) -> str:
+    """Return the largest of several losses, 0 of none."""
+    return f"greatest({', '.join([NOTHING, NOTHING, *losses])})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +121,17 @@ class ChangeWriter:
             return Change(self.losses.dialect.literal(1), (self._amount(step.amount),))
         noise = step.noise(self.planned.schema, grouping.grouping.columns, self._currency)
         is_distinct = isinstance(step.aggregate, Different)
-        return Change(self._value(step.aggregate), self._prices(noise), is_distinct)
+        least = self._least(step, noise, grouping)
+        return Change(self._value(step.aggregate), self._prices(noise), is_distinct, least)
+
+    def _least(self, step: Measurement, noise: NoisePlan, grouping: PlannedGrouping) -> str | None:
+        """Return what a change is multiplied by for its least loss; None where none is known."""
+        is_cut = any(leaf.method.bounds is not None for leaf in leaves(step.tree))
+        is_selected = isinstance(grouping.grouping.cells, SelectKeys | SelectCells)
+        is_no_total = isinstance(step.aggregate, Different) or self._currency is not Currency.RHO
+        if is_cut or is_selected or is_no_total:
+            return None
+        return self.losses.form(_weights(noise.scales, partial(_inverse_root, noise.step)))
 
     def _value(self, aggregate: Aggregate) -> str:
         """Return what a record adds, or its own value where different ones are counted."""
@@ -174,6 +210,16 @@ def _weights(scales: Scales, weight: Callable[[Scale], Fraction]) -> Form:
     if scales.cases is not None:
         return Form((Piecewise(scales.cases.map(lambda each: _weights(each, weight))),))
     return Form() if scales.value is None else Form((Constant(weight(scales.value)),))
+
+
+@lru_cache(maxsize=4096)
+def largest_variance(scale: Scale, step: Fraction) -> Fraction:
+    """Return a number that the variance of noise is not above, in the measure's own units."""
+    return scale.law(step).variance().upper * step**2
+
+
+def _inverse_root(step: Fraction, scale: Scale) -> Fraction:
+    return step / (2 * sqrt_up(largest_variance(scale, step)))
 
 
 def _nu(scale: Scale) -> int | None:

@@ -4,7 +4,7 @@ Computed in the engine, in DOUBLE, and confidential, as everything that reads th
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -53,16 +53,31 @@ def policy_quantiles(
 
     All policies are evaluated in one pass; a table without records has losses of 0.
     """
+    return quantiles_of(
+        table,
+        policies[0].currency,
+        lambda writer: [writer.form(each.form) for each in policies],
+        shares,
+    )
+
+
+def quantiles_of(
+    table: Table,
+    currency: Currency,
+    written: Callable[[LossWriter], list[str]],
+    shares: Sequence[Fraction],
+) -> list[list[float]]:
+    """Return the quantiles of each of several losses that are written as SQL."""
     with workspace(table) as space:
-        writer = LossWriter(table.schema, policies[0].currency.power, space.parts())
-        losses = [f"{writer.form(each.form)} AS l{place}" for place, each in enumerate(policies)]
+        writer = LossWriter(table.schema, currency.power, space.parts())
+        losses = [f"{each} AS l{place}" for place, each in enumerate(written(writer))]
         kept = space.keep(
             f"SELECT {', '.join(losses)} FROM {records_with(table, writer.parts)}",
             writer.parts.tables,
         )
         count = space.read(f"SELECT count(*) AS number FROM {kept}")["number"][0].as_py()
         if not count:
-            return [[0.0] * len(shares) for _ in policies]
+            return [[0.0] * len(shares) for _ in losses]
         # In the middle of the rank, where no rounding of the share can reach another.
         ranks = [max(1, math.ceil(share * count)) for share in shares]
         levels = ", ".join(repr((rank - 0.5) / count) for rank in ranks)

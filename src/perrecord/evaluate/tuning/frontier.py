@@ -6,11 +6,10 @@ from fractions import Fraction
 import pyarrow as pa
 
 from perrecord.evaluate.tuning.candidates import AS_WRITTEN, WRITTEN, Candidate
-from perrecord.evaluate.tuning.goals import Smallest, sizes
+from perrecord.evaluate.tuning.goals import Smallest, least_sizes, sizes
 from perrecord.evaluate.tuning.tuner import OutOfReach, Times, Tuner
 from perrecord.evaluate.variants import accounted
-from perrecord.policy.policy import Policy
-from perrecord.queries.plan import plan
+from perrecord.queries.plan import Plan, plan
 
 _MULTIPLES = tuple(Fraction(2) ** power for power in range(-3, 4))
 
@@ -23,24 +22,27 @@ def frontier(
     """Return losses against errors: as tuned, as written, exactly, and by the best of other ways.
 
     `ranked` are the candidates, the chosen one first. `times` is what all errors are multiplied by
-    once more, from an eighth to eight, where that can be reached.
+    once more, from an eighth to eight, where that can be reached. `least` is the least that a
+    record could lose by unbiased answers as accurate as those of its line (T30).
     """
     lines = [
-        (name, float(multiple), policy)
+        (name, float(multiple), planned)
         for multiple in _MULTIPLES
-        for name, policy in _at(tuner, ranked, {p: each * multiple for p, each in times.items()})
+        for name, planned in _at(tuner, ranked, {p: each * multiple for p, each in times.items()})
     ]
-    found = sizes([policy for *_, policy in lines], senses, tuner.table)
+    plans = [planned for *_, planned in lines]
+    found = sizes([planned.policy for planned in plans], senses, tuner.table)
+    least = least_sizes(plans, senses, tuner.table)
     return pa.Table.from_pylist(
         [
-            {"policy": name, "times": error, "of": str(sense), "loss": loss}
-            for (name, error, _), losses in zip(lines, found, strict=True)
-            for sense, loss in zip(senses, losses, strict=True)
+            {"policy": name, "times": error, "of": str(sense), "loss": loss, "least": lowest}
+            for (name, error, _), *both in zip(lines, found, least, strict=True)
+            for sense, loss, lowest in zip(senses, *both, strict=True)
         ]
     )
 
 
-def _at(tuner: Tuner, ranked: Sequence[Candidate], times: Times) -> Iterator[tuple[str, Policy]]:
+def _at(tuner: Tuner, ranked: Sequence[Candidate], times: Times) -> Iterator[tuple[str, Plan]]:
     """Yield the lines of the frontier at some errors, but for what cannot come so close."""
     schema = tuner.table.schema
     for name, candidate in shown_lines(ranked):
@@ -48,10 +50,10 @@ def _at(tuner: Tuner, ranked: Sequence[Candidate], times: Times) -> Iterator[tup
             tuned = tuner.tuned(candidate, times)
         except OutOfReach:
             continue
-        policy = plan(tuned, schema).policy
-        yield name, policy
-        exactly = plan(accounted(tuned, "exact"), schema).policy
-        if name == TUNED and exactly != policy:
+        planned = plan(tuned, schema)
+        yield name, planned
+        exactly = plan(accounted(tuned, "exact"), schema)
+        if name == TUNED and exactly.policy != planned.policy:
             yield EXACTLY, exactly
 
 

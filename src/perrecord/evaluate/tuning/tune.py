@@ -26,6 +26,7 @@ from perrecord.evaluate.tuning.goals import (
     LossOf,
     Smallest,
     Target,
+    least_sizes,
     percent,
     sizes,
     smallest,
@@ -88,8 +89,8 @@ class Tuning:
     """In which sense a policy is small; under caps, the errors that are needed to keep them."""
     before: Policy
     policy: Policy
-    losses: tuple[tuple[str, float, float], ...]
-    """Losses of records, by name: as written, and tuned."""
+    losses: tuple[tuple[str, float, float, float], ...]
+    """Losses of records, by name: as written, tuned, and the least possible as tuned (T30)."""
     frontier: pa.Table
 
     def to_arrow(self) -> pa.Table:
@@ -168,10 +169,11 @@ def tune(
         times = kept(tuner, best.candidate, limits, best.errors)
     on_step("following the frontier")
     tuned = tuner.tuned(best.candidate, times)
-    policy = plan(tuned, table.schema).policy
+    planned = plan(tuned, table.schema)
     shares = sorted({*_SHARES, *([sense.share] if isinstance(sense, LossAt) else [])})
     senses: list[Smallest] = [*map(LossAt, shares), *(LossOf(*each) for each in known.items())]
-    before, after = sizes([tuner.planned.policy, policy], senses, table)
+    before, after = sizes([tuner.planned.policy, planned.policy], senses, table)
+    (least,) = least_sizes([planned], senses, table)
     order = sorted(ranked, key=lambda each: (each is not best, each.rank))
     return Tuning(
         _answers(tuner, tuned, times),
@@ -181,8 +183,8 @@ def tune(
         tuple((each.candidate, each.rank) for each in order),
         UNDER_CAPS if limits else str(sense),
         tuner.planned.policy,
-        policy,
-        tuple(zip(map(str, senses), before, after, strict=True)),
+        planned.policy,
+        tuple(zip(map(str, senses), before, after, least, strict=True)),
         frontier(tuner, [each.candidate for each in order], times, senses),
     )
 
