@@ -95,11 +95,14 @@ def largest_of(losses: list[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChangeWriter:
-    """Writes the changes of a plan's groupings for one statement over `records`."""
+    """Writes the changes of a plan's groupings for one statement over `records`.
+
+    Writers of several plans for one statement share the keys that are `listed` there.
+    """
 
     planned: Plan
     losses: LossWriter
-    _listed: dict[Keys, str] = field(default_factory=dict)
+    listed: dict[Keys, str] = field(default_factory=dict)
 
     def entry(self, grouping: PlannedGrouping) -> GroupingChanges:
         """Return what a record changes in one grouping."""
@@ -187,10 +190,10 @@ class ChangeWriter:
 
     def _is_listed(self, keys: Keys) -> str:
         """Return whether a record's key is in a public list, which is joined."""
-        if keys in self._listed:
-            return self._listed[keys]
+        if keys in self.listed:
+            return self.listed[keys]
         parts, schema = self.losses.parts, self.planned.schema
-        alias = f"{parts.prefix}_keys{len(self._listed)}"
+        alias = f"{parts.prefix}_keys{len(self.listed)}"
         typed = pa.schema([(name, schema.grouping_kind(name).types.arrow) for name in keys.columns])
         listed = pa.array([True] * len(keys), pa.bool_())
         parts.tables[alias] = keys.table.cast(typed).append_column(_LISTED, listed)
@@ -199,11 +202,12 @@ class ChangeWriter:
             for name in map(parts.dialect.identifier, keys.columns)
         )
         parts.joins.append(f" LEFT JOIN {alias} ON {conditions}")
-        self._listed[keys] = f"{alias}.{_LISTED} IS NOT NULL"
-        return self._listed[keys]
+        self.listed[keys] = f"{alias}.{_LISTED} IS NOT NULL"
+        return self.listed[keys]
 
 
 _LISTED = "_perrecord_listed"
+_LEAST_VARIANCE = Fraction(1, 10**200)
 
 
 def _weights(scales: Scales, weight: Callable[[Scale], Fraction]) -> Form:
@@ -214,8 +218,11 @@ def _weights(scales: Scales, weight: Callable[[Scale], Fraction]) -> Form:
 
 @lru_cache(maxsize=4096)
 def largest_variance(scale: Scale, step: Fraction) -> Fraction:
-    """Return a number that the variance of noise is not above, in the measure's own units."""
-    return scale.law(step).variance().upper * step**2
+    """Return a number that the variance of noise is not above, in the measure's own units.
+
+    Next to no noise counts as 10^-200 squared steps, which floats can hold.
+    """
+    return max(scale.law(step).variance().upper, _LEAST_VARIANCE) * step**2
 
 
 def _inverse_root(step: Fraction, scale: Scale) -> Fraction:

@@ -48,7 +48,7 @@ def least_losses(planned: Plan, table: Table) -> Distribution | None:
         return None
     with workspace(table) as space:
         writer = LossWriter(table.schema, Currency.RHO.power, space.parts())
-        loss = least_of_records(planned, writer)
+        loss = _least(planned, writer, {})
         kept = space.keep(
             f"SELECT loss, count(*) AS number FROM (SELECT {loss} AS loss "
             f"FROM {records_with(table, writer.parts)}) AS valued GROUP BY loss",
@@ -61,17 +61,17 @@ def least_quantiles(
     plans: Sequence[Plan], table: Table, shares: Sequence[Fraction]
 ) -> list[list[float]]:
     """Return, for each plan, the least losses that these shares of the records do not exceed."""
-    return quantiles_of(
-        table,
-        Currency.RHO,
-        lambda writer: [least_of_records(each, writer) for each in plans],
-        shares,
-    )
+
+    def written(writer: LossWriter) -> list[str]:
+        listed: dict[Keys, str] = {}
+        return [_least(each, writer, listed) for each in plans]
+
+    return quantiles_of(table, Currency.RHO, written, shares)
 
 
-def least_of_records(planned: Plan, writer: LossWriter) -> str:
+def _least(planned: Plan, writer: LossWriter, listed: dict[Keys, str]) -> str:
     """Return the least that a record of `records` could lose, as SQL."""
-    changes = ChangeWriter(planned, writer)
+    changes = ChangeWriter(planned, writer, listed)
     return largest_of([changes.entry(each).lowest() for each in planned.groupings])
 
 

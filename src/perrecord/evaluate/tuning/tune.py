@@ -122,7 +122,6 @@ def tune(
     smallest_in: "str | Smallest" = "99%",
     examples: Mapping[str, Record] | None = None,
     caps: Mapping[str, Exact] | None = None,
-    with_bias: bool = False,
     on_step: Callable[[str], None] = lambda _: None,
 ) -> Tuning:
     """Return the amounts, and the splits or tapers, with which every goal is just reached (T22).
@@ -136,8 +135,8 @@ def tune(
     With `schemes`, which may be empty, split and tapered totals are made private in the way whose
     policy is smallest: split by `schemes`, finer and coarser ones, or tapered (`candidates`).
     Smallest is meant in `"largest"`, in a percentile of the records' losses such as `"99%"`, or in
-    the loss of one of the `examples`. Clamps are tried beside them, for comparison: they are
-    chosen only `with_bias`. Without schemes all stays as it is but the amounts.
+    the loss of one of the `examples`. Clamps are tried beside them, for comparison, and never
+    chosen: their totals are too low. Without schemes all stays as it is but the amounts.
 
     With `caps` on the losses of examples, the errors of the goals are multiplied by the numbers of
     the least sum with which no example loses more than its cap: an answer that costs it little may
@@ -161,7 +160,7 @@ def tune(
     on_step("comparing splits, tapers and clamps")
     tried = (WRITTEN,) if schemes is None else tuner.candidates(schemes)
     ranked = _ranked(tuner, tried, sense, limits)
-    chosen = [each for each in ranked if with_bias or not each.candidate.is_biased]
+    chosen = [each for each in ranked if not each.candidate.is_biased]
     best = chosen[_least([each.rank for each in chosen])]
     times = tuner.even()
     if limits and tuner.targets:
@@ -289,6 +288,15 @@ def shown_amounts(answer: Answer) -> str:
     '0.1'
     """
     return " + ".join(f"{float(each):.4g}" for each in answer.amounts)
+
+
+def shown_choices(found: Tuning, most: int = 5) -> tuple[tuple[Candidate, float], ...]:
+    """Return the best ways that were tried, and of each kind at least the best."""
+    kinds: dict[str, int] = {}
+    for place, (each, _) in enumerate(found.choices):
+        kinds.setdefault(each.kind, place)
+    kept = {*range(most), *kinds.values()}
+    return tuple(each for place, each in enumerate(found.choices) if place in kept)
 
 
 def shown_goal(each: Tuned) -> str:
