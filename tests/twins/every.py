@@ -15,6 +15,7 @@ from tests.twins.topics import (
     students,
     tables,
     tapering,
+    tuning,
 )
 
 EVERY = (
@@ -31,5 +32,6 @@ EVERY = (
     *ledgers.TWINS,
     *releases.TWINS,
     *figures.TWINS,
+    *tuning.TWINS,
     *doors.TWINS,
 )

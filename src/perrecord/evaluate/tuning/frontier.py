@@ -44,7 +44,7 @@ def frontier(
 
 def _at(tuner: Tuner, ranked: Sequence[Candidate], times: Times) -> Iterator[tuple[str, Plan]]:
     """Yield the lines of the frontier at some errors, but for what cannot come so close."""
-    schema = tuner.table.schema
+    schema, is_exact_shown = tuner.table.schema, False
     for name, candidate in shown_lines(ranked):
         try:
             tuned = tuner.tuned(candidate, times)
@@ -53,7 +53,8 @@ def _at(tuner: Tuner, ranked: Sequence[Candidate], times: Times) -> Iterator[tup
         planned = plan(tuned, schema)
         yield name, planned
         exactly = plan(accounted(tuned, "exact"), schema)
-        if name == TUNED and exactly.policy != planned.policy:
+        if exactly.policy != planned.policy and not is_exact_shown:
+            is_exact_shown = True  # by exact accounting thresholds make no difference
             yield EXACTLY, exactly
 
 

@@ -27,6 +27,7 @@ from perrecord.evaluate.accuracy.within import (
 from perrecord.evaluate.tuning.goals import Goal
 from perrecord.laws import DiscreteStudent, Law
 from perrecord.laws.tapering import NARROWEST
+from perrecord.laws.widths import deviation
 from perrecord.policy.tapering import TaperedRho
 from perrecord.policy.terms import Currency
 from perrecord.queries.answers import Answer
@@ -71,6 +72,12 @@ def nu_of(law: Law) -> int | None:
 def is_tapered(truth: Truth) -> bool:
     """Tell whether some cells have Student noise."""
     return any(nu_of(law) is not None for law in truth.total.laws)
+
+
+def is_too_narrow(truth: Truth) -> bool:
+    """Tell whether some cells have Student noise so narrow that its loss is not known."""
+    found = [law.spread for law in truth.total.laws if isinstance(law, DiscreteStudent)]
+    return any(spread < NARROWEST for spread in found)
 
 
 def methods_of(truth: Truth) -> tuple[Method, ...]:
@@ -132,7 +139,7 @@ def allowed_by_law(truth: Truth, of: Callable[[int | None], Floats]) -> Floats:
 
 
 def variances(truth: Truth) -> Floats:
-    """Return sigma^2 of each cell's noise, in the same units as `allowed`; none of it is tapered.
+    """Return sigma^2 of each cell's noise, in the same units as `allowed`, none of it tapered.
 
     It bounds the variance of discrete noise and scales as one over the amount, as that does not.
     """
@@ -142,7 +149,10 @@ def variances(truth: Truth) -> Floats:
 
 
 def _sigmas(noisy: Noisy) -> Floats:
-    every = [math.sqrt(gaussian(law).sigma_squared) for law in noisy.laws]
+    every = [
+        deviation(law) if nu_of(law) is not None else math.sqrt(gaussian(law).sigma_squared)
+        for law in noisy.laws
+    ]
     return np.array(every)[noisy.which]
 
 
@@ -182,7 +192,7 @@ def _mean_factors(truth: Truth, goal: Goal) -> Floats:
     found = np.full(len(true), np.nan)
     low = np.full(len(true), 1 / _MOST_FACTOR)
     high = np.full(len(true), _MOST_FACTOR)
-    total, count = mean_parts(truth)
+    total, count = mean_parts(truth, _sigmas)
     shrinking = _shrinking(truth)
     for _ in range(_HALVINGS):
         middle = np.sqrt(low * high)

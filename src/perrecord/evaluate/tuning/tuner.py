@@ -22,6 +22,7 @@ from perrecord.evaluate.tuning.needs import (
     factors,
     has_zeros_only,
     is_tapered,
+    is_too_narrow,
 )
 from perrecord.evaluate.variants import WorkloadTable, one_set_each, with_factor
 from perrecord.policy.policy import Policy
@@ -29,6 +30,7 @@ from perrecord.policy.split import Scheme
 from perrecord.policy.terms import Currency
 from perrecord.queries.answers import Answer
 from perrecord.queries.groupings import SelectCells
+from perrecord.queries.methods import Tapering, Tree, leaves
 from perrecord.queries.plan import Plan, plan
 from perrecord.queries.query import Query
 from perrecord.tables.table import Table
@@ -145,24 +147,30 @@ class Tuner:
     def _tuned(self, place: AnswerPlace, answer: Answer, times: Fraction) -> Answer:
         answer = balanced(answer, self._truth(place, answer))
         found = with_factor(answer, self._factor(place, answer, times))
+        if not is_tapered(self._asked(place, answer)):
+            return found
         # Where several parts share a cell, another taper may have the most noise by now.
-        while is_tapered(self._asked(place, found)):
-            more = self._factor(place, found, times)
-            if more <= 1:
-                break
+        while (more := self._factor(place, found, times)) > 1:
             found = with_factor(found, more)
+        if is_too_narrow(self._asked(place, found)):  # other cells ask for so large an amount
+            raise self._out_of_reach(place, answer)
         return found
 
     def _factor(self, place: AnswerPlace, answer: Answer, times: Fraction) -> Fraction:
-        found = self._asked(place, answer)
-        factor = factor_for(self._factors(place, found, times), self.targets[place].share)
+        found = self._factors(place, self._asked(place, answer), times)
+        factor = factor_for(found, self.targets[place].share)
         assert factor is not None  # noqa: S101 - some cell has another number than 0
         if not math.isfinite(factor):
-            raise OutOfReach(
-                f"{self.asked[place[0]].name}.{place[1]}: no amount reaches the goal "
-                f"{str(self.targets[place])!r}, {_reason(found)}, or give it a goal of its own."
-            )
+            raise self._out_of_reach(place, answer)
         return Fraction(factor)
+
+    def _out_of_reach(self, place: AnswerPlace, answer: Answer) -> OutOfReach:
+        is_taper = any(isinstance(leaf.method, Tapering) for leaf in leaves(_tree(answer)))
+        return OutOfReach(
+            f"{self.asked[place[0]].name}.{place[1]}: no amount reaches the goal "
+            f"{str(self.targets[place])!r}, {_TOO_NARROW if is_taper else _CUT_OFF}, or give it a "
+            "goal of its own."
+        )
 
     def _factors(self, place: AnswerPlace, truth: Truth, times: Fraction) -> Floats:
         """Return by how much each cell's amounts miss the target, errors multiplied."""
@@ -186,7 +194,10 @@ class Tuner:
         return self._cut[place, bounds]
 
     def _asked(self, place: AnswerPlace, answer: Answer) -> Truth:
-        return asked_otherwise(self._truth(place, answer), answer, self.table.schema)
+        try:
+            return asked_otherwise(self._truth(place, answer), answer, self.table.schema)
+        except InputError:  # next to no noise: a loss that no taper can have
+            raise self._out_of_reach(place, answer) from None
 
     def errors(self, place: AnswerPlace, answer: Answer) -> CellErrors:
         """Return the errors that an answer would have with these amounts, at its own confidence."""
@@ -210,16 +221,17 @@ def _bounds(answer: Answer) -> Bounds:
     return answer.measurements[0].bounds
 
 
-def _reason(truth: Truth) -> str:
-    """Return why no amount helps, and what would."""
-    if is_tapered(truth):
-        return (
-            "because tapered noise would be narrower than 5 steps of the measure's resolution. "
-            "Give the measure a finer resolution, split it instead (split: ...)"
-        )
-    return (
-        "because clamping cuts off too much. Split it instead (split: ...), clamp at a higher bound"
-    )
+def _tree(answer: Answer) -> Tree:
+    return answer.measurements[0].tree
+
+
+_TOO_NARROW = (
+    "because tapered noise would be narrower than 5 steps of the measure's resolution. Give the "
+    "measure a finer resolution, split it instead (split: ...)"
+)
+_CUT_OFF = (
+    "because clamping cuts off too much. Split it instead (split: ...), clamp at a higher bound"
+)
 
 
 def _decides_cells(asked: Sequence[WorkloadTable], place: AnswerPlace) -> bool:
