@@ -37,7 +37,7 @@ class Clamp:
     high: Fraction
 
 
-Way = Scheme | Taper | Clamp
+TotalMethod = Scheme | Taper | Clamp
 """How a total is made private, whatever it costs."""
 
 
@@ -46,7 +46,7 @@ class Candidate:
     """A way for each measure whose totals are open to choice; those without one keep theirs."""
 
     name: str
-    ways: tuple[tuple[str, Way], ...] = ()
+    ways: tuple[tuple[str, TotalMethod], ...] = ()
     kind: str = AS_WRITTEN
 
     @property
@@ -80,7 +80,7 @@ def is_open(answer: Answer) -> bool:
     return any(isinstance(each, Splitting | Tapering) for each in methods)
 
 
-def _by(way: Way, method: Method) -> Method:
+def _by(way: TotalMethod, method: Method) -> Method:
     match way, method:
         case Taper(), Splitting():
             # Any amount will do: it is scaled. A large one might leave next to no noise.
@@ -145,7 +145,7 @@ def splits(
     ['as written', 'fine / 32', 'fine / 32, measure by measure', 'fine / 16']
     """
     wanted = sorted(set(measures))
-    found: dict[tuple[tuple[str, Way], ...], Candidate] = {(): WRITTEN}
+    found: dict[tuple[tuple[str, TotalMethod], ...], Candidate] = {(): WRITTEN}
     for name, scheme in declared.items():
         covered = [each for each in wanted if covers(scheme, each)]
         if not covered:
