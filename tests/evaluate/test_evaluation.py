@@ -213,19 +213,27 @@ def test_sizes_begin_below_the_thresholds_of_their_own_measure():
         .sum("payann", split=Split(payann=10**6), rho=1, accounting="exact")
     )
     with opened(business(10, seed=7)) as source:
-        policy = plan(asked, source.schema).policy
-        rows = losses_by_size({"p": policy}, source.schema).to_pylist()
+        rows = losses_by_size({"p": plan(asked, source.schema)}, source.schema).to_pylist()
     first = {row["measure"]: row["size"] for row in reversed(rows)}
     assert first == {"emp": 2, "payann": 100_000}
+
+
+def test_sizes_of_a_tapered_loss_begin_where_it_matters():
+    """A tenth of a round number that is lost in the noise, and not one step of the grid."""
+    with opened(business(10, seed=7)) as source:
+        asked = Query().sum("payann", taper=10**6, rho=1)
+        rows = losses_by_size({"p": plan(asked, source.schema)}, source.schema).to_pylist()
+    assert rows[0]["size"] == 50_000
+    assert all(0 < row["least"] <= row["loss"] for row in rows)
 
 
 def test_losses_by_size_take_a_case_or_the_example():
     """Where losses hang on a dimension, somebody's value is needed."""
     with opened(business(10, seed=7)) as source:
         scheme = Split.by("naics2", {"11": Split(emp=5)}, Split(emp=50))
-        policy = plan(Query().sum("emp", split=scheme, rho=1), source.schema).policy
-        first = losses_by_size({"p": policy}, source.schema).to_pylist()
-        other = losses_by_size({"p": policy}, source.schema, {"naics2": "99"}).to_pylist()
+        planned = plan(Query().sum("emp", split=scheme, rho=1), source.schema)
+        first = losses_by_size({"p": planned}, source.schema).to_pylist()
+        other = losses_by_size({"p": planned}, source.schema, {"naics2": "99"}).to_pylist()
     at = {row["size"]: row["loss"] for row in first}
     assert all(row["loss"] <= at[row["size"]] for row in other)
     assert first[-1]["loss"] == pytest.approx(100 * other[-1]["loss"], rel=0.01)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perrecord import InputError
-from perrecord.laws.bounded_range import bounded_range
+from perrecord.laws.bounded_range import bounded_range, rho_of_pure
 
 
 def reference(eta):
@@ -99,3 +99,35 @@ def test_no_law_within_the_range_costs_more():
             if most > 1e-3:
                 largest = max(largest, float(found.max() / most))
     assert largest > 0.95
+
+
+@given(etas)
+def test_pure_epsilon_is_epsilon_tanh_of_its_half_rounded_up(epsilon):
+    """Never below, by no more than one part in 2^90, and below epsilon^2/2 and epsilon."""
+    with mpmath.workdps(400):
+        truth = mp(epsilon) * mpmath.tanh(mp(epsilon) / 2)
+        found = mp(rho_of_pure(epsilon))
+        assert truth <= found <= truth * (1 + mpmath.mpf(2) ** -90)
+    assert rho_of_pure(epsilon) <= min(epsilon**2 / 2, epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1, 2, 5, 12])
+def test_randomised_response_attains_it_and_never_exceeds_it(epsilon):
+    """D_alpha / alpha of the two answers, alpha from 1 + 10^-9 to 10^4."""
+    price = mp(rho_of_pure(Fraction(epsilon)))
+    with mpmath.workdps(60):
+        p = 1 / (1 + mpmath.exp(-epsilon))
+        q = 1 - p
+        found = []
+        for alpha in ("1.000000001", "1.1", "2", "10", "10000"):
+            a = mpmath.mpf(alpha)
+            moment = p**a * q ** (1 - a) + q**a * p ** (1 - a)
+            found.append(mpmath.log(moment) / (a - 1) / a)
+        assert max(found) <= price
+        assert max(found) >= price * (1 - mpmath.mpf(10) ** -7)
+
+
+def test_a_negative_epsilon_is_refused():
+    """No mechanism has one."""
+    with pytest.raises(InputError, match="expected a number that is not negative"):
+        rho_of_pure(-1)

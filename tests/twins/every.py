@@ -16,6 +16,7 @@ from tests.twins.topics import (
     students,
     tables,
     tapering,
+    tuning,
 )
 
 EVERY = (
@@ -33,5 +34,6 @@ EVERY = (
     *releases.TWINS,
     *fitting.TWINS,
     *figures.TWINS,
+    *tuning.TWINS,
     *doors.TWINS,
 )

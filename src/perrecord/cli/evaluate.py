@@ -30,6 +30,7 @@ from perrecord.errors import InputError, listing, suggestion
 if TYPE_CHECKING:
     from perrecord.evaluate.coverage import Coverage
     from perrecord.evaluate.evaluation import Evaluation
+    from perrecord.evaluate.losses.distributions import Distribution
     from perrecord.policy.split import Scheme
 
 EXAMPLES = examples(
@@ -133,14 +134,20 @@ def _as_json(
         "losses": [
             {
                 "variant": variant.name,
-                **{
-                    share: lost.quantile(share) if lost.count else None
-                    for share in ("0.5", "0.9", "0.99", "1")
-                },
+                **_quantiles(lost),
+                "least_possible": None if least is None else _quantiles(least),
             }
-            for variant, lost in zip(result.variants, result.compared, strict=True)
+            for variant, lost, least in zip(
+                result.variants, result.compared, result.least, strict=True
+            )
         ],
         "share_above_minimum": result.losses.share_above_minimum,
         "changes": result.changes.to_pylist(),
     }
     return found if is_public else {MARK: found}
+
+
+def _quantiles(lost: "Distribution") -> dict[str, float | None]:
+    return {
+        share: lost.quantile(share) if lost.count else None for share in ("0.5", "0.9", "0.99", "1")
+    }

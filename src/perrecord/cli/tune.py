@@ -1,7 +1,8 @@
 # ruff: noqa: PLC0415 -- what a command needs is loaded when it runs
-"""`perrecord tune`: amounts and thresholds that reach a goal of accuracy at the least loss."""
+"""`perrecord tune`: amounts, splits and tapers that reach a goal of accuracy at the least loss."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -43,99 +44,91 @@ EXAMPLES = examples(
 )
 
 _DEFAULT_GOAL = "5% for 95% of cells"
-_MOST_SCHEMES = 5
+
+
+Goals = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--goal",
+        help="How accurate the answers should be; 'ANSWER: ...' for one. Repeat it.",
+        metavar="GOAL",
+        show_default=f"'{_DEFAULT_GOAL}'",
+    ),
+]
+Caps = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cap",
+        help="The most that an example record may lose, 'NAME: LOSS' or 'emp=3, ...: LOSS'; "
+        "the errors of the goals are then made as small as the caps allow. Repeat it.",
+        metavar="CAP",
+    ),
+]
+SmallestIn = Annotated[
+    str,
+    typer.Option(
+        "--smallest",
+        help="What is to be smallest: a percentile of the losses, 'largest', or the loss of an "
+        "example record.",
+    ),
+]
+KeepMethods = Annotated[
+    bool,
+    typer.Option("--keep-thresholds", help="Change amounts alone: splits and tapers stay."),
+]
+Out = Annotated[Path, typer.Option(help="The folder for the tuned spec.")]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What is asked of tuning, as it was typed."""
+
+    goals: list[str]
+    caps: list[str]
+    smallest: str
+    keeps_methods: bool
 
 
 def tune(
     spec: Spec,
-    goal: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="How accurate the answers should be; 'ANSWER: ...' for one. Repeat it.",
-            metavar="GOAL",
-            show_default=f"'{_DEFAULT_GOAL}'",
-        ),
-    ] = None,
-    cap: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="The most that an example record may lose, 'NAME: LOSS' or 'emp=3, ...: LOSS'; "
-            "the errors of the goals are then made as small as the caps allow. Repeat it.",
-            metavar="CAP",
-        ),
-    ] = None,
-    smallest: Annotated[
-        str,
-        typer.Option(
-            help="What is to be smallest: a percentile of the losses, 'largest', or the loss of an "
-            "example record.",
-        ),
-    ] = "99%",
-    keep_thresholds: Annotated[
-        bool, typer.Option("--keep-thresholds", help="Change amounts alone.")
-    ] = False,
-    out: Annotated[Path, typer.Option(help="The folder for the tuned spec.")] = Path("tuning"),
+    goal: Goals = None,
+    cap: Caps = None,
+    smallest: SmallestIn = "99%",
+    keep_thresholds: KeepMethods = False,
+    out: Out = Path("tuning"),
     source: Source = None,
     public: Public = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find the amounts, and the splitting thresholds, that reach a goal at the least loss.
+    """Find the amounts, and the splits or tapers, that reach a goal at the least loss.
 
     Every count, total and average of every table gets the amount with which the share of its
-    cells comes within the error, and no more; where totals are charged by pieces, the scheme with
-    the smallest policy is chosen among the spec's splits, finer and coarser. With --cap it is the
-    other way round: the least errors, beside the goals, that keep the losses of named records.
-    Closed forms, no simulation. Writes tuned.yaml and a report with the frontier of
-    privacy against error.
+    cells comes within the error, and no more. Totals that are split or tapered are made private in
+    the way with the smallest policy: by the spec's splits, finer and coarser, or by a taper;
+    clamps are shown beside them, and never chosen. With --cap it is the other way round: the
+    least errors, beside the goals, that keep the losses of named records. Closed forms, no
+    simulation. Writes tuned.yaml and a report with the frontier of privacy against error.
 
     Tuning on the confidential data is not itself private: a spec that was chosen by the data says
     something about it. So the results are CONFIDENTIAL, unless --source names public, prior or
     synthetic data of the same columns and --public says so. That is the way to go.
     """
     check_extra("perrecord tune", REPORTS)
-    from perrecord.evaluate.confidential import confidential_folder
-    from perrecord.evaluate.tuning.tune import tune as tuned
-    from perrecord.evaluate.tuning.tuned_spec import check_names, tuned_spec
-    from perrecord.report.tuning import tuning_page
-    from perrecord.report.write import write_report
-
     path = out / "tuned.yaml"
     if path.resolve() == spec.resolve():
         raise InputError(
             f"the tuned spec would replace {str(spec)!r} itself; give another folder with --out."
         )
+    wanted = _Wanted(goal or [_DEFAULT_GOAL], cap or [], smallest, keep_thresholds)
     with (
         progress(quiet=quiet) as step,
         opened_for(spec, source, out, is_public=public, report="tuning", on_step=step) as opened,
     ):
         found, covered = opened
-        check_names(named_queries(found))
-        known: dict[str, Any] = dict(found.workload.examples)
-        caps = _caps(cap or [], found, known)
-        result = tuned(
-            named_queries(found),
-            found.table,
-            goal or [_DEFAULT_GOAL],
-            schemes=None if keep_thresholds else named_schemes(found),
-            smallest_in=smallest,
-            examples=known,
-            caps=caps,
-            on_step=step,
-        )
-        if not result.answers:
-            raise InputError(
-                "every answer that a goal is about is 0 in every cell, so there is nothing to be "
-                "accurate about, and nothing was written. Tune on a file with records."
-            )
+        result = _tuned(found, wanted, step)
         step("writing the spec and the report")
-        folder = confidential_folder(out, is_public=public)  # paths of the spec lead through it
-        text = tuned_spec(found.loaded, result, found.table.schema, path, is_public=public)
-        folder.write_bytes(path.name, text.encode())
-        made = f"perrecord tune {spec.name}"
-        title = found.workload.title
-        page = tuning_page(result, title, is_public=public, made=made, covered=covered)
-        report = write_report(folder, page, "tuning")
+        report = _write(found, covered, result, path, made=spec.name, is_public=public)
         is_affordable = result.policy.is_below(found.workload.budget)
     if as_json:
         shown = _as_json(result, covered, path, report, is_affordable)
@@ -150,6 +143,54 @@ def tune(
             "budget was left as it is. perrecord check says which record."
         )
     warn(is_public=public)
+
+
+def _tuned(found: Opened, wanted: _Wanted, step: Callable[[str], None]) -> "Tuning":
+    from perrecord.evaluate.tuning.tune import tune as tuned
+    from perrecord.evaluate.tuning.tuned_spec import check_names
+
+    check_names(named_queries(found))
+    known: dict[str, Any] = dict(found.workload.examples)
+    caps = _caps(wanted.caps, found, known)
+    result = tuned(
+        named_queries(found),
+        found.table,
+        wanted.goals,
+        schemes=None if wanted.keeps_methods else named_schemes(found),
+        smallest_in=wanted.smallest,
+        examples=known,
+        caps=caps,
+        on_step=step,
+    )
+    if not result.answers:
+        raise InputError(
+            "every answer that a goal is about is 0 in every cell, so there is nothing to be "
+            "accurate about, and nothing was written. Tune on a file with records."
+        )
+    return result
+
+
+def _write(
+    found: Opened,
+    covered: tuple["Coverage", ...],
+    result: "Tuning",
+    path: Path,
+    *,
+    made: str,
+    is_public: bool,
+) -> Path:
+    """Write the tuned spec and the report into their folder, and return where the report is."""
+    from perrecord.evaluate.confidential import confidential_folder
+    from perrecord.evaluate.tuning.tuned_spec import tuned_spec
+    from perrecord.report.tuning import tuning_page
+    from perrecord.report.write import write_report
+
+    folder = confidential_folder(path.parent, is_public=is_public)  # the spec's paths lead there
+    text = tuned_spec(found.loaded, result, found.table.schema, path, is_public=is_public)
+    folder.write_bytes(path.name, text.encode())
+    title, command = found.workload.title, f"perrecord tune {made}"
+    page = tuning_page(result, title, is_public=is_public, made=command, covered=covered)
+    return write_report(folder, page, "tuning")
 
 
 def _caps(written: list[str], found: Opened, known: dict[str, Any]) -> dict[str, str]:
@@ -171,8 +212,8 @@ def _caps(written: list[str], found: Opened, known: dict[str, Any]) -> dict[str,
 
 
 def _lines(result: "Tuning") -> Iterator[str]:
-    from perrecord.evaluate.tuning.tune import shown_amounts, shown_goal
-    from perrecord.report.numbers import amount, percent
+    from perrecord.evaluate.tuning.tune import shown_amounts, shown_choices, shown_goal
+    from perrecord.report.numbers import amount, amount_down, percent
 
     yield "Amounts"
     yield from columns(
@@ -191,12 +232,15 @@ def _lines(result: "Tuning") -> Iterator[str]:
         ],
     )
     yield from ("", "Losses")
-    rows = [[name, amount(before), amount(after)] for name, before, after in result.losses]
-    yield from columns(["of", "as written", "tuned"], rows)
+    rows = [
+        [name, amount(before), amount(after), amount_down(least)]
+        for name, before, after, least in result.losses
+    ]
+    yield from columns(["of", "as written", "tuned", "least possible"], rows)
     if len(result.choices) > 1:
-        yield from ("", f"Schemes, of {len(result.choices)} that were tried")
-        shown = [[each.name, amount(size, 4)] for each, size in result.choices[:_MOST_SCHEMES]]
-        yield from columns(["scheme", result.judged_by], shown)
+        yield from ("", f"Ways, of {len(result.choices)} that were tried")
+        shown = [[each.name, amount(size, 4)] for each, size in shown_choices(result)]
+        yield from columns(["way", result.judged_by], shown)
 
 
 def _as_json(
@@ -211,11 +255,11 @@ def _as_json(
         "spec": str(path),
         "report": str(report),
         "within_budget": is_affordable,
-        "scheme": result.candidate.name,
+        "way": result.candidate.name,
         "answers": result.to_arrow().to_pylist(),
         "losses": [
-            {"of": name, "as_written": before, "tuned": after}
-            for name, before, after in result.losses
+            {"of": name, "as_written": before, "tuned": after, "least_possible": least}
+            for name, before, after, least in result.losses
         ],
         "frontier": result.frontier.to_pylist(),
     }

@@ -25,6 +25,7 @@ from perrecord.evaluate.accuracy.summaries import (
     noise_and_bias,
 )
 from perrecord.evaluate.losses.distributions import Distribution
+from perrecord.evaluate.losses.least import least_losses
 from perrecord.evaluate.losses.policies import policy_losses
 from perrecord.evaluate.losses.realised import Losses, losses
 from perrecord.evaluate.losses.record_sizes import changes_by_size, losses_by_size
@@ -77,6 +78,11 @@ class Evaluation:
     """What each of them costs."""
     compared: tuple[Distribution, ...]
     """The policy losses of the records under each of them."""
+    least: tuple[Distribution | None, ...]
+    """The least that the records could lose by answers as accurate; None under pure epsilon (T30).
+
+    Of several answers the largest counts; clamped ones, which are biased, are left out.
+    """
     errors: pa.Table
     """Five numbers of the cells' expected errors, for each variant, table and answer."""
     parts: pa.Table
@@ -90,7 +96,7 @@ class Evaluation:
     otherwise: tuple[str, Distribution] | None
     """The policy losses of the same noise by the other accounting, where that differs (T11)."""
     sizes: pa.Table
-    """The loss of a record against its size, under each variant."""
+    """The loss of a record against its size, and the least possible, under each variant."""
     changes: pa.Table
     """Of the workload as written: what it costs that a record of some size is somewhat greater."""
     fitness: tuple[Fit, ...]
@@ -157,28 +163,29 @@ def evaluate(
     order = {each.name: place for place, each in enumerate(found)}
     rows["errors"].sort(key=lambda row: order[row["variant"]])  # quantiles come last
     on_step("computing losses")
-    policies = [plan(each.queries, table.schema).policy for each in found]
-    written = plan(found[0].queries, table.schema)
-    lost = losses(written, table)
+    plans = {each.name: plan(each.queries, table.schema) for each in found}
+    policies = [each.policy for each in plans.values()]
+    own, *others = plans.values()
+    lost = losses(own, table)
     compared = [lost.policy, *(policy_losses(policy, table) for policy in policies[1:])]
     on_step("computing fitness for use")
     shares = tuple(rational(each, "a limit") for each in limits)
     fit = _fitness(queries, table, shares, confidence)
-    by_name = dict(zip((each.name for each in found), policies, strict=True))
     return Evaluation(
         rational(confidence, "the confidence"),
         shares,
         found,
         tuple(policies),
         tuple(compared),
+        (lost.least, *(least_losses(each, table) for each in others)),
         pa.Table.from_pylist(rows["errors"]),
         pa.Table.from_pylist(rows["parts"]),
         pa.Table.from_pylist(rows["drawn"]),
         pa.Table.from_pylist(rows["by_size"]),
         lost,
         _otherwise(found[0], policies[0], table),
-        losses_by_size(by_name, table.schema, example),
-        changes_by_size(written, example),
+        losses_by_size(plans, table.schema, example),
+        changes_by_size(own, example),
         tuple(fit),
         pa.Table.from_pylist(rows["quantiles"]),
     )
@@ -222,7 +229,7 @@ def _fitness(
 ) -> list[Fit]:
     planned = plan(list(queries.values()), table.schema)
     answers = [answer for query in queries.values() for answer in query.answers]
-    is_known = any(answer.is_additive and answer.is_scaled for answer in answers)
+    is_known = any(answer.is_additive for answer in answers)
     if planned.policy.currency is not Currency.RHO or not is_known:
         return []
     found = []

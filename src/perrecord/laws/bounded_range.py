@@ -1,4 +1,4 @@
-"""What log ratios within a range cost: from a range of eta to zCDP, tightly (T38)."""
+"""From bounded log ratios to zCDP, tightly: pure epsilon (T24), or a range of eta (T38)."""
 
 from fractions import Fraction
 from functools import lru_cache
@@ -29,6 +29,22 @@ def bounded_range(eta: Exact) -> Enclosure:
     if exact < 0:
         raise InputError(f"eta is {eta}; expected a range, a number that is not negative.")
     return _enclosed(exact)
+
+
+def rho_of_pure(epsilon: Exact) -> Fraction:
+    """Return the rho of a mechanism that is epsilon-DP: epsilon tanh(epsilon/2), rounded up (T24).
+
+    Randomised response attains it; epsilon^2/2 is always above it.
+
+    >>> round(float(rho_of_pure(5)), 4), rho_of_pure(0)
+    (4.9331, Fraction(0, 1))
+    """
+    exact = rational(epsilon, "epsilon")
+    if exact < 0:
+        raise InputError(f"epsilon is {epsilon}; expected a number that is not negative.")
+    if exact <= _SMALL:
+        return exact**2 / 2
+    return min(enclose(lambda: ball(exact) * (ball(exact) / 2).tanh(), _BITS).upper, exact)
 
 
 @lru_cache(maxsize=4096)

@@ -306,8 +306,9 @@ class Policy(LossFunction):
         if self.currency is not other.currency:
             raise CurrencyError(
                 f"cannot {verb} a policy in {self.currency.value} and one in "
-                f"{other.currency.value}. A pure epsilon-DP mechanism is epsilon^2/2-zCDP: write "
-                "Policy.constant(epsilon**2 / 2) for it, or keep two separate budgets."
+                f"{other.currency.value}. A pure epsilon-DP mechanism is epsilon tanh(epsilon/2)-"
+                "zCDP: write Policy.constant(perrecord.laws.bounded_range.rho_of_pure(epsilon)) "
+                "for it, or keep two separate budgets."
             )
 
     # -- showing ----------------------------------------------------------------------------

@@ -1,18 +1,19 @@
 """Sections on privacy: what records and units lose, how it grows, what fitness for use costs."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from perrecord.evaluate.evaluation import AS_CHARGED, Evaluation, fitness_table
 from perrecord.evaluate.losses.distributions import Distribution
 from perrecord.report.charts import Axis, Panels, curves, shares
 from perrecord.report.figure import Figure, ShownTable
-from perrecord.report.numbers import amount, percent
+from perrecord.report.numbers import amount, amount_down, percent
 from perrecord.report.page import Section
 
 _SHARES = ("0.5", "0.9", "0.99", "0.999", 1)
+_LEAST = "least possible"
 _HEADS = ("half lose up to", "90 %", "99 %", "99.9 %", "the largest")
 
 
@@ -23,6 +24,8 @@ def of_records(found: Evaluation) -> Section:
     if found.otherwise is not None:
         name, other = found.otherwise
         named.insert(1, (f"policy {name}", other))
+    if own.least is not None:
+        named.append((_LEAST, own.least))
     both = _joined(named, "loss")
     every = [
         (variant.name, compared)
@@ -38,7 +41,9 @@ def of_records(found: Evaluation) -> Section:
             "For each loss, the share of the records that lose at most so much. The policy is what "
             "is promised and published; the realised loss is what the release really costs a "
             "record, which stays confidential (a count of different values at most so much: as if "
-            "nobody else had them). The dashed line is the policy's minimum.",
+            "nobody else had them). The dashed line is the policy's minimum. The least possible "
+            "is what no unbiased counts and totals as accurate could undercut, whatever noise they "
+            "had: of every record the largest over its answers.",
             lambda width: shares(
                 both,
                 width,
@@ -69,7 +74,7 @@ def of_records(found: Evaluation) -> Section:
                     panels=Panels(orders=orders),
                 ),
                 compared,
-                (_quantiles(every, currency),),
+                (_quantiles(every, currency), *_least_by_scheme(found)),
             )
         )
     return Section("What do records lose?", _above_minimum(found), figures=tuple(figures))
@@ -86,6 +91,8 @@ def of_units(found: Evaluation) -> Section | None:
         ("advanced bound", units.advanced),
         ("simple bound", units.simple),
     ]
+    if units.least is not None:
+        named.append((_LEAST, units.least))
     table = _joined(named, "loss")
     finding = (
         f"Units lose up to {amount(units.tight.largest)} {found.currency.value} by the tight "
@@ -98,7 +105,8 @@ def of_units(found: Evaluation) -> Section | None:
         finding,
         "A unit is whom several records belong to. The tight bound (Σ√P)² holds whatever the "
         "workload; the simple and the advanced one are the paper's. The realised loss adds up what "
-        "the unit changes in each cell, and depends on its own records alone.",
+        "the unit changes in each cell, and depends on its own records alone. The least possible "
+        "is what no unbiased answers as accurate could undercut.",
         lambda width: shares(
             table,
             width,
@@ -116,14 +124,16 @@ def by_record_size(found: Evaluation) -> Section | None:
     """Return the section on how the loss grows with the size of a record."""
     if not found.sizes.num_rows:
         return None
-    sizes, orders = found.sizes, {"policy": [each.name for each in found.variants]}
+    sizes, names = _with_least(found), [each.name for each in found.variants]
+    orders = {"policy": [*names, _LEAST]}
     figure = Figure(
         "loss-by-size",
         "Loss against the size of a record",
         _slope(found),
         "A hypothetical record that holds so much of one measure and nothing of the others. This "
         "is public: no record of the data is in it. By pieces the loss is a staircase, by exact "
-        "accounting a straight line.",
+        "accounting a straight line, and tapered it bends. The least possible is that of unbiased "
+        "answers as accurate as those that are written.",
         lambda width: curves(
             sizes,
             width,
@@ -323,11 +333,30 @@ def _joined(named: Sequence[tuple[str, Distribution]], column: str) -> pa.Table:
 
 
 def _quantiles(named: Sequence[tuple[str, Distribution]], currency: str) -> ShownTable:
-    def row(each: Distribution) -> list[Any]:
-        return [each.quantile(share) if each.count else None for share in _SHARES]
-
-    return ShownTable(
-        f"Losses in {currency}",
-        ("", *_HEADS),
-        tuple((name, *map(amount, row(each))) for name, each in named),
+    rows = tuple(
+        (name, *map(amount_down if name == _LEAST else amount, _row(each))) for name, each in named
     )
+    return ShownTable(f"Losses in {currency}", ("", *_HEADS), rows)
+
+
+def _least_by_scheme(found: Evaluation) -> Iterator[ShownTable]:
+    """Yield the least possible losses of every variant, where they are known (T30)."""
+    known = zip(found.variants, found.least, strict=True)
+    rows = [(each.name, *map(amount_down, _row(least))) for each, least in known if least]
+    if rows:
+        yield ShownTable("Least possible losses in rho", ("", *_HEADS), tuple(rows))
+
+
+def _row(each: Distribution) -> list[float | None]:
+    return [each.quantile(share) if each.count else None for share in _SHARES]
+
+
+def _with_least(found: Evaluation) -> pa.Table:
+    """Return losses by size with one more line: the least possible as written (T30)."""
+    sizes = found.sizes
+    own = sizes.filter(
+        pc.and_(pc.equal(sizes["policy"], found.variants[0].name), pc.is_valid(sizes["least"]))
+    )
+    named = own.set_column(0, "policy", pa.array([_LEAST] * own.num_rows, pa.string()))
+    least = named.set_column(named.column_names.index("loss"), "loss", named["least"])
+    return pa.concat_tables([sizes, least]) if own.num_rows else sizes

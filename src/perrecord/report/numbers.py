@@ -1,8 +1,11 @@
 """Numbers as people read them."""
 
 import math
+from decimal import ROUND_FLOOR, Decimal
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_LARGE = 1e9
+"""From here on numbers are written as powers of ten."""
 _SPACE = "\N{NO-BREAK SPACE}"
 
 
@@ -26,11 +29,25 @@ def amount(value: float | None, digits: int = 3) -> str:
     if value == 0:
         return "0"
     rounded = float(f"{value:.{digits - 1}e}")
-    if not 1e-4 <= rounded < 1e9:
+    if not 1e-4 <= rounded < _LARGE:
         return _power(rounded, digits)
     places = max(0, digits - 1 - math.floor(math.log10(rounded)))
     written = f"{value:,.{places}f}"
     return written.rstrip("0").rstrip(".") if "." in written else written
+
+
+def amount_down(value: float | None, digits: int = 3) -> str:
+    """Return a number that is a lower bound: the same, but never above it.
+
+    >>> amount(0.98765), amount_down(0.98765), amount_down(0.5), amount_down(0)
+    ('0.988', '0.987', '0.5', '0')
+    """
+    if value is None or not math.isfinite(value) or value <= 0:
+        return amount(value, digits)
+    exact = Decimal(value)
+    last = exact.adjusted() - digits + 1
+    step = Decimal(1).scaleb(last if value >= _LARGE else min(last, 0))
+    return amount(float(exact.quantize(step, ROUND_FLOOR)), digits)
 
 
 def percent(share: float | None, digits: int = 3) -> str:

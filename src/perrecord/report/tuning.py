@@ -3,13 +3,16 @@
 from collections.abc import Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from perrecord.evaluate.coverage import Coverage
+from perrecord.evaluate.tuning.candidates import WRITTEN
+from perrecord.evaluate.tuning.frontier import TUNED
 from perrecord.evaluate.tuning.tune import Tuning, shown_amounts, shown_goal
 from perrecord.report.charts import Axis, Panels, curves
 from perrecord.report.coverage import outside_keys
 from perrecord.report.figure import Figure, ShownTable
-from perrecord.report.numbers import amount, percent
+from perrecord.report.numbers import amount, amount_down, percent
 from perrecord.report.page import Page, Section
 
 NOT_PRIVATE = (
@@ -17,6 +20,13 @@ NOT_PRIVATE = (
     "private: a release whose spec was tuned on the confidential data says more than its policy. "
     "Tune on public, prior or synthetic data of the same shape (--source prior.parquet --public), "
     "and release the confidential data with what was found there."
+)
+
+
+LEAST_POSSIBLE = (
+    "The least possible is what no unbiased answers as accurate as the tuned ones could undercut, "
+    "whatever noise they had: of every record the largest over its counts and totals. Small "
+    "records come close to it with Gaussian noise, large ones with tapers."
 )
 
 
@@ -35,7 +45,7 @@ def tuning_page(
         _amounts(found),
         _losses(found),
         _frontier(found),
-        _schemes(found),
+        _ways(found),
     )
     kept = tuple(each for each in sections if each is not None)
     findings = tuple(each.finding or each.figures[0].finding for each in kept)
@@ -77,11 +87,19 @@ def _amounts(found: Tuning) -> Section:
 
 
 def _losses(found: Tuning) -> Section:
-    rows = tuple((name, amount(before), amount(after)) for name, before, after in found.losses)
+    rows = tuple(
+        (name, amount(before), amount(after), amount_down(least))
+        for name, before, after, least in found.losses
+    )
     at = next((row for row in found.losses if row[0] == found.judged_by), found.losses[-1])
     finding = f"{at[0][0].upper()}{at[0][1:]} goes from {amount(at[1])} to {amount(at[2])} rho."
-    table = ShownTable("Losses in rho", ("", "as written", "tuned"), rows)
-    return Section("What does it cost?", finding, tables=(table,))
+    heads = ("", "as written", "tuned", "least possible")
+    return Section(
+        "What does it cost?",
+        finding,
+        text=(LEAST_POSSIBLE,),
+        tables=(ShownTable("Losses in rho", heads, rows),),
+    )
 
 
 def _frontier(found: Tuning) -> Section | None:
@@ -91,7 +109,7 @@ def _frontier(found: Tuning) -> Section | None:
     scale = float(errors.pop()) if len(errors) == 1 else None
     times = found.frontier["times"].to_pylist()
     column = pa.array([each if scale is None else each * scale for each in times], pa.float64())
-    table = found.frontier.append_column("error", column)
+    table = _with_least(found.frontier.append_column("error", column))
     x = (
         Axis("error", "Errors, as a multiple of those aimed at")
         if scale is None
@@ -103,7 +121,10 @@ def _frontier(found: Tuning) -> Section | None:
         "Privacy against error",
         _other_errors(found),
         "Each line is the least loss with which every answer reaches what is aimed at, when all "
-        "errors are multiplied by the same number. Further down and to the left is better.",
+        "errors are multiplied by the same number: as tuned, as written, and by the best split, "
+        "taper and clamp of those that were tried. Further down and to the left is better. Clamped "
+        "totals are too low in the cells that their goals do not reach. The least possible is "
+        "that of answers as accurate as the tuned ones.",
         lambda width: curves(
             table,
             width,
@@ -118,9 +139,18 @@ def _frontier(found: Tuning) -> Section | None:
     return Section("What would other errors cost?", figures=(figure,))
 
 
+def _with_least(frontier: pa.Table) -> pa.Table:
+    """Return the frontier with one more line: the least possible loss as tuned (T30)."""
+    tuned = frontier.filter(pc.equal(frontier["policy"], TUNED))
+    least = tuned.set_column(tuned.column_names.index("loss"), "loss", tuned["least"]).set_column(
+        0, "policy", pa.array(["least possible"] * tuned.num_rows, pa.string())
+    )
+    return pa.concat_tables([frontier, least])
+
+
 def _other_errors(found: Tuning) -> str:
     """Return what half and twice the errors would cost."""
-    rows = [row for row in found.frontier.to_pylist() if row["policy"] == "tuned"]
+    rows = [row for row in found.frontier.to_pylist() if row["policy"] == TUNED]
     of = found.judged_by if found.judged_by in {row["of"] for row in rows} else rows[0]["of"]
     at = {row["times"]: row["loss"] for row in rows if row["of"] == of}
     half = f"would take {of} to {amount(at[0.5])} rho" if 0.5 in at else "are out of reach"
@@ -130,24 +160,27 @@ def _other_errors(found: Tuning) -> str:
     )
 
 
-def _schemes(found: Tuning) -> Section | None:
+def _ways(found: Tuning) -> Section | None:
     if len(found.choices) < 2:
         return None
     rows = tuple((each.name, amount(size, 4)) for each, size in found.choices)
     best, size = found.choices[0]
-    written = next(value for each, value in found.choices if each.name == "as written")
+    written = next(value for each, value in found.choices if each == WRITTEN)
     finding = (
-        f"Of {len(found.choices)} schemes, {best.name!r} is the best by {found.judged_by}: "
-        f"{amount(size)}, against {amount(written)} with the thresholds as written."
+        f"Of {len(found.choices)} ways, {best.name!r} is the best without a bias, by "
+        f"{found.judged_by}: "
+        f"{amount(size)}, compared with {amount(written)} as written."
     )
     return Section(
-        "Which schemes were tried?",
+        "Which ways were tried?",
         finding,
         text=(
-            "Every scheme gets the amounts that reach the goals. At the same noise, a total that "
-            "is split by its own measure alone does not pay for the others, and then finer "
-            "thresholds charge a record closer to what it really is: both come close to exact "
-            "accounting, under which thresholds make no difference (accounting: exact).",
+            "Every way gets the amounts that reach the goals; where none do, it is infinite. At "
+            "the same noise, a total that is split by its own measure alone does not pay for the "
+            "others, and then finer thresholds charge a record closer to what it really is: both "
+            "come close to exact accounting, under which thresholds make no difference "
+            "(accounting: exact). Tapered noise costs large records the logarithm of their size. "
+            "Clamped totals are too low: clamps are shown for comparison, and never chosen.",
         ),
-        tables=(ShownTable("Schemes", ("scheme", found.judged_by), rows),),
+        tables=(ShownTable("Ways", ("way", found.judged_by), rows),),
     )

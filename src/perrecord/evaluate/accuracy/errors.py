@@ -15,10 +15,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from perrecord.errors import InputError, ProbabilityError
+from perrecord.evaluate.accuracy.mixtures import mixture_sizes, mixture_widths
 from perrecord.evaluate.accuracy.noise_size import Floats, Relative, least, mean_size, reach
 from perrecord.evaluate.accuracy.truths import Noisy, Truth, truths
 from perrecord.exact import Exact, rational
-from perrecord.laws import Law
+from perrecord.laws import DiscreteStudent, Law
 from perrecord.laws.normal import normal_below, normal_size
 from perrecord.laws.widths import deviation
 from perrecord.mechanisms.additive import draw
@@ -116,7 +117,10 @@ def _additive(truth: Truth, confidence: Fraction) -> CellErrors:
 
 
 def _average(truth: Truth, confidence: Fraction) -> CellErrors:
-    """Return the delta method's figures, taken at the true numbers (T13)."""
+    """Return the delta method's figures, taken at the true numbers (T13).
+
+    Noise counts as normal, and of a tapered total as Student's.
+    """
     true, bias, spread = means(truth)
     level = (1 + float(confidence)) / 2
     widths = NormalDist().inv_cdf(level) * spread
@@ -130,6 +134,11 @@ def _average(truth: Truth, confidence: Fraction) -> CellErrors:
 
     reaches[is_known] = least(chance, found + widths[is_known], float(confidence), 0.0)
     unbiased = normal_size(spread, np.zeros(len(spread)))
+    total, count = mean_parts(truth)
+    for cells, nu in tapered_cells(truth.total):  # without a bias
+        own = total[cells], count[cells]
+        unbiased[cells] = sizes[cells] = mixture_sizes(*own, nu)
+        widths[cells] = reaches[cells] = mixture_widths(*own, confidence, nu)
     return CellErrors(truth, confidence, true, bias, spread, unbiased, sizes, widths, reaches)
 
 
@@ -142,16 +151,28 @@ def means(
     truth: Truth, spread_of: Callable[[Noisy], Floats] = deviations
 ) -> tuple[Floats, Floats, Floats]:
     """Return true averages, their bias and the delta method's standard errors; NaN if empty."""
-    count = truth.count
-    assert count is not None  # noqa: S101 - asked of averages alone
-    numbers = floats(count.exact)
+    offset, bias, _ = _offsets(truth)
+    return float(truth.centre) + offset, bias, np.hypot(*mean_parts(truth, spread_of))
+
+
+def mean_parts(
+    truth: Truth, spread_of: Callable[[Noisy], Floats] = deviations
+) -> tuple[Floats, Floats]:
+    """Return what the noise of the total and that of the count add to an average's error."""
+    offset, bias, numbers = _offsets(truth)
+    assert truth.count is not None  # noqa: S101 - asked of averages alone
+    total = float(truth.total.step) * spread_of(truth.total) / numbers
+    return total, np.abs(offset + bias) * spread_of(truth.count) / numbers
+
+
+def _offsets(truth: Truth) -> tuple[Floats, Floats, Floats]:
+    """Return averages about their centre, their bias, and of how many; NaN if of nobody."""
+    assert truth.count is not None  # noqa: S101 - asked of averages alone
+    numbers = floats(truth.count.exact)
     numbers[numbers == 0] = np.nan
     step = float(truth.total.step)
-    offset = floats(truth.total.exact) * step / numbers
-    bias = floats(truth.total.bias) * step / numbers
-    noise = step * spread_of(truth.total)
-    spread = np.hypot(noise, (offset + bias) * spread_of(count)) / numbers
-    return float(truth.centre) + offset, bias, np.asarray(spread)
+    found = (floats(each) * step / numbers for each in (truth.total.exact, truth.total.bias))
+    return next(found), next(found), numbers
 
 
 def cells_of(noisy: Noisy) -> Iterator[tuple[npt.NDArray[np.intp], Law]]:
@@ -160,6 +181,13 @@ def cells_of(noisy: Noisy) -> Iterator[tuple[npt.NDArray[np.intp], Law]]:
     bounds = np.searchsorted(noisy.which[order], np.arange(len(noisy.laws) + 1))
     for index, law in enumerate(noisy.laws):
         yield order[bounds[index] : bounds[index + 1]], law
+
+
+def tapered_cells(noisy: Noisy) -> Iterator[tuple[npt.NDArray[np.intp], int]]:
+    """Yield the cells of each Student law in use, with its nu."""
+    for cells, law in cells_of(noisy):
+        if isinstance(law, DiscreteStudent):
+            yield cells, law.nu
 
 
 def floats(numbers: npt.NDArray[np.generic]) -> Floats:

@@ -8,19 +8,20 @@ filter, its cell.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 
 import pyarrow as pa
 
-from perrecord.evaluate.losses.loss_sql import NOTHING, LossWriter, powered
+from perrecord.evaluate.losses.loss_sql import NOTHING, LossWriter, double, powered
 from perrecord.exact import sqrt_up
+from perrecord.laws.least import least_sql
 from perrecord.laws.scales import Scale, StudentScale
 from perrecord.policy.tapering import student_sql
 from perrecord.policy.terms import Constant, Currency, Form, Piecewise
 from perrecord.queries.aggregates import Aggregate, Different, Filled, Pieces, Rows, Total
 from perrecord.queries.groupings import SelectCells, SelectKeys
-from perrecord.queries.measurements import Choice, Step
-from perrecord.queries.methods import Scales
+from perrecord.queries.measurements import Choice, Measurement, Step
+from perrecord.queries.methods import Scales, leaves
 from perrecord.queries.noise_plan import NoisePlan
 from perrecord.queries.plan import Plan, PlannedGrouping
 from perrecord.queries.values import pieces_value, total_value
@@ -39,6 +40,14 @@ class Change:
     value: str
     prices: tuple["ChangePrice", ...]
     is_distinct: bool = False
+    least: str | None = None
+    """1 / (2 sqrt V) in the record's own cell, V the variance, if the number is unbiased (T30)."""
+
+    def least_cost(self, weight: str, change: str) -> str | None:
+        """Return the least cost of a change, a DOUBLE, given the weight as SQL (T30)."""
+        if self.least is None:
+            return None
+        return least_sql(f"(coalesce(abs({change}), {NOTHING}) * {weight})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +75,34 @@ class GroupingChanges:
     columns: tuple[str, ...]
     changes: tuple[Change, ...]
 
+    def lowest(self) -> str:
+        """Return the least that a record could lose here: of several numbers the most (T30)."""
+        every = [
+            cost
+            for change in self.changes
+            if change.least is not None
+            and (cost := change.least_cost(change.least, double(change.value))) is not None
+        ]
+        if not every:
+            return NOTHING
+        return f"CASE WHEN {self.condition} THEN {largest_of(every)} ELSE {NOTHING} END"
+
+
+def largest_of(losses: list[str]) -> str:
+    """Return the largest of several losses, 0 of none."""
+    return f"greatest({', '.join([NOTHING, NOTHING, *losses])})"
+
 
 @dataclass(frozen=True, slots=True)
 class ChangeWriter:
-    """Writes the changes of a plan's groupings for one statement over `records`."""
+    """Writes the changes of a plan's groupings for one statement over `records`.
+
+    Writers of several plans for one statement share the keys that are `listed` there.
+    """
 
     planned: Plan
     losses: LossWriter
-    _listed: dict[Keys, str] = field(default_factory=dict)
+    listed: dict[Keys, str] = field(default_factory=dict)
 
     def entry(self, grouping: PlannedGrouping) -> GroupingChanges:
         """Return what a record changes in one grouping."""
@@ -95,7 +124,17 @@ class ChangeWriter:
             return Change(self.losses.dialect.literal(1), (self._amount(step.amount),))
         noise = step.noise(self.planned.schema, grouping.grouping.columns, self._currency)
         is_distinct = isinstance(step.aggregate, Different)
-        return Change(self._value(step.aggregate), self._prices(noise), is_distinct)
+        least = self._least(step, noise, grouping)
+        return Change(self._value(step.aggregate), self._prices(noise), is_distinct, least)
+
+    def _least(self, step: Measurement, noise: NoisePlan, grouping: PlannedGrouping) -> str | None:
+        """Return what a change is multiplied by for its least loss; None where none is known."""
+        is_cut = any(leaf.method.bounds is not None for leaf in leaves(step.tree))
+        is_selected = isinstance(grouping.grouping.cells, SelectKeys | SelectCells)
+        is_no_total = isinstance(step.aggregate, Different) or self._currency is not Currency.RHO
+        if is_cut or is_selected or is_no_total:
+            return None
+        return self.losses.form(_weights(noise.scales, partial(_inverse_root, noise.step)))
 
     def _value(self, aggregate: Aggregate) -> str:
         """Return what a record adds, or its own value where different ones are counted."""
@@ -151,10 +190,10 @@ class ChangeWriter:
 
     def _is_listed(self, keys: Keys) -> str:
         """Return whether a record's key is in a public list, which is joined."""
-        if keys in self._listed:
-            return self._listed[keys]
+        if keys in self.listed:
+            return self.listed[keys]
         parts, schema = self.losses.parts, self.planned.schema
-        alias = f"{parts.prefix}_keys{len(self._listed)}"
+        alias = f"{parts.prefix}_keys{len(self.listed)}"
         typed = pa.schema([(name, schema.grouping_kind(name).types.arrow) for name in keys.columns])
         listed = pa.array([True] * len(keys), pa.bool_())
         parts.tables[alias] = keys.table.cast(typed).append_column(_LISTED, listed)
@@ -163,17 +202,31 @@ class ChangeWriter:
             for name in map(parts.dialect.identifier, keys.columns)
         )
         parts.joins.append(f" LEFT JOIN {alias} ON {conditions}")
-        self._listed[keys] = f"{alias}.{_LISTED} IS NOT NULL"
-        return self._listed[keys]
+        self.listed[keys] = f"{alias}.{_LISTED} IS NOT NULL"
+        return self.listed[keys]
 
 
 _LISTED = "_perrecord_listed"
+_LEAST_VARIANCE = Fraction(1, 10**200)
 
 
 def _weights(scales: Scales, weight: Callable[[Scale], Fraction]) -> Form:
     if scales.cases is not None:
         return Form((Piecewise(scales.cases.map(lambda each: _weights(each, weight))),))
     return Form() if scales.value is None else Form((Constant(weight(scales.value)),))
+
+
+@lru_cache(maxsize=4096)
+def largest_variance(scale: Scale, step: Fraction) -> Fraction:
+    """Return a number that the variance of noise is not above, in the measure's own units.
+
+    Next to no noise counts as 10^-200 squared steps, which floats can hold.
+    """
+    return max(scale.law(step).variance().upper, _LEAST_VARIANCE) * step**2
+
+
+def _inverse_root(step: Fraction, scale: Scale) -> Fraction:
+    return step / (2 * sqrt_up(largest_variance(scale, step)))
 
 
 def _nu(scale: Scale) -> int | None:

@@ -85,9 +85,8 @@ class LossWriter:
                 weight = number(amount * (step / threshold) ** self.power)
                 return f"{weight} * {powered(double(self._column(name)), self.power)}"
             case SizeLoss(amount, name, growth):
-                resolution = number(self.schema.measure(name).resolution)
-                size = f"({resolution} * abs({double(self._column(name))}))"
-                return f"{number(amount)} * coalesce({growth.sql(size)}, {NOTHING})"
+                loss = growth.sql(self.size(name, number))
+                return f"{number(amount)} * coalesce({loss}, {NOTHING})"
             case SplitLoss(amount, Split() as split):
                 pieces = self._pieces(split, number)
                 return f"{number(amount)} * {powered(double(pieces), self.power)}"
@@ -102,6 +101,11 @@ class LossWriter:
                 if cases not in self._seen:
                     self._seen[cases] = self._piecewise(cases)
                 return self._seen[cases]
+
+    def size(self, measure: str, number: NumberWriter | None = None) -> str:
+        """Return |value| of a record's measure in its own units, a DOUBLE; NULL stays NULL."""
+        resolution = (number or self._literal)(self.schema.measure(measure).resolution)
+        return f"({resolution} * abs({double(self._column(measure))}))"
 
     def _pieces(self, split: Split, number: NumberWriter) -> str:
         """Return m(r), its thresholds written by `number` (T3)."""

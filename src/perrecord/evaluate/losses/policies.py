@@ -4,7 +4,7 @@ Computed in the engine, in DOUBLE, and confidential, as everything that reads th
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -21,6 +21,7 @@ from perrecord.evaluate.losses.loss_sql import (
 )
 from perrecord.evaluate.workspace import workspace
 from perrecord.policy.policy import Policy
+from perrecord.policy.tapering import student_sql
 from perrecord.policy.terms import Currency
 from perrecord.tables.table import Table
 
@@ -52,16 +53,31 @@ def policy_quantiles(
 
     All policies are evaluated in one pass; a table without records has losses of 0.
     """
+    return quantiles_of(
+        table,
+        policies[0].currency,
+        lambda writer: [writer.form(each.form) for each in policies],
+        shares,
+    )
+
+
+def quantiles_of(
+    table: Table,
+    currency: Currency,
+    written: Callable[[LossWriter], list[str]],
+    shares: Sequence[Fraction],
+) -> list[list[float]]:
+    """Return the quantiles of each of several losses that are written as SQL."""
     with workspace(table) as space:
-        writer = LossWriter(table.schema, policies[0].currency.power, space.parts())
-        losses = [f"{writer.form(each.form)} AS l{place}" for place, each in enumerate(policies)]
+        writer = LossWriter(table.schema, currency.power, space.parts())
+        losses = [f"{each} AS l{place}" for place, each in enumerate(written(writer))]
         kept = space.keep(
             f"SELECT {', '.join(losses)} FROM {records_with(table, writer.parts)}",
             writer.parts.tables,
         )
         count = space.read(f"SELECT count(*) AS number FROM {kept}")["number"][0].as_py()
         if not count:
-            return [[0.0] * len(shares) for _ in policies]
+            return [[0.0] * len(shares) for _ in losses]
         # In the middle of the rank, where no rounding of the share can reach another.
         ranks = [max(1, math.ceil(share * count)) for share in shares]
         levels = ", ".join(repr((rank - 0.5) / count) for rank in ranks)
@@ -72,14 +88,26 @@ def policy_quantiles(
         return [row[f"l{place}"] for place in range(len(losses))]
 
 
+@dataclass(frozen=True, slots=True)
+class TaperedCells:
+    """What Student noise costs in a cell whose weight is 1 / (2 sqrt A), in the measure's units.
+
+    `entered` is 1 for the records that enter, and 0 for others.
+    """
+
+    measure: str
+    nu: int
+    entered: Policy
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CellPolicies:
-    """A policy for each cell: its weight times one of a few policies. Outside them it is 0."""
+    """A price for each cell: its weight times a policy, or tapered. Outside cells it is 0."""
 
     keys: pa.Table
     weights: npt.NDArray[np.float64]
     which: npt.NDArray[np.intp]
-    policies: tuple[Policy, ...]
+    prices: tuple[Policy | TaperedCells, ...]
 
 
 def cell_losses(every: Sequence[CellPolicies], table: Table) -> Distribution:
@@ -113,7 +141,15 @@ def _written(place: int, found: CellPolicies, writer: LossWriter) -> str:
     writer.parts.joins.append(f" LEFT JOIN {alias} ON {' AND '.join(same) or 'TRUE'}")
     weight, which = f"{alias}._perrecord_weight", f"{alias}._perrecord_which"
     cases = "".join(
-        f" WHEN {which} = {number} THEN {weight} * {writer.form(policy.form)}"
-        for number, policy in enumerate(found.policies)
+        f" WHEN {which} = {number} THEN {_priced(price, weight, writer)}"
+        for number, price in enumerate(found.prices)
     )
     return f"(CASE{cases} ELSE {NOTHING} END)"
+
+
+def _priced(price: Policy | TaperedCells, weight: str, writer: LossWriter) -> str:
+    if isinstance(price, Policy):
+        return f"{weight} * {writer.form(price.form)}"
+    ratio = f"({weight} * {writer.size(price.measure)})"
+    cost = student_sql(Currency.RHO.power, price.nu, ratio)
+    return f"coalesce({cost}, {NOTHING}) * {writer.form(price.entered.form)}"

@@ -10,7 +10,12 @@ from fractions import Fraction
 
 import pyarrow as pa
 
-from perrecord.evaluate.losses.changes import Change, ChangeWriter, GroupingChanges
+from perrecord.evaluate.losses.changes import (
+    Change,
+    ChangeWriter,
+    GroupingChanges,
+    largest_of,
+)
 from perrecord.evaluate.losses.distributions import Distribution, distribution
 from perrecord.evaluate.losses.loss_sql import (
     NOTHING,
@@ -32,21 +37,24 @@ class UnitLosses:
     """What units lose, all of their records changed together.
 
     `realised` is T17's loss; `simple`, `advanced` and `tight` are the bounds of T7 on the records'
-    policy losses. Under pure epsilon losses add, and the three are one. A record without a unit
-    is a unit of its own.
+    policy losses. Under pure epsilon losses add, and the three are one. `least` is what any
+    unbiased answers as accurate would cost at least (T30), None under pure epsilon. A record
+    without a unit is a unit of its own.
     """
 
     realised: Distribution
     simple: Distribution
     advanced: Distribution
     tight: Distribution
+    least: Distribution | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Losses:
     """What the records of a table lose under a plan, and its units if it has any.
 
-    `minimum` is PolicyMin: the least loss of any possible record.
+    `minimum` is PolicyMin: the least loss of any possible record. `least` is the least that each
+    record could lose, by how accurate the answers are (T30); None under pure epsilon.
     """
 
     currency: Currency
@@ -54,6 +62,7 @@ class Losses:
     policy: Distribution
     realised: Distribution
     units: UnitLosses | None
+    least: Distribution | None = None
 
     @property
     def share_above_minimum(self) -> float:
@@ -73,8 +82,12 @@ class Losses:
     def _each(self) -> Iterator[tuple[str, str, Distribution]]:
         yield "records", "policy", self.policy
         yield "records", "realised", self.realised
+        if self.least is not None:
+            yield "records", "least possible", self.least
         if self.units is not None:
             yield "units", "realised", self.units.realised
+            if self.units.least is not None:
+                yield "units", "least possible", self.units.least
             yield "units", "simple", self.units.simple
             yield "units", "advanced", self.units.advanced
             yield "units", "tight", self.units.tight
@@ -114,6 +127,9 @@ def losses(planned: Plan, table: Table, *, points: Sequence[float | Fraction] = 
             distribution(space, records, "policy", "number", every),
             distribution(space, records, "realised", "number", every),
             units,
+            None
+            if policy.currency.adds_up
+            else distribution(space, records, "lowest", "number", ()),
         )
 
 
@@ -134,8 +150,8 @@ class _Run:
         """Keep how many records have which policy and realised loss."""
         valued, parts = self._valued()
         return self.space.keep(
-            f"SELECT policy, realised, count(*) AS number FROM ({valued}) AS valued "
-            "GROUP BY policy, realised",
+            f"SELECT policy, realised, lowest, count(*) AS number FROM ({valued}) AS valued "
+            "GROUP BY policy, realised, lowest",
             parts.tables,
         )
 
@@ -157,6 +173,7 @@ class _Run:
             (kept, "CASE WHEN records > 1 THEN records * total ELSE total END"),
             (bounds, "bound"),
             (kept, f"CASE WHEN records > 1 THEN {tight} ELSE total END"),
+            (kept, "lowest"),
         )
         return UnitLosses(
             *(distribution(self.space, name, value, "1", points) for name, value in columns)
@@ -175,14 +192,16 @@ class _Run:
         positive = "CASE WHEN policy > 0 THEN 1 ELSE 0 END"
         return self.space.keep(
             f"SELECT coalesce(changed.realised, {NOTHING}) AS realised, whole.records AS records, "
-            "whole.total AS total, whole.roots AS roots FROM "
+            f"whole.total AS total, whole.roots AS roots, coalesce(changed.lowest, {NOTHING}) "
+            "AS lowest FROM "
             f"(SELECT unit, CAST(sum({positive}) AS BIGINT) AS records, sum(policy) AS total, "
             f"sum(sqrt(policy)) AS roots FROM ({valued}) AS valued WHERE unit IS NOT NULL "
             "GROUP BY unit) AS whole LEFT JOIN "
-            f"(SELECT unit, sum(realised) AS realised FROM ({' UNION ALL '.join(realised)}) "
-            "AS cells GROUP BY unit) AS changed ON changed.unit = whole.unit "
+            "(SELECT unit, sum(realised) AS realised, max(lowest) AS lowest FROM "
+            f"({' UNION ALL '.join(realised)}) AS cells GROUP BY unit) AS changed "
+            "ON changed.unit = whole.unit "
             f"UNION ALL SELECT realised, CAST(1 AS BIGINT) AS records, policy AS total, "
-            f"sqrt(policy) AS roots FROM ({valued}) AS valued WHERE unit IS NULL",
+            f"sqrt(policy) AS roots, lowest FROM ({valued}) AS valued WHERE unit IS NULL",
             tables,
         )
 
@@ -196,14 +215,16 @@ class _Run:
         )
 
     def _valued(self) -> tuple[str, JoinedTables]:
-        """Return the SELECT of every record's unit, policy loss and realised loss."""
+        """Return the SELECT of every record's unit, policy loss, realised and lowest loss."""
         writer = LossWriter(self.table.schema, self.power, self.space.parts())
         policy = writer.form(self.policy.form)
         changes = ChangeWriter(self.planned, writer)
-        entries = [self._entered(changes.entry(each)) for each in self.planned.groupings]
+        entries = [changes.entry(each) for each in self.planned.groupings]
+        realised = " + ".join(map(self._entered, entries)) or NOTHING
+        lowest = largest_of([each.lowest() for each in entries])
         unit = "" if self.table.schema.unit is None else f"{self._unit()} AS unit, "
         sql = (
-            f"SELECT {unit}{policy} AS policy, {' + '.join(entries) or NOTHING} AS realised "
+            f"SELECT {unit}{policy} AS policy, {realised} AS realised, {lowest} AS lowest "
             f"FROM {records_with(self.table, writer.parts)}"
         )
         return sql, writer.parts
@@ -221,12 +242,12 @@ class _Run:
         return double(value if change.is_distinct else change.value)
 
     def _by_cell(self, grouping: PlannedGrouping, unit: str) -> tuple[str, JoinedTables]:
-        """Return the SELECT of each unit's realised loss in each cell of a grouping."""
+        """Return the SELECT of each unit's realised and lowest loss in each cell of a grouping."""
         writer = LossWriter(self.table.schema, self.power, self.space.parts())
         entry = ChangeWriter(self.planned, writer).entry(grouping)
         keys = [f"{column} AS k{place}" for place, column in enumerate(entry.columns)]
         shown = [f"{unit} AS unit", *keys]
-        inner, costs = [], []
+        inner, costs, lowest = [], [], []
         for place, change in enumerate(entry.changes):
             shown.append(f"{change.value} AS v{place}")
             total = writer.dialect.total(f"v{place}")
@@ -237,9 +258,13 @@ class _Run:
                 shown.append(f"{price.weight} AS {weight}")
                 inner.append(f"max({weight}) AS {weight}")
                 costs.append(price.cost(weight, f"v{place}", self.power))
+            if change.least is not None:
+                shown.append(f"{change.least} AS least{place}")
+                inner.append(f"max(least{place}) AS least{place}")
+                lowest.append(change.least_cost(f"least{place}", f"v{place}") or NOTHING)
         grouped = ", ".join(["unit", *(f"k{place}" for place in range(len(keys)))])
         sql = (
-            f"SELECT unit, {' + '.join(costs)} AS realised FROM "
+            f"SELECT unit, {' + '.join(costs)} AS realised, {largest_of(lowest)} AS lowest FROM "
             f"(SELECT {', '.join([grouped, *inner])} FROM (SELECT {', '.join(shown)} "
             f"FROM {records_with(self.table, writer.parts)} WHERE {unit} IS NOT NULL "
             f"AND {entry.condition}) AS entered GROUP BY {grouped}) AS changed"

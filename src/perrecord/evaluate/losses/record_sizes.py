@@ -6,13 +6,22 @@ from typing import Any
 
 import pyarrow as pa
 
-from perrecord.exact import float_up
+from perrecord.evaluate.losses.least import least_loss, unbiased_outputs
+from perrecord.exact import float_down, float_up
 from perrecord.policy.cases import Cases, DimensionValue
 from perrecord.policy.changes import change_loss
 from perrecord.policy.policy import Policy
 from perrecord.policy.reads import names_read
 from perrecord.policy.split import SplitBy
-from perrecord.policy.terms import ExactLoss, Form, Largest, Piecewise, SplitLoss
+from perrecord.policy.terms import (
+    Currency,
+    ExactLoss,
+    Form,
+    Largest,
+    Piecewise,
+    SizeLoss,
+    SplitLoss,
+)
 from perrecord.queries.plan import Plan
 from perrecord.release.changes import PERCENTS, raised_value
 from perrecord.release.outputs import distinct_columns, measures_published, outputs_of
@@ -24,14 +33,21 @@ _DECADES = 6
 
 
 def losses_by_size(
-    policies: Mapping[str, Policy], schema: Schema, example: Mapping[str, Any] | None = None
+    plans: Mapping[str, Plan], schema: Schema, example: Mapping[str, Any] | None = None
 ) -> pa.Table:
     """Return the losses of records that hold one measure and nothing else, from small to large.
 
-    A row for each policy, measure and size. Where losses depend on dimensions, the record has those
-    of the example, or else of the first case.
+    A row for each plan, measure and size. Where losses depend on dimensions, the record has those
+    of the example, or else of the first case. `least` is the least that the record could lose by
+    answers as accurate (T30), NULL under pure epsilon.
     """
-    rows = []
+    policies = {name: each.policy for name, each in plans.items()}
+    outputs = {
+        name: unbiased_outputs(each)
+        for name, each in plans.items()
+        if each.policy.currency is Currency.RHO
+    }
+    rows: list[dict[str, Any]] = []
     measures = dict(schema.measures)
     sizes = {name: list(_sizes(policies, name, each.resolution)) for name, each in schema.measures}
     for name, policy in policies.items():
@@ -40,10 +56,14 @@ def losses_by_size(
         base |= {each: value for each, value in (example or {}).items() if each not in measures}
         for measure in sorted(measures.keys() & read):
             for size in sizes[measure]:
-                loss = float(policy.loss({**base, measure: size}))
-                rows.append({"policy": name, "measure": measure, "size": float(size), "loss": loss})
+                record = {**base, measure: size}
+                row = {"policy": name, "measure": measure, "size": float(size)}
+                row["loss"] = float(policy.loss(record))
+                if name in outputs:
+                    row["least"] = float_down(least_loss(outputs[name], record))
+                rows.append(row)
     kinds = {"policy": pa.string(), "measure": pa.string()}
-    kinds |= {"size": pa.float64(), "loss": pa.float64()}
+    kinds |= dict.fromkeys(["size", "loss", "least"], pa.float64())
     return pa.Table.from_pylist(rows, pa.schema(kinds))
 
 
@@ -110,6 +130,8 @@ def _thresholds(form: Form, measure: str) -> Iterator[Fraction]:
                     yield from _thresholds(each, measure)
             case ExactLoss(_, name, threshold) if name == measure:
                 yield threshold
+            case SizeLoss(_, name, growth) if name == measure:
+                yield from growth.usual_sizes()
 
 
 def _of_scheme(split: Any, measure: str) -> Iterator[Fraction]:

@@ -13,17 +13,31 @@ import numpy as np
 import pyarrow as pa
 
 from perrecord.errors import CurrencyError, InputError, ProbabilityError
-from perrecord.evaluate.accuracy.noise_size import Floats, gaussian
+from perrecord.evaluate.accuracy.errors import cells_of
+from perrecord.evaluate.accuracy.noise_size import Floats
 from perrecord.evaluate.accuracy.truths import Truth, truths
 from perrecord.evaluate.losses.distributions import Distribution
-from perrecord.evaluate.losses.policies import CellPolicies, cell_losses, policy_losses
+from perrecord.evaluate.losses.policies import (
+    CellPolicies,
+    TaperedCells,
+    cell_losses,
+    policy_losses,
+)
 from perrecord.evaluate.tuning.goals import Goal
-from perrecord.evaluate.tuning.needs import allowed
+from perrecord.evaluate.tuning.needs import (
+    allowed,
+    allowed_by_law,
+    method_by_law,
+    methods_of,
+    nu_of,
+    rhos_for,
+)
 from perrecord.exact import Exact, parameter, round_up
-from perrecord.laws.scales import GaussianScale, Scale
+from perrecord.laws import DiscreteStudent
+from perrecord.laws.scales import GaussianScale, Scale, student_scale
 from perrecord.policy.policy import Policy
 from perrecord.policy.terms import Currency
-from perrecord.queries.methods import Branch, Scales, Tree, leaves
+from perrecord.queries.methods import Branch, Method, Scales, Tapering, Tree, leaves
 from perrecord.queries.plan import Plan
 from perrecord.queries.policies import on_filtered
 from perrecord.tables.table import Table
@@ -35,16 +49,17 @@ _BITS = 64
 class Requirement:
     """What one answer needs in one grouping: for each cell the most noise that meets the goal.
 
-    `variances` are the largest sigma^2 in steps of the grid, rounded down: NaN where the true
-    number is 0 (no noise is below 0), and 0 where the bias of clamping alone misses the goal.
-    A rho goes with its cell's sensitivity: sigma^2 = size^2 / (2 rho).
+    `most` are the largest sigma^2, or A of Student noise, in steps of the grid, rounded down: NaN
+    where the true number is 0 (no noise is below 0), and 0 where the bias of clamping alone misses
+    the goal or tapered noise would be narrower than 5 steps. A rho goes with the size of the
+    cell's method, its sensitivity or taper: sigma^2 = size^2 / (2 rho), or rho = P(size; A).
     """
 
     truth: Truth
     goal: Goal
-    variances: Floats
-    law_sizes: tuple[Fraction, ...]
-    """For each law of the answer's noise, the sensitivity that it goes with."""
+    most: Floats
+    methods: tuple[Method, ...]
+    """For each law of the answer's noise, the method that asked for it."""
 
     @property
     def name(self) -> str:
@@ -53,38 +68,39 @@ class Requirement:
 
     @property
     def sizes(self) -> tuple[Fraction, ...]:
-        """Each cell's sensitivity."""
-        return tuple(self.law_sizes[which] for which in self.truth.total.which.tolist())
+        """The size that each cell's rho goes with."""
+        every = [method.sensitivity(_measure(self.truth)) for method in self.methods]
+        return tuple(every[which] for which in self.truth.total.which.tolist())
 
     @property
     def zeros(self) -> int:
         """How many cells have a true number of 0."""
-        return int(np.isnan(self.variances).sum())
+        return int(np.isnan(self.most).sum())
 
     @property
     def unreachable(self) -> int:
-        """How many cells no rho brings to the goal, because clamping biased them too much."""
-        return int((self.variances == 0).sum())
+        """How many cells no rho brings to the goal."""
+        return int((self.most == 0).sum())
 
     @property
     def values(self) -> Floats:
         """Each cell's least rho as a float: NaN for zeros, infinite where none will do."""
-        noisy = self.truth.total
-        squares = np.array([float(size / noisy.step) ** 2 for size in self.law_sizes])
-        with np.errstate(divide="ignore"):
-            return np.asarray(squares[noisy.which] / (2 * self.variances))
+        found = np.full(len(self.most), np.nan)
+        for (cells, law), method in zip(cells_of(self.truth.total), self.methods, strict=True):
+            found[cells] = rhos_for(self.truth, law, method, self.most[cells])
+        return found
 
     def rhos(self) -> list[Fraction | None]:
         """Return each cell's least rho, rounded up by less than one part in 10^5."""
-        known: dict[tuple[float, Fraction], Fraction] = {}  # many small cells have the same number
+        known: dict[tuple[float, int], Fraction] = {}  # many small cells have the same number
         found: list[Fraction | None] = []
-        for variance, size in zip(self.variances.tolist(), self.sizes, strict=True):
-            if not variance > 0:
+        for most, which in zip(self.most.tolist(), self.truth.total.which.tolist(), strict=True):
+            if not most > 0:
                 found.append(None)
                 continue
-            if (variance, size) not in known:
-                known[variance, size] = self._rho(variance, size)
-            found.append(known[variance, size])
+            if (most, which) not in known:
+                known[most, which] = self._rho(most, which)
+            found.append(known[most, which])
         return found
 
     def rho(self, share: Exact = 1) -> Fraction | None:
@@ -104,13 +120,18 @@ class Requirement:
             return None
         # Floats find the place; of the exact numbers that stand there the largest is safe.
         here = np.flatnonzero(values == value)
-        found = zip(
-            self.variances[here].tolist(), self.truth.total.which[here].tolist(), strict=True
-        )
-        return max(self._rho(variance, self.law_sizes[which]) for variance, which in set(found))
+        found = zip(self.most[here].tolist(), self.truth.total.which[here].tolist(), strict=True)
+        return max(self._rho(most, which) for most, which in set(found))
 
-    def _rho(self, variance: float, size: Fraction) -> Fraction:
-        return round_up(size**2 / (2 * Fraction(variance) * self.truth.total.step**2), _BITS)
+    def _rho(self, most: float, which: int) -> Fraction:
+        cell = self.scale(most, which)
+        return round_up(cell.rho(self.methods[which].sensitivity(_measure(self.truth))), _BITS)
+
+    def scale(self, most: float, which: int) -> Scale:
+        """Return noise of a size in steps, by one of the laws, in the measure's own units."""
+        size = Fraction(most) * self.truth.total.step**2
+        nu = nu_of(self.truth.total.laws[which])
+        return GaussianScale(size) if nu is None else student_scale(size, nu)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,15 +162,21 @@ class Fitness:
         return cell_losses([self._by_cell(each) for each in self.requirements], table)
 
     def _by_cell(self, required: Requirement) -> CellPolicies:
-        """Return the implied policy as a rho for each cell, times what a rho of 1 costs there."""
+        """Return the implied policy as a rho for each cell, times what a rho of 1 costs there.
+
+        Of tapered cells it is what Student noise costs, 1 / (2 sqrt A) being the cell's.
+        """
         truth, rhos = required.truth, required.values
-        bases = [_loss(truth, Fraction(1), size) for size in required.law_sizes]
-        return CellPolicies(
-            truth.keys,
-            np.where(np.isfinite(rhos), rhos, 0.0),
-            truth.total.which,
-            tuple(self._filtered(base, truth) for base in bases),
-        )
+        weights = np.where(np.isfinite(rhos), rhos, 0.0)
+        prices: list[Policy | TaperedCells] = []
+        for (cells, law), method in zip(cells_of(truth.total), required.methods, strict=True):
+            if isinstance(law, DiscreteStudent):
+                weights[cells] = _inverse_roots(required.most[cells], truth.total.step)
+                entered = self._filtered(Policy.constant(1), truth)
+                prices.append(TaperedCells(_measure(truth) or "", law.nu, entered))
+            else:
+                prices.append(self._filtered(_loss(truth, Fraction(1), method), truth))
+        return CellPolicies(truth.keys, weights, truth.total.which, tuple(prices))
 
     def _policies(self, share: Exact | None) -> list[Policy]:
         return [self._filtered(_policy(each, share), each.truth) for each in self.requirements]
@@ -203,39 +230,29 @@ def fitness(planned: Plan, table: Table, *, within: Exact, confidence: Exact = "
     goal = Goal.of(within, confidence)
     if planned.policy.currency is not Currency.RHO:
         raise CurrencyError("fitness for use is in zCDP; give the answers rho, not epsilon.")
-    found = [
-        _requirement(each, goal)
-        for each in truths(planned, table)
-        if each.count is None and each.answer.is_scaled
-    ]
+    found = [_requirement(each, goal) for each in truths(planned, table) if each.count is None]
     if not found:
         raise InputError(
-            "the workload has no count and no total but tapered ones, whose amounts do not scale; "
-            "averages and quantiles have no one noise to compare with a goal."
+            "the workload has no count and no total; averages and quantiles have no one noise to "
+            "compare with a goal."
         )
     return Fitness(planned, goal, tuple(found))
 
 
 def _requirement(truth: Truth, goal: Goal) -> Requirement:
-    noisy = truth.total
-    known = _sizes(truth)
-    sizes = [
-        known[GaussianScale(gaussian(law).sigma_squared * noisy.step**2)] for law in noisy.laws
-    ]
-    return Requirement(truth, goal, allowed(truth, goal), tuple(sizes))
+    most = allowed_by_law(truth, lambda nu: allowed(truth, goal, nu))
+    return Requirement(truth, goal, most, methods_of(truth))
 
 
-def _sizes(truth: Truth) -> dict[Scale, Fraction]:
-    """Return the sensitivity that each scale of an answer comes from, the largest if of several.
+def _measure(truth: Truth) -> str | None:
+    return truth.answer.measurements[0].measure
 
-    Where methods differ from part to part, a cell's noise is that of one of them (T11).
-    """
-    step = truth.answer.measurements[0]
-    found: dict[Scale, Fraction] = {}
-    for leaf in leaves(step.tree):
-        size = leaf.method.sensitivity(step.measure)
-        own = step.scale(leaf.method, Currency.RHO)
-        found[own] = max(size, found.get(own, size))
+
+def _inverse_roots(most: Floats, step: Fraction) -> Floats:
+    """Return 1 / (2 sqrt A) in the measure's own units; 0 where there is no A."""
+    found = np.zeros(len(most))
+    known = most > 0
+    found[known] = 1 / (2 * float(step) * np.sqrt(most[known]))
     return found
 
 
@@ -245,14 +262,14 @@ def _policy(required: Requirement, share: Exact | None) -> Policy:
         one = required.rho(share)
         if one is None:
             return Policy.zero()
-        sizes = _sizes(truth)
-        return _by_scale(truth.total.noise.scales, lambda found: _loss(truth, one, sizes[found]))
-    made: dict[tuple[int, Fraction], Policy] = {}  # cells with the same rho share one policy
+        known, noise = method_by_law(truth), truth.total.noise
+        return _by_scale(noise.scales, lambda found: _loss(truth, one, known[noise.law(found)]))
+    made: dict[tuple[int, int], Policy] = {}  # cells with the same rho share one policy
     losses: list[Policy | None] = []
-    for rho, size in zip(required.rhos(), required.sizes, strict=True):
-        if rho is not None and (id(rho), size) not in made:
-            made[id(rho), size] = _loss(truth, rho, size)
-        losses.append(made.get((id(rho), size)))
+    for rho, which in zip(required.rhos(), truth.total.which.tolist(), strict=True):
+        if rho is not None and (id(rho), which) not in made:
+            made[id(rho), which] = _loss(truth, rho, required.methods[which])
+        losses.append(made.get((id(rho), which)))
     if not truth.columns:
         return losses[0] or Policy.zero()
     keys = zip(*(column.to_pylist() for column in truth.keys.columns), strict=True)
@@ -269,12 +286,17 @@ def _by_scale(scales: Scales, loss: Callable[[Scale], Policy]) -> Policy:
     return Policy.by(cases.dimensions, dict(cases.entries), default)
 
 
-def _loss(truth: Truth, rho: Fraction, size: Fraction) -> Policy:
+def _loss(truth: Truth, rho: Fraction, method: Method) -> Policy:
     """Return value^2 / (2 sigma^2), or the most that it can be where the method bounds the value.
 
-    sigma^2 = size^2 / (2 rho) is the cell's; which method a record has, its part says.
+    sigma^2 = size^2 / (2 rho) is the cell's; which method a record has, its part says. A tapered
+    cell costs what its Student noise does, whatever the part.
     """
-    measure = truth.answer.measurements[0].measure
+    measure = _measure(truth)
+    size = method.sensitivity(measure)
+    if isinstance(method, Tapering):
+        cell = method.with_amount(rho).scale(measure, Currency.RHO)
+        return method.policy(measure, Currency.RHO, cell)
 
     def of(tree: Tree) -> Policy:
         if all(leaf.method.bound(measure) is None for leaf in leaves(tree)):

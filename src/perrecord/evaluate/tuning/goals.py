@@ -11,9 +11,11 @@ from fractions import Fraction
 from typing import Any
 
 from perrecord.errors import InputError, ProbabilityError, listing, suggestion
+from perrecord.evaluate.losses.least import least_loss, least_quantiles, unbiased_outputs
 from perrecord.evaluate.losses.policies import policy_quantiles
-from perrecord.exact import Exact, parameter, text
+from perrecord.exact import Exact, float_down, parameter, text
 from perrecord.policy.policy import Policy
+from perrecord.queries.plan import Plan
 from perrecord.tables.table import Table
 
 DEFAULT_CONFIDENCE = Fraction(95, 100)
@@ -207,6 +209,28 @@ def sizes(
                 for each in senses
             ]
         )
+    return found
+
+
+def least_sizes(
+    plans: Sequence[Plan], senses: Sequence[Smallest], table: Table
+) -> list[list[float]]:
+    """Return, for each plan, the least that its accuracy would cost in each sense (T30)."""
+    shares = [each.share for each in senses if isinstance(each, LossAt)]
+    found = []
+    for start in range(0, len(plans), _AT_ONCE):
+        some = plans[start : start + _AT_ONCE]
+        quantiles = least_quantiles(some, table, shares) if shares else [[] for _ in some]
+        for each, row in zip(some, quantiles, strict=True):
+            at, outputs = iter(row), unbiased_outputs(each)
+            found.append(
+                [
+                    float_down(least_loss(outputs, sense.record))
+                    if isinstance(sense, LossOf)
+                    else next(at)
+                    for sense in senses
+                ]
+            )
     return found
 
 

@@ -1,15 +1,16 @@
 """Tuning: the least loss that reaches a goal of accuracy, or the least error under caps on losses.
 
-Each answer's amounts follow from its goal in closed form (`tuner`). What is left to choose are the
-thresholds of splitting schemes, where totals are accounted for by pieces: each candidate gets the
-amounts that reach the goals, and the one whose policy is smallest in the chosen sense is taken.
+Each answer's amounts follow from its goal in closed form (`tuner`). What is left to choose is how
+totals are made private: split, and by which thresholds, or tapered, or clamped. Each candidate gets
+the amounts that reach the goals, and the one whose policy is smallest in the chosen sense is taken.
 Nothing is simulated.
 
 It reads the true numbers: what comes of it is confidential, and a spec that was tuned on the
 confidential data is not private. Tune on public, prior or synthetic data instead.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -19,18 +20,20 @@ from perrecord.errors import AmountError, InputError, listing, suggestion
 from perrecord.evaluate.accuracy.within import is_share, known_within, share_of
 from perrecord.evaluate.tuning.candidates import WRITTEN, Candidate
 from perrecord.evaluate.tuning.capped import Caps, Record, kept, least_errors
+from perrecord.evaluate.tuning.frontier import frontier
 from perrecord.evaluate.tuning.goals import (
     LossAt,
     LossOf,
     Smallest,
     Target,
+    least_sizes,
     percent,
     sizes,
     smallest,
     target,
 )
-from perrecord.evaluate.tuning.tuner import OutOfReach, Times, Tuner
-from perrecord.evaluate.variants import WorkloadTable, accounted
+from perrecord.evaluate.tuning.tuner import AnswerPlace, OutOfReach, Times, Tuner
+from perrecord.evaluate.variants import WorkloadTable
 from perrecord.exact import Exact, parameter
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
@@ -39,7 +42,6 @@ from perrecord.queries.plan import plan
 from perrecord.queries.query import Query
 from perrecord.tables.table import Table
 
-_MULTIPLES = tuple(Fraction(2) ** power for power in range(-3, 4))
 _SHARES = (Fraction(1, 2), Fraction(99, 100), Fraction(1))
 _TIE = 1e-9
 
@@ -79,13 +81,16 @@ class Tuning:
     """The tuned workload, each table by itself."""
     candidate: Candidate
     choices: tuple[tuple[Candidate, float], ...]
-    """Every scheme that was tried, the smallest first, with what it was judged by."""
+    """Every way that was tried, the smallest first, with what it was judged by.
+
+    It is infinite for what cannot reach the goals.
+    """
     judged_by: str
     """In which sense a policy is small; under caps, the errors that are needed to keep them."""
     before: Policy
     policy: Policy
-    losses: tuple[tuple[str, float, float], ...]
-    """Losses of records, by name: as written, and tuned."""
+    losses: tuple[tuple[str, float, float, float], ...]
+    """Losses of records, by name: as written, tuned, and the least possible as tuned (T30)."""
     frontier: pa.Table
 
     def to_arrow(self) -> pa.Table:
@@ -119,7 +124,7 @@ def tune(
     caps: Mapping[str, Exact] | None = None,
     on_step: Callable[[str], None] = lambda _: None,
 ) -> Tuning:
-    """Return the amounts and the splitting schemes with which every goal is just reached (T22).
+    """Return the amounts, and the splits or tapers, with which every goal is just reached (T22).
 
     A goal such as `"5% for 95% of cells"` holds for every count, total and average of every table
     by itself, `"emp: 5% for 95% of cells"` for one answer. Answers without a goal, quantiles, key
@@ -127,10 +132,11 @@ def tune(
     decides which cells of a domain are kept, unless a goal is about it. Amounts are rounded up to
     four digits.
 
-    Schemes of totals that are accounted for by pieces are chosen among `schemes`, finer and coarser
-    ones (`candidates`), so that the policy is smallest: in `"largest"`, in a percentile of the
-    records' losses such as `"99%"`, or in the loss of one of the `examples`. Without schemes the
-    thresholds stay.
+    With `schemes`, which may be empty, split and tapered totals are made private in the way whose
+    policy is smallest: split by `schemes`, finer and coarser ones, or tapered (`candidates`).
+    Smallest is meant in `"largest"`, in a percentile of the records' losses such as `"99%"`, or in
+    the loss of one of the `examples`. Clamps are tried beside them, for comparison, and never
+    chosen: their totals are too low. Without schemes all stays as it is but the amounts.
 
     With `caps` on the losses of examples, the errors of the goals are multiplied by the numbers of
     the least sum with which no example loses more than its cap: an answer that costs it little may
@@ -140,45 +146,89 @@ def tune(
     >>> with perrecord.table(pa.table({"emp": [10, 20, 970]}), measures=["emp"]) as source:
     ...     asked = {"all": perrecord.Query().sum("emp", split=perrecord.Split(emp=50), rho=1)}
     ...     found = tune(asked, source, "10% for 100% of cells")
+    ...     best = tune(asked, source, "10% for 100% of cells", schemes={}, smallest_in="largest")
     >>> found.to_arrow()["amount_after"].to_pylist(), found.policy.loss({"emp": 150})
     (['0.4851'], Fraction(43659, 10000))
+    >>> best.candidate.name, round(float(best.policy.loss({"emp": 970})), 1)
+    ('tapered', 17.4)
     """
     wanted = [target(each) for each in ([goals] if isinstance(goals, str | Target) else goals)]
     known = dict(examples or {})
     sense, limits = smallest(smallest_in, known), _caps(caps or {}, known)
     on_step("reading the true numbers")
     tuner = Tuner.of(queries, table, wanted)
-    on_step("comparing schemes")
-    tried = tuner.candidates(schemes or {})
-    if limits and tuner.targets:
-        least = [least_errors(tuner, each, limits) for each in tried]
-        ranks = [sum(each.values()) / len(each) for each in least]
-    else:
-        ranks = [row[0] for row in sizes(list(map(tuner.policy, tried)), [sense], table)]
-    place = _least(ranks)
-    best, times = tried[place], tuner.even()
+    on_step("comparing splits, tapers and clamps")
+    tried = (WRITTEN,) if schemes is None else tuner.candidates(schemes)
+    ranked = _ranked(tuner, tried, sense, limits)
+    chosen = [each for each in ranked if not each.candidate.is_biased]
+    best = chosen[_least([each.rank for each in chosen])]
+    times = tuner.even()
     if limits and tuner.targets:
         on_step("looking for the least errors")
-        times = kept(tuner, best, limits, least[place])
+        times = kept(tuner, best.candidate, limits, best.errors)
     on_step("following the frontier")
-    tuned = tuner.tuned(best, times)
-    policy = plan(tuned, table.schema).policy
+    tuned = tuner.tuned(best.candidate, times)
+    planned = plan(tuned, table.schema)
     shares = sorted({*_SHARES, *([sense.share] if isinstance(sense, LossAt) else [])})
     senses: list[Smallest] = [*map(LossAt, shares), *(LossOf(*each) for each in known.items())]
-    before, after = sizes([tuner.planned.policy, policy], senses, table)
-    order = sorted(range(len(tried)), key=lambda each: (each != place, ranks[each]))
+    before, after = sizes([tuner.planned.policy, planned.policy], senses, table)
+    (least,) = least_sizes([planned], senses, table)
+    order = sorted(ranked, key=lambda each: (each is not best, each.rank))
     return Tuning(
         _answers(tuner, tuned, times),
         tuner.untouched,
         tuple(replace(a, query=query) for a, query in zip(tuner.asked, tuned, strict=True)),
-        best,
-        tuple((tried[each], ranks[each]) for each in order),
+        best.candidate,
+        tuple((each.candidate, each.rank) for each in order),
         UNDER_CAPS if limits else str(sense),
         tuner.planned.policy,
-        policy,
-        tuple(zip(map(str, senses), before, after, strict=True)),
-        _frontier(tuner, best, times, senses),
+        planned.policy,
+        tuple(zip(map(str, senses), before, after, least, strict=True)),
+        frontier(tuner, [each.candidate for each in order], times, senses),
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ranked:
+    """A candidate, what it is judged by, and under caps the errors that keep them."""
+
+    candidate: Candidate
+    rank: float
+    errors: Mapping[AnswerPlace, float]
+
+
+def _ranked(
+    tuner: Tuner, tried: Sequence[Candidate], sense: Smallest, limits: Caps
+) -> list[_Ranked]:
+    """Return every candidate with what it is judged by, infinite if the goals are out of reach."""
+    found: dict[Candidate, Policy | Mapping[AnswerPlace, float]] = {}
+    missed: list[OutOfReach] = []
+    for each in tried:
+        try:
+            if limits and tuner.targets:
+                found[each] = least_errors(tuner, each, limits)
+            else:
+                found[each] = tuner.policy(each)
+        except OutOfReach as error:
+            missed.append(error)
+    if not found:
+        raise missed[0]
+    policies = [each for each in found.values() if isinstance(each, Policy)]
+    judged = iter(row[0] for row in sizes(policies, [sense], tuner.table))
+    return [
+        _Ranked(each, math.inf, {}) if each not in found else _judged(each, found[each], judged)
+        for each in tried
+    ]
+
+
+def _judged(
+    candidate: Candidate,
+    found: Policy | Mapping[AnswerPlace, float],
+    judged: Iterator[float],
+) -> _Ranked:
+    if isinstance(found, Policy):
+        return _Ranked(candidate, next(judged), {})
+    return _Ranked(candidate, sum(found.values()) / len(found), found)
 
 
 def _caps(given: Mapping[str, Exact], examples: Mapping[str, Record]) -> Caps:
@@ -230,38 +280,6 @@ def _answers(tuner: Tuner, tuned: Sequence[Query], times: Times) -> tuple[Tuned,
     return tuple(found)
 
 
-def _frontier(tuner: Tuner, best: Candidate, times: Times, senses: Sequence[Smallest]) -> pa.Table:
-    """Return losses against errors: as tuned, with the thresholds as written, and exactly.
-
-    `times` is what all errors are multiplied by once more, from an eighth to eight, where that can
-    be reached.
-    """
-    schema = tuner.table.schema
-    lines: list[tuple[str, float, Policy]] = []
-    for multiple in _MULTIPLES:
-        scaled = {place: each * multiple for place, each in times.items()}
-        try:
-            tuned = tuner.tuned(best, scaled)
-        except OutOfReach:  # what is clamped cannot come so close
-            continue
-        policy = plan(tuned, schema).policy
-        exactly = plan(accounted(tuned, "exact"), schema).policy
-        lines.append(("tuned", float(multiple), policy))
-        if best != WRITTEN:
-            written = tuner.policy(WRITTEN, scaled)
-            lines.append(("thresholds as written", float(multiple), written))
-        if exactly != policy:
-            lines.append(("exact accounting", float(multiple), exactly))
-    found = sizes([policy for *_, policy in lines], senses, tuner.table)
-    return pa.Table.from_pylist(
-        [
-            {"policy": name, "times": error, "of": str(sense), "loss": loss}
-            for (name, error, _), losses in zip(lines, found, strict=True)
-            for sense, loss in zip(senses, losses, strict=True)
-        ]
-    )
-
-
 def shown_amounts(answer: Answer) -> str:
     """Return an answer's amounts for people: an average's are for its total and its count.
 
@@ -270,6 +288,15 @@ def shown_amounts(answer: Answer) -> str:
     '0.1'
     """
     return " + ".join(f"{float(each):.4g}" for each in answer.amounts)
+
+
+def shown_choices(found: Tuning, most: int = 5) -> tuple[tuple[Candidate, float], ...]:
+    """Return the best ways that were tried, and of each kind at least the best."""
+    kinds: dict[str, int] = {}
+    for place, (each, _) in enumerate(found.choices):
+        kinds.setdefault(each.kind, place)
+    kept = {*range(most), *kinds.values()}
+    return tuple(each for place, each in enumerate(found.choices) if place in kept)
 
 
 def shown_goal(each: Tuned) -> str:

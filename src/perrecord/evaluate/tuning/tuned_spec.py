@@ -1,4 +1,4 @@
-"""A spec with its amounts and schemes replaced; comments, order and all else stay as written."""
+"""A spec with its amounts and ways replaced; comments, order and all else stay as written."""
 
 import os
 import re
@@ -21,11 +21,12 @@ from sqlglot import exp, parse_one
 from perrecord.errors import InputError, InternalError
 from perrecord.evaluate.confidential import HEADER
 from perrecord.evaluate.tuning.tune import UNDER_CAPS, Tuning, shown_goal
-from perrecord.evaluate.variants import WorkloadTable, one_set_each
+from perrecord.evaluate.variants import WorkloadTable, measure_of, one_set_each
 from perrecord.exact import text
 from perrecord.policy.cases import Cases, DimensionValue
 from perrecord.policy.split import Scheme, Split
 from perrecord.queries.answers import Answer
+from perrecord.queries.methods import Clamping, Splitting, Tapering
 from perrecord.queries.query import Query
 from perrecord.release.names import LONGEST_NAME
 from perrecord.release.spec import LoadedSpec, build, parse_spec
@@ -38,6 +39,10 @@ _DIRECTIVE = re.compile(r"\A(%.*\n)+")
 
 _WORDS = {"by", "cap", "cases", "default", "split", "thresholds"}
 """Entries of a scheme; where a measure has such a name, thresholds are written out as such."""
+
+
+_OPTIONS = ("split", "taper", "clamp")
+"""The options that make a total private, of which it has one."""
 
 
 def tuned_spec(
@@ -223,19 +228,61 @@ def _put(entry: Any, answer: Answer, names: Mapping[Scheme, str]) -> None:
             parts["default"]["rho"] = _number(cases.default.amount)
         return
     entry["rho"] = _amount(answer)
-    scheme = answer.scheme
-    if scheme is not None:
-        entry["split"] = names[scheme]
+    found = _way(answer, names)
+    if found is None:
+        return
+    option, way = found
+    if option == "split":
+        _replace(entry, option, way)
+    elif option not in entry:  # what stays tapered or clamped stays as it is written
+        entry.pop("accounting", None)
+        _replace(entry, option, way)
+
+
+def _way(answer: Answer, names: Mapping[Scheme, str]) -> tuple[str, Any] | None:
+    """Return the option that makes a total private, and what it is given."""
+    method = next((step.methods for step in answer.measurements[:1]), None)
+    match method:
+        case Splitting(split=scheme):
+            return "split", names[scheme]
+        case Tapering(taper=taper):
+            return "taper", _number(taper.size(measure_of(answer)))
+        case Clamping(low=low, high=high):
+            return "clamp", _in_line([_number(low), _number(high)])
+        case _:
+            return None
+
+
+def _replace(entry: Any, option: str, way: Any) -> None:
+    """Write an option in the place of the one that made the total private before."""
+    for place, other in enumerate(list(entry)):
+        if other in _OPTIONS and other != option:
+            comment = entry.ca.items.pop(other, None)
+            del entry[other]
+            entry.insert(place, option, way)
+            if comment is not None:
+                entry.ca.items[option] = comment
+            return
+    entry[option] = way
 
 
 def _put_beside_sql(entry: Any, asked: WorkloadTable, names: Mapping[Scheme, str]) -> None:
     """Write what SQL cannot say, for every answer by name."""
     answers = asked.query.answers
     entry["rho"] = _in_line({each.name: _amount(each) for each in answers})
-    schemes = {each.name: each.scheme for each in answers}
-    if any(schemes.values()):
-        named = {name: names[scheme] for name, scheme in schemes.items() if scheme is not None}
-        entry["split"] = _in_line(named)
+    ways: dict[str, dict[str, Any]] = {option: {} for option in _OPTIONS}
+    tapers = entry.get("taper")
+    for each in answers:
+        if (found := _way(each, names)) is not None:
+            option, way = found
+            if option == "taper" and tapers is not None:  # a name says more than a size
+                way = tapers.get(each.name, way) if isinstance(tapers, Mapping) else tapers
+            ways[option][each.name] = way
+    for option, named in ways.items():
+        if named:
+            entry[option] = _in_line(named)
+        else:
+            entry.pop(option, None)
 
 
 def _of_set(entry: Any, asked: WorkloadTable) -> Any:

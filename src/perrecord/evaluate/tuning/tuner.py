@@ -1,6 +1,6 @@
 """A workload's true numbers with a target for each answer -> amounts that reach the targets (T22).
 
-Noise scales as one over the amount, so an answer's amounts follow from its target in closed form.
+How much noise an answer may have follows from its target in closed form, and its amounts from that.
 """
 
 import math
@@ -12,7 +12,7 @@ from perrecord.errors import CurrencyError, InputError
 from perrecord.evaluate.accuracy.errors import CellErrors, cell_errors
 from perrecord.evaluate.accuracy.noise_size import Floats
 from perrecord.evaluate.accuracy.truths import Truth, truths
-from perrecord.evaluate.tuning.candidates import WRITTEN, Candidate, candidates
+from perrecord.evaluate.tuning.candidates import Candidate, candidates, is_open
 from perrecord.evaluate.tuning.goals import Target, check_names, target_of
 from perrecord.evaluate.tuning.needs import (
     allowed,
@@ -21,19 +21,16 @@ from perrecord.evaluate.tuning.needs import (
     factor_for,
     factors,
     has_zeros_only,
+    is_tapered,
+    is_too_narrow,
 )
-from perrecord.evaluate.variants import (
-    WorkloadTable,
-    measure_of,
-    one_set_each,
-    resplit,
-    with_factor,
-)
+from perrecord.evaluate.variants import WorkloadTable, one_set_each, with_factor
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
 from perrecord.policy.terms import Currency
 from perrecord.queries.answers import Answer
 from perrecord.queries.groupings import SelectCells
+from perrecord.queries.methods import Tapering, Tree, leaves
 from perrecord.queries.plan import Plan, plan
 from perrecord.queries.query import Query
 from perrecord.tables.table import Table
@@ -41,12 +38,15 @@ from perrecord.tables.table import Table
 AnswerPlace = tuple[int, str]
 """A table of the workload, by number, and an answer of it."""
 
+Bounds = tuple[Fraction, Fraction] | None
+"""What values are cut to, if they are."""
+
 Times = Mapping[AnswerPlace, Fraction]
 """What the error of each answer's target is multiplied by."""
 
 
 class OutOfReach(InputError):  # noqa: N818 - a state of the data, told apart inside this package
-    """No amount reaches a goal, because clamping cuts off too much."""
+    """No amount reaches a goal: clamping cuts off too much, or a taper would be too narrow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,11 @@ class Tuner:
     planned: Plan
     truths: Mapping[AnswerPlace, Truth]
     targets: Mapping[AnswerPlace, Target]
-    _allowed: dict[tuple[AnswerPlace, Fraction], Floats] = field(default_factory=dict)
+    _cut: dict[tuple[AnswerPlace, Bounds], Truth] = field(default_factory=dict)
+    """The true numbers beside totals that are cut where they were not as written."""
+    _allowed: dict[tuple[AnswerPlace, Bounds, Fraction, int | None], Floats] = field(
+        default_factory=dict
+    )
 
     @classmethod
     def of(cls, queries: Mapping[str, Query], table: Table, targets: Sequence[Target]) -> "Tuner":
@@ -67,11 +71,7 @@ class Tuner:
         planned = plan([each.query for each in asked], table.schema)
         if planned.policy.currency is not Currency.RHO:
             raise CurrencyError("tuning is in zCDP; give the answers rho, not epsilon.")
-        found = {
-            (each.query, each.answer.name): each
-            for each in truths(planned, table)
-            if each.answer.is_scaled
-        }
+        found = {(each.query, each.answer.name): each for each in truths(planned, table)}
         names = {place: asked[place[0]].names(place[1]) for place in found}
         check_names(targets, [name for each in names.values() for name in each])
         aims = {place: target_of(targets, names[place]) for place in found}
@@ -83,8 +83,7 @@ class Tuner:
         if not kept:
             raise InputError(
                 "there is no goal for any count, total or average; give one, such as '5% for 95% "
-                "of cells'. Medians and quantiles have no one noise to compare with a goal, and "
-                "tapered answers are left as they are."
+                "of cells'. Medians and quantiles have no one noise to compare with a goal."
             )
         # Where all numbers are 0 there is nothing to be accurate about.
         aimed = {place: aim for place, aim in kept.items() if not has_zeros_only(found[place])}
@@ -101,15 +100,25 @@ class Tuner:
         )
 
     def candidates(self, schemes: Mapping[str, Scheme]) -> tuple[Candidate, ...]:
-        """Return the schemes to choose from; by exact accounting thresholds make no difference."""
+        """Return the ways to choose from, and read what clamping would cut off."""
         answers = [self.truths[place].answer for place in self.targets]
-        measures = {
-            measure_of(each) for each in answers if each.scheme is not None and not each.is_tight
-        }
-        if not measures or not schemes:
-            return (WRITTEN,)
         resolutions = {name: each.resolution for name, each in self.table.schema.measures}
-        return candidates(schemes, measures, resolutions)
+        found = candidates(schemes, answers, resolutions)
+        self._read_clamped([each for each in found if each.is_biased])
+        return found
+
+    def _read_clamped(self, clamped: Sequence[Candidate]) -> None:
+        """Read the totals of clamped candidates, all of them in one pass."""
+        asked = [
+            (number, replace(each.query, answers=kept))
+            for number, each in enumerate(self.asked)
+            if (kept := tuple(a for a in each.query.answers if is_open(a)))
+            and not isinstance(each.query.groupings[0].cells, SelectCells)
+        ]
+        queries = [each.applied(query) for each in clamped for _, query in asked]
+        for truth in truths(plan(queries, self.table.schema), self.table) if queries else ():
+            place = asked[truth.query % len(asked)][0], truth.answer.name
+            self._cut[place, _bounds(truth.answer)] = truth
 
     def even(self, times: Fraction = Fraction(1)) -> Times:
         """Return the same multiple for every target."""
@@ -126,10 +135,9 @@ class Tuner:
         """
         found, multiples = [], times or self.even()
         for number, each in enumerate(self.asked):
-            (other,) = resplit([each.query], candidate.scheme)
             changed = {
                 answer.name: self._tuned(place, answer, multiples[place])
-                for answer in other.answers
+                for answer in candidate.applied(each.query).answers
                 if (place := (number, answer.name)) in self.targets
             }
             answers = tuple(changed.get(answer.name, answer) for answer in each.query.answers)
@@ -137,29 +145,63 @@ class Tuner:
         return tuple(found)
 
     def _tuned(self, place: AnswerPlace, answer: Answer, times: Fraction) -> Answer:
-        answer = balanced(answer, self.truths[place])
-        factor = factor_for(self.factors(place, answer, times), self.targets[place].share)
+        answer = balanced(answer, self._truth(place, answer))
+        found = with_factor(answer, self._factor(place, answer, times))
+        if not is_tapered(self._asked(place, answer)):
+            return found
+        # Where several parts share a cell, another taper may have the most noise by now.
+        while (more := self._factor(place, found, times)) > 1:
+            found = with_factor(found, more)
+        if is_too_narrow(self._asked(place, found)):  # other cells ask for so large an amount
+            raise self._out_of_reach(place, answer)
+        return found
+
+    def _factor(self, place: AnswerPlace, answer: Answer, times: Fraction) -> Fraction:
+        found = self._factors(place, self._asked(place, answer), times)
+        factor = factor_for(found, self.targets[place].share)
         assert factor is not None  # noqa: S101 - some cell has another number than 0
         if not math.isfinite(factor):
-            raise OutOfReach(
-                f"{self.asked[place[0]].name}.{place[1]}: no amount reaches the goal "
-                f"{str(self.targets[place])!r}, because clamping cuts off too much. Split it "
-                "instead (split: ...), clamp at a higher bound, or give it a goal of its own."
-            )
-        return with_factor(answer, Fraction(factor))
+            raise self._out_of_reach(place, answer)
+        return Fraction(factor)
 
-    def factors(self, place: AnswerPlace, answer: Answer, times: Fraction) -> Floats:
+    def _out_of_reach(self, place: AnswerPlace, answer: Answer) -> OutOfReach:
+        is_taper = any(isinstance(leaf.method, Tapering) for leaf in leaves(_tree(answer)))
+        return OutOfReach(
+            f"{self.asked[place[0]].name}.{place[1]}: no amount reaches the goal "
+            f"{str(self.targets[place])!r}, {_TOO_NARROW if is_taper else _CUT_OFF}, or give it a "
+            "goal of its own."
+        )
+
+    def _factors(self, place: AnswerPlace, truth: Truth, times: Fraction) -> Floats:
         """Return by how much each cell's amounts miss the target, errors multiplied."""
-        if (place, times) not in self._allowed:
-            goal = self.targets[place].goal.times(times)
-            self._allowed[place, times] = allowed(self.truths[place], goal)
-        otherwise = asked_otherwise(self.truths[place], answer, self.table.schema)
-        return factors(otherwise, self._allowed[place, times])
+        goal, bounds = self.targets[place].goal.times(times), _bounds(truth.answer)
+
+        def most(nu: int | None) -> Floats:
+            key = place, bounds, times, nu
+            if key not in self._allowed:
+                self._allowed[key] = allowed(truth, goal, nu)
+            return self._allowed[key]
+
+        return factors(truth, goal, most)
+
+    def _truth(self, place: AnswerPlace, answer: Answer) -> Truth:
+        """Return the true numbers behind an answer whose values are cut as this one's are."""
+        written, bounds = self.truths[place], _bounds(answer)
+        if bounds == _bounds(written.answer):
+            return written
+        if (place, bounds) not in self._cut:
+            raise OutOfReach("where noise decides which cells are published, no clamp is tried.")
+        return self._cut[place, bounds]
+
+    def _asked(self, place: AnswerPlace, answer: Answer) -> Truth:
+        try:
+            return asked_otherwise(self._truth(place, answer), answer, self.table.schema)
+        except InputError:  # next to no noise: a loss that no taper can have
+            raise self._out_of_reach(place, answer) from None
 
     def errors(self, place: AnswerPlace, answer: Answer) -> CellErrors:
         """Return the errors that an answer would have with these amounts, at its own confidence."""
-        otherwise = asked_otherwise(self.truths[place], answer, self.table.schema)
-        return cell_errors(otherwise, self.targets[place].goal.confidence)
+        return cell_errors(self._asked(place, answer), self.targets[place].goal.confidence)
 
     def fixed(self) -> Policy:
         """Return what is paid for answers that stay as they are and for the selection of keys."""
@@ -173,6 +215,23 @@ class Tuner:
             if grouping.selection is not None:
                 every.append(grouping.selection)
         return Policy.total(every)
+
+
+def _bounds(answer: Answer) -> Bounds:
+    return answer.measurements[0].bounds
+
+
+def _tree(answer: Answer) -> Tree:
+    return answer.measurements[0].tree
+
+
+_TOO_NARROW = (
+    "because tapered noise would be narrower than 5 steps of the measure's resolution. Give the "
+    "measure a finer resolution, split it instead (split: ...)"
+)
+_CUT_OFF = (
+    "because clamping cuts off too much. Split it instead (split: ...), clamp at a higher bound"
+)
 
 
 def _decides_cells(asked: Sequence[WorkloadTable], place: AnswerPlace) -> bool:

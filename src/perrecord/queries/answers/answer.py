@@ -89,12 +89,6 @@ class Answer(ABC):
         return not self.choices and all(method.is_tight for method in every)
 
     @property
-    def is_scaled(self) -> bool:
-        """Whether the variance of all of its noise scales as one over the amounts."""
-        every = [leaf.method for step in self.measurements for leaf in leaves(step.tree)]
-        return all(method.is_scaled for method in every)
-
-    @property
     def amounts(self) -> tuple[Fraction, ...]:
         """The different amounts of each step, one step after the other."""
         return tuple(amount for step in self.steps for amount in _amounts(step))

@@ -85,11 +85,6 @@ class Method(ABC):
         return False
 
     @property
-    def is_scaled(self) -> bool:
-        """Whether the variance of the noise scales as one over rho, or its square over epsilon."""
-        return True
-
-    @property
     def kind(self) -> str:
         """What the method is called where answers are told apart; empty if it goes without."""
         return ""

@@ -126,11 +126,6 @@ class Tapering(Method):
         return "taper"
 
     @property
-    def is_scaled(self) -> bool:
-        """Whether the variance of the noise scales as one over the amount: only nearly."""
-        return False
-
-    @property
     def kind(self) -> str:
         """What the method is called where answers are told apart."""
         return "tapered"

@@ -104,7 +104,7 @@ def _visible(name: str, text: str) -> str:
 _NOT_RECOMPUTED = ("would lose up to", "out of reach whatever", "and its expected errors")
 """Sentences on what fitness for use would cost, and one in which no number is a figure."""
 
-_TABLES = ("Losses that goals imply", "Schemes", "A check[^<]*")
+_TABLES = ("Losses that goals imply", "Ways", "A check[^<]*")
 """Tables whose numbers come from a search, or from noise that was drawn."""
 
 _HTML = (
@@ -116,7 +116,7 @@ _HTML = (
     r"<(?:caption|h\d|summary).*?</(?:caption|h\d|summary)>",
     *(rf'<(?:li|p class="finding") dir="auto">[^<]*{each}[^<]*<' for each in _NOT_RECOMPUTED),
     *(rf">{each}</caption>.*?</table>" for each in _TABLES),
-    r'<(?:li|p class="finding") dir="auto">(?:As tuned|Of \d+ schemes)[^<]*<',
+    r'<(?:li|p class="finding") dir="auto">(?:As tuned|Of \d+ ways)[^<]*<',
     r"&#?\w+;",
     r"<[^>]*>",  # pictures hold numbers as base64
 )
@@ -126,7 +126,7 @@ _BLANK = {
     "ledger": (r"\A.*?$",),
     "release": (r"\A.*?$",),
     "evaluate": (r"\A.*?$", r"^/.*", *(rf"^- [^\n]*{each}[^\n]*" for each in _NOT_RECOMPUTED)),
-    "tune": (r"\A.*?$", r"^/.*", r"^Schemes.*"),
+    "tune": (r"\A.*?$", r"^/.*", r"^Ways.*"),
     # The machine: versions, free space.
     "doctor": (r"\A.*?^columns",),
     "report.html": _HTML,

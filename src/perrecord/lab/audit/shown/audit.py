@@ -187,6 +187,9 @@ def _evaluated(
         printed = command("tune", path, *options)
     except InternalError:  # epsilon, a goal out of reach, nothing to tune
         return replace(release, shown=shown)
+    if "taper:" in (folder / "tuning" / "tuned.yaml").read_text("utf-8"):
+        # By hand tapered noise is not recomputed: the amounts are, with the splits as written.
+        printed = command("tune", path, *options, "--keep-thresholds")
     shown[f"tune{form}"] = printed
     shown["tuning.html"] = (folder / "tuning" / "tuning.html").read_text("utf-8")
     spec = yaml.safe_load((folder / "tuning" / "tuned.yaml").read_text("utf-8"))

@@ -99,3 +99,14 @@ def odds(loss: float, delta: float = 0.0) -> float:
 def gaussian_power(loss: float) -> float:
     """Return the power at 5 % of the best test of a Gaussian shift: 1 - Phi(1.645 - mu)."""
     return math.erfc((1.6448536269514722 - math.sqrt(2 * loss)) / math.sqrt(2)) / 2
+
+
+def least_loss(change: float, variance: float) -> float:
+    """Return T30's bound, 2 t atanh(t), with 1 - t = 4V / (r^2 + 4V) / (1 + t).
+
+    >>> round(least_loss(50_000, 35.4**2), 1), least_loss(0, 1)
+    (14.5, 0.0)
+    """
+    whole = change**2 + 4 * variance
+    t = change / math.sqrt(whole)
+    return t * math.log((1 + t) ** 2 * whole / (4 * variance))

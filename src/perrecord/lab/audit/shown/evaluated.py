@@ -16,7 +16,7 @@ from perrecord.lab.audit.shown.evaluation import (
     smallest_size,
 )
 from perrecord.lab.audit.shown.findings import Comparisons
-from perrecord.lab.audit.shown.numerals import Expected, Near, numerals
+from perrecord.lab.audit.shown.numerals import AtLeast, Expected, Near, numerals
 
 _SHARES = ("0.5", "0.9", "0.99", "0.999", "1")
 _TOLERANCE = 1e-6
@@ -36,11 +36,22 @@ def check_json(
     _rows(findings, "evaluate: errors", found["errors"], evaluation.rows)
     _rows(findings, "evaluate: quantiles", found["quantiles"], evaluation.quantiles)
     check_coverage(findings, "evaluate: keys", evaluation, found["keys"])
+    shares = ("0.5", "0.9", "0.99", "1")
     lost = [
-        {"variant": each.name, **{share: each.lost(share) for share in ("0.5", "0.9", "0.99", "1")}}
+        {"variant": each.name, **{share: each.lost(share) for share in shares}}
         for each in evaluation.variants
     ]
-    _rows(findings, "evaluate: losses", found["losses"], lost)
+    shown = [dict(each) for each in found["losses"]]
+    lowest = [each.pop("least_possible") for each in shown]
+    _rows(findings, "evaluate: losses", shown, lost)
+    if evaluation.currency == "rho":
+        wanted = [
+            {share: at_share(each.least, Fraction(share)) for share in shares}
+            for each in evaluation.variants
+        ]
+        _rows(findings, "evaluate: least losses", lowest, wanted)
+    else:
+        findings.equal("evaluate: least losses, rows", lowest, [None] * len(lost))
     findings.close("evaluate: above the minimum", found["share_above_minimum"],
                    evaluation.share_above)  # fmt: skip
 
@@ -321,6 +332,9 @@ def _table(
                     zip(own, rows, strict=False)]  # fmt: skip
         case "Records outside the declared keys":
             return [outside_cells(row) for row in evaluation.coverage if row["outside"]]
+        case "Least possible losses in rho":
+            every = {each.name: each.least for each in evaluation.variants}
+            return [[*numerals(row[0]), *_shares_down(every[row[0]])] for row in rows]
         case "Losses in rho" | "Losses in epsilon":
             return [_loss_cells(evaluation, row[0], rows) for row in rows]
         case _:
@@ -377,9 +391,26 @@ def outside_cells(row: Json) -> list[Expected]:
 def _loss_cells(
     evaluation: ExpectedEvaluation, name: str, rows: Sequence[Sequence[str]]
 ) -> list[Expected]:
-    losses = _losses(evaluation, name, is_of_units=any(row[0] == "simple bound" for row in rows))
+    is_of_units = any(row[0] == "simple bound" for row in rows)
+    if name == "least possible":
+        return _shares_down(evaluation.units.least if is_of_units else evaluation.written.least)
+    losses = _losses(evaluation, name, is_of_units=is_of_units)
     shown = [at_share(losses, Fraction(share)) for share in _SHARES]
     return [*numerals(name), *(each for value in shown for each in _shown(value))]
+
+
+def _shares_down(losses: Sequence[float]) -> list[Expected]:
+    """Return lower bounds as a table shows them: rounded down."""
+    shown = [at_share(losses, Fraction(share)) for share in _SHARES]
+    return [each for value in shown for each in shown_down(value)]
+
+
+def shown_down(value: float | None) -> list[Expected]:
+    """Return a lower bound as a cell shows it; what is not known is a dash."""
+    if value is None or math.isinf(value):
+        return []
+    # the engine's floats may be below by a hair, and so may be what is shown
+    return [AtLeast(Fraction(value) * (1 + Fraction(1, 10**9)), 3) if value else 0]
 
 
 def _losses(evaluation: ExpectedEvaluation, name: str, *, is_of_units: bool) -> list[float]:

@@ -5,17 +5,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from perrecord.lab.audit.shown import by_hand
 from perrecord.lab.audit.shown.cell_errors import centre_of
 from perrecord.lab.audit.shown.document import Json, Row
 from perrecord.lab.audit.shown.source import (
+    CellNumber,
     TableAnswer,
     asked,
     exact,
     groupings_of,
+    is_declared,
     measure_of,
     noisy,
     passing,
     way_of,
+    ways,
 )
 
 
@@ -27,6 +31,7 @@ class ExpectedUnitLosses:
     tight: list[float]
     advanced: list[float]
     simple: list[float]
+    least: list[float]
 
 
 def realised(spec: Json, members: Sequence[Row], answers: Sequence[TableAnswer]) -> float:
@@ -65,6 +70,34 @@ def _changes(spec: Json, one: TableAnswer, inside: Sequence[Row]) -> Iterator[Fr
     yield sum((_cut(spec, one, each, measure or "") - centre for each in held), Fraction(0))
     if "average" in answer:
         yield Fraction(len(held))
+
+
+def least(spec: Json, members: Sequence[Row], answers: Sequence[TableAnswer]) -> float:
+    """Return the least that records together could lose by unbiased answers as accurate (T30).
+
+    Of counts and totals over declared keys, none of them clamped, the largest counts.
+    """
+    found = [0.0]
+    declared = {query["name"]: is_declared(query) for query in spec["queries"]}
+    for one in answers:
+        is_other = {"median", "quantile", "count_distinct"} & one.answer.keys()
+        if is_other or not (declared[one.query] or not one.columns):
+            continue
+        cases, default = ([], None) if "count" in one.answer else ways(spec, one)
+        is_cut = any(way is not None and way.bounds for way in [default, *(w for _, w in cases)])
+        for key, records in one.cells:
+            inside = [each for each in members if any(each is record for record in records)]
+            if inside:
+                numbers = zip(_changes(spec, one, inside), noisy(spec, one, key, records),
+                              strict=True)  # fmt: skip
+                found += [_least(*each) for each in list(numbers)[is_cut:]]
+    return max(found)
+
+
+def _least(change: Fraction, number: CellNumber) -> float:
+    variance = by_hand.variance(number.law, number.spread, number.step)
+    # next to no noise counts as 10^-200 squared steps
+    return by_hand.least_loss(float(abs(change)), max(variance, 1e-200 * float(number.step) ** 2))
 
 
 def _cut(spec: Json, one: TableAnswer, record: Row, measure: str) -> Fraction:
@@ -119,12 +152,13 @@ def unit_losses(
     lost = [[float(own[id(each)]) for each in group if own[id(each)] > 0] for group in groups]
     if not is_rho:
         added = [math.fsum(each) for each in lost]
-        return ExpectedUnitLosses(real, added, added, added)
+        return ExpectedUnitLosses(real, added, added, added, [])
     return ExpectedUnitLosses(
         real,
         [math.fsum(map(math.sqrt, each)) ** 2 for each in lost],
         list(map(_advanced, lost)),
         [max(len(each), 1) * math.fsum(each) for each in lost],
+        [least(spec, group, answers) for group in groups],
     )
 
 

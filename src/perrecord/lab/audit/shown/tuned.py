@@ -9,10 +9,16 @@ from functools import cached_property
 from perrecord.lab.audit.shown import report
 from perrecord.lab.audit.shown.cell_errors import at_share, cell_errors
 from perrecord.lab.audit.shown.document import Json, Row, loss_of
-from perrecord.lab.audit.shown.evaluated import check_coverage, outside_cells, outside_of
+from perrecord.lab.audit.shown.evaluated import (
+    check_coverage,
+    outside_cells,
+    outside_of,
+    shown_down,
+)
 from perrecord.lab.audit.shown.evaluation import ExpectedEvaluation
 from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.numerals import Expected, Near, numerals
+from perrecord.lab.audit.shown.realised import least
 from perrecord.lab.audit.shown.source import TableAnswer, asked
 from perrecord.lab.audit.shown.variants import times
 
@@ -57,6 +63,21 @@ class ExpectedTuning:
         return self._met[place]
 
     @cached_property
+    def least(self) -> dict[str, float | None]:
+        """The least possible losses as tuned, by name; None where a filter keeps one unsaid."""
+        records = self.evaluation.records
+        answers = list(asked(self.spec, records))
+        every = [least(self.spec, [record], answers) for record in records]
+        found: dict[str, float | None] = {
+            name: at_share(every, Fraction(share)) or 0.0 for name, share in _SHARES.items()
+        }
+        is_plain = not any("where" in query for query in self.spec["queries"])
+        for name, example in self.examples.items():
+            own = list(asked(self.spec, [example]))
+            found[f"the loss of {name}"] = least(self.spec, [example], own) if is_plain else None
+        return found
+
+    @cached_property
     def losses(self) -> dict[str, tuple[float, float]]:
         """The losses that are shown by name: as written, and tuned."""
         records, written = self.evaluation.records, self.evaluation.written.policy
@@ -78,6 +99,9 @@ def check_json(findings: Comparisons, tuned: ExpectedTuning, found: Json) -> Non
     check_coverage(findings, "tune: keys", tuned.evaluation, found["keys"])
     for row in found["answers"]:
         _check_answer(findings, tuned, row)
+    for each in found["losses"]:
+        if (lowest := tuned.least[each["of"]]) is not None:
+            findings.close("tune: least loss", each["least_possible"], lowest, 1e-8)
     lost = [(each["of"], each["as_written"], each["tuned"]) for each in found["losses"]]
     findings.equal("tune: names of losses", [name for name, *_ in lost], list(tuned.losses))
     for name, before, after in lost:
@@ -86,6 +110,8 @@ def check_json(findings: Comparisons, tuned: ExpectedTuning, found: Json) -> Non
     for row in found["frontier"]:
         if (row["policy"], row["times"]) == ("tuned", 1):
             findings.close("tune: frontier", row["loss"], tuned.losses[row["of"]][1], 1e-8)
+            if (lowest := tuned.least[row["of"]]) is not None:
+                findings.close("tune: frontier", row["least"], lowest, 1e-8)
 
 
 def _check_answer(findings: Comparisons, tuned: ExpectedTuning, row: Json) -> None:
@@ -116,7 +142,7 @@ def _amounts(one: TableAnswer) -> str:
 
 def check_words(findings: Comparisons, tuned: ExpectedTuning, text: str) -> None:
     """Compare the remarks, the amounts and the losses that `perrecord tune` prints."""
-    parts = re.split(r"^(Amounts|Losses|Schemes.*)$", text, flags=re.M)
+    parts = re.split(r"^(Amounts|Losses|Ways.*)$", text, flags=re.M)
     remarks = [line for line in parts[0].splitlines() if line.startswith("- ")]
     outside = [row for row in tuned.evaluation.coverage if row["outside"]]
     expected = [each for row in outside for each in outside_of(row)]
@@ -146,7 +172,9 @@ def _row(
 def _check_loss(findings: Comparisons, what: str, tuned: ExpectedTuning, line: str) -> None:
     name = next((each for each in tuned.losses if each in line), "")
     before, after = tuned.losses.get(name, (0.0, 0.0))
-    findings.numerals(what, line, [*numerals(name), Near(before), Near(after)])
+    lowest = tuned.least.get(name)
+    shown = [None] if lowest is None else shown_down(lowest)
+    findings.numerals(what, line, [*numerals(name), Near(before), Near(after), *shown])
 
 
 def check_report(findings: Comparisons, tuned: ExpectedTuning, html: str) -> None:

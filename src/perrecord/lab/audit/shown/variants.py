@@ -10,6 +10,7 @@ from typing import Any
 
 from perrecord.lab.audit.shown.cell_errors import CellError, at_share, cell_errors
 from perrecord.lab.audit.shown.document import Json, Row, loss_of
+from perrecord.lab.audit.shown.realised import least
 from perrecord.lab.audit.shown.source import TableAnswer, asked
 
 _FOUR_DIGITS = Context(prec=4, rounding=ROUND_CEILING)
@@ -37,6 +38,12 @@ class ExpectedVariant:
     def losses(self) -> list[Fraction]:
         """The policy loss of every record."""
         return [loss_of(self.policy, record) for record in self.records]
+
+    @cached_property
+    def least(self) -> list[float]:
+        """The least that every record could lose (T30)."""
+        answers = list(asked(self.spec, self.records))
+        return [least(self.spec, [record], answers) for record in self.records]
 
     def lost(self, share: str) -> float | None:
         """Return the loss that a share of the records does not exceed."""

@@ -165,7 +165,7 @@ def _reach(goal: Fraction, name: str, own: Sequence[Requirement]) -> Reach:
     shares: dict[str, tuple[int, int]] = {}
     for each in own:
         missed, cells = shares.get(each.truth.answer.name, (0, 0))
-        here = len(each.variances) - each.zeros
+        here = len(each.most) - each.zeros
         shares[each.truth.answer.name] = (missed + each.unreachable, cells + here)
     rhos = [each.rho(SHARE) for each in own]
     return Reach(

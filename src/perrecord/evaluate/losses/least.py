@@ -1,0 +1,123 @@
+"""The least that records could lose, by how accurate a plan's answers are (T30).
+
+Of every count and total that is unbiased, a record that moves it by r loses 2 t atanh(t) at least,
+whatever noise of the same variance is added. Of several answers the largest counts, and not the
+sum: their noise might be shared. Clamped totals are biased, counts of different values and
+quantiles are no totals, and of cells that noise decides to publish nothing is known; all of these
+are left out, so that what is said is never too much.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from perrecord.evaluate.losses.changes import ChangeWriter, largest_of, largest_variance
+from perrecord.evaluate.losses.distributions import Distribution, distribution
+from perrecord.evaluate.losses.loss_sql import LossWriter, records_with
+from perrecord.evaluate.losses.policies import quantiles_of
+from perrecord.evaluate.workspace import workspace
+from perrecord.laws.least import least_rho
+from perrecord.laws.scales import scale_of
+from perrecord.policy.cases import Record
+from perrecord.policy.outputs import NoisyNumber
+from perrecord.policy.terms import Currency
+from perrecord.queries.groupings import SelectCells, SelectKeys
+from perrecord.queries.plan import Plan, PlannedGrouping
+from perrecord.release.noise import CellNoise
+from perrecord.release.outputs import outputs_of
+from perrecord.tables.keys import Keys
+from perrecord.tables.table import Table
+
+
+def least_losses(planned: Plan, table: Table) -> Distribution | None:
+    """Return the least that the records of a table could lose; None under pure epsilon.
+
+    >>> import perrecord
+    >>> from perrecord.queries.plan import plan
+    >>> rows = pa.table({"emp": [0, 50, 4_000]})
+    >>> asked = perrecord.Query().sum("emp", taper=50, rho="0.2")
+    >>> with perrecord.table(rows, measures=["emp"]) as source:
+    ...     found = least_losses(plan(asked, source.schema), source)
+    >>> [round(each, 2) for each in found.values]
+    [0.0, 0.17, 7.74]
+    """
+    if planned.policy.currency is not Currency.RHO:
+        return None
+    with workspace(table) as space:
+        writer = LossWriter(table.schema, Currency.RHO.power, space.parts())
+        loss = _least(planned, writer, {})
+        kept = space.keep(
+            f"SELECT loss, count(*) AS number FROM (SELECT {loss} AS loss "
+            f"FROM {records_with(table, writer.parts)}) AS valued GROUP BY loss",
+            writer.parts.tables,
+        )
+        return distribution(space, kept, "loss", "number", ())
+
+
+def least_quantiles(
+    plans: Sequence[Plan], table: Table, shares: Sequence[Fraction]
+) -> list[list[float]]:
+    """Return, for each plan, the least losses that these shares of the records do not exceed."""
+
+    def written(writer: LossWriter) -> list[str]:
+        listed: dict[Keys, str] = {}
+        return [_least(each, writer, listed) for each in plans]
+
+    return quantiles_of(table, Currency.RHO, written, shares)
+
+
+def _least(planned: Plan, writer: LossWriter, listed: dict[Keys, str]) -> str:
+    """Return the least that a record of `records` could lose, as SQL."""
+    changes = ChangeWriter(planned, writer, listed)
+    return largest_of([changes.entry(each).lowest() for each in planned.groupings])
+
+
+def unbiased_outputs(planned: Plan) -> tuple[tuple[PlannedGrouping, NoisyNumber], ...]:
+    """Return the numbers of a plan that a least loss is known of, each with its grouping."""
+    found = []
+    for grouping in planned.groupings:
+        if isinstance(grouping.grouping.cells, SelectKeys | SelectCells):
+            continue
+        for each in outputs_of(replace(planned, groupings=(grouping,))):
+            if isinstance(each, NoisyNumber) and each.distinct is None and _is_certain(each):
+                found.append((grouping, each))
+    return tuple(found)
+
+
+def _is_certain(output: NoisyNumber) -> bool:
+    return output.scope.is_certain and output.noise.is_certain
+
+
+def least_loss(outputs: Sequence[tuple[PlannedGrouping, NoisyNumber]], record: Record) -> Fraction:
+    """Return the least that a record could lose by any of a plan's unbiased outputs, rounded down.
+
+    A column that the record does not say is taken for one of a published cell.
+    """
+    every = [Fraction(0)]
+    for grouping, output in outputs:
+        among, cell = output.scope.among, output.noise.at(record)
+        is_inside = among is None or among.at(record)
+        if cell is None or not is_inside or not _is_published(grouping, record):
+            continue
+        if not isinstance(cell, CellNoise) or cell.bounds is not None:
+            continue
+        every.append(least_rho(output.noise.shift(record), _variance(cell)))
+    return max(every)
+
+
+def _is_published(grouping: PlannedGrouping, record: Record) -> bool:
+    cells = grouping.grouping.cells
+    if not isinstance(cells, Keys):
+        return True
+    known = [name for name in cells.columns if name in record]
+    rows = cells.table.select(known)
+    for name in known:
+        rows = rows.filter(pc.equal(rows[name], pa.scalar(record[name], rows[name].type)))
+    return bool(rows.num_rows) or not known
+
+
+def _variance(cell: CellNoise) -> Fraction:
+    return largest_variance(scale_of(cell.law, cell.spread), cell.step)

@@ -1,0 +1,91 @@
+"""Twins of evaluating and tuning: losses over tables, tapers that reach goals, the least losses."""
+
+from tests.twins.twin import Twin
+
+LEAST, TAPERS = "evaluate/losses/test_least.py", "evaluate/tuning/test_tapers.py"
+
+TWINS = (
+    Twin(
+        "the least possible loss takes the variance for a standard deviation",
+        "laws/least.py",
+        "return _rounded_down(size**2 / (4 * exact))",
+        "return _rounded_down(size**2 / (4 * exact**2))",
+        ("laws/test_least.py::test_the_closed_form_is_two_t_atanh_t_rounded_down",),
+    ),
+    Twin(
+        "the least possible loss is twice what the proof gives",
+        "laws/least.py",
+        "return 2 * (ball(x) / ball(1 + x)).sqrt()",
+        "return 4 * (ball(x) / ball(1 + x)).sqrt()",
+        (
+            "laws/test_least.py::test_two_points_attain_it",
+            "laws/test_least.py::test_gaussian_noise_attains_it_to_first_order",
+        ),
+    ),
+    Twin(
+        "the least possible loss is rounded up",
+        "laws/least.py",
+        "enclose(lambda: _least(x), _BITS).lower",
+        "enclose(lambda: _least(x), _BITS).upper",
+        ("laws/test_least.py::test_the_closed_form_is_two_t_atanh_t_rounded_down",),
+    ),
+    Twin(
+        "the least possible losses of several answers add up",
+        "evaluate/losses/changes.py",
+        "return f\"greatest({', '.join([NOTHING, NOTHING, *losses])})\"",
+        "return f\"({' + '.join([NOTHING, NOTHING, *losses])})\"",
+        (f"{LEAST}::test_of_several_answers_the_largest_counts",),
+    ),
+    Twin(
+        "clamped totals are said to have a least loss",
+        "evaluate/losses/changes.py",
+        "if is_cut or is_selected or is_no_total:",
+        "if is_selected or is_no_total:",
+        (f"{LEAST}::test_nothing_is_said_of_what_is_biased_or_selected",),
+    ),
+    Twin(
+        "the least loss takes the spread of Student noise for its variance",
+        "evaluate/losses/changes.py",
+        "max(scale.law(step).variance().upper, _LEAST_VARIANCE) * step**2",
+        "scale.size",
+        (f"{LEAST}::test_of_several_answers_the_largest_counts",),
+    ),
+    Twin(
+        "losses over tables leave out what the integers add to tapered ones",
+        "policy/tapering.py",
+        'found = f"{4 * float(ON_INTEGERS)!r} * {b}',
+        'found = f"4 * {b}',
+        (
+            "evaluate/losses/test_realised.py::"
+            "test_tapered_answers_cost_a_unit_its_net_change_in_each_cell",
+        ),
+    ),
+    Twin(
+        "tapers are tuned as if their noise scaled as one over the amount",
+        "evaluate/tuning/needs.py",
+        "found[cells] = rhos / float(method.amount)",
+        "found[cells] = float(law.spread) / most if nu_of(law) else rhos / float(method.amount)",
+        (f"{TAPERS}::test_the_goal_is_reached_and_just_missed_with_one_per_cent_less",),
+    ),
+    Twin(
+        "a taper's goal is asked of Gaussian noise",
+        "evaluate/accuracy/spreads.py",
+        "power, outside = power_of(nu), float(1 - confidence) / 2",
+        "power, outside = 2 * power_of(nu), float(1 - confidence) / 2",
+        ("evaluate/accuracy/test_tapered.py::test_the_largest_spread_is_allowed_and_no_larger",),
+    ),
+    Twin(
+        "noise between whole numbers is taken for that of a line",
+        "evaluate/accuracy/spreads.py",
+        "points = values + 0.5",
+        "points = values + 1",
+        ("evaluate/accuracy/test_tapered.py::test_the_largest_spread_is_allowed_and_no_larger",),
+    ),
+    Twin(
+        "pure epsilon is converted by half of what randomised response loses",
+        "laws/bounded_range.py",
+        "(ball(exact) / 2).tanh()",
+        "(ball(exact) / 4).tanh()",
+        ("laws/test_bounded_range.py::test_randomised_response_attains_it_and_never_exceeds_it",),
+    ),
+)
