@@ -14,6 +14,7 @@ from tests.twins.topics import (
     releases,
     students,
     tables,
+    tapered_audits,
     tapering,
 )
 
@@ -24,6 +25,7 @@ EVERY = (
     *students.TWINS,
     *derived.TWINS,
     *tapering.TWINS,
+    *tapered_audits.TWINS,
     *tables.TWINS,
     *confidential.TWINS,
     *queries.TWINS,
