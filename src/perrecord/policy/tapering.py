@@ -210,7 +210,7 @@ def student_sql(power: int, nu: int, b: str) -> str:
     """Return the loss at B = |x| / (2 sqrt A), a DOUBLE, as SQL, about right."""
     if power == TaperedEpsilon.power:
         return f"{nu + 1} * asinh({b})"
-    found = f"4 * {b} * asinh({b}) / sqrt(1 + {b} * {b})"
+    found = f"{4 * float(ON_INTEGERS)!r} * {b} * asinh({b}) / sqrt(1 + {b} * {b})"
     if nu == 3:
         return found
     return (
