@@ -68,6 +68,7 @@ def half_width(law: str, spread: Fraction, step: Fraction, confidence: float) ->
     return count
 
 
+@lru_cache(maxsize=4096)
 def epsilon(loss: float, delta: float = 1e-6) -> float:
     """Return the least epsilon that T18's bound gives, by looking ever closer."""
     if loss == 0:

@@ -33,9 +33,7 @@ def _summed(law: str, spread: Fraction, step: Fraction) -> tuple[Floats, Floats]
 
 def is_wide(number: CellNumber) -> bool:
     """Tell whether a law is taken as one without steps."""
-    if students.nu_of(number.law):
-        return students.is_wide(number.spread, number.step)
-    return _width(number) > _MOST_STEPS
+    return not students.nu_of(number.law) and _width(number) > _MOST_STEPS
 
 
 def _width(number: CellNumber) -> float:
