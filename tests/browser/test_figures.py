@@ -33,7 +33,7 @@ def shown_on(tab, release):
 
 @pytest.fixture(scope="module")
 def releases(tmp_path_factory):
-    """Return random releases: wide noise, selected keys, pure epsilon, others, and a tapered one."""
+    """Return random releases: wide noise, selected keys, pure epsilon, others, one tapered."""
     every = [(seed, 6, None) for seed in ("1 1", "1 3", "1 5", "1 6")]
     every.append(("1 2", 2, Random("tapers")))
     return [
