@@ -81,11 +81,12 @@ AUDITS = (
         "Utility: answers mean what their SQL says",
         "Every kind of answer, over random tables full of ties, nulls, duplicates, zeros, "
         "negatives, giants and empty cells. With so much rho that noise vanishes, or for tapered "
-        "answers is of millionths, each published number, in answers and in the CSV and Parquet files of whole releases, must equal what an "
-        "aggregate in plain SQL gives in a DuckDB of the audit's own; a quantile must be one. With "
-        "little rho, the noise in very many cells is compared with the exact law that its price "
-        "calls for, written anew: its shape, its variance, the chance of each candidate of a "
-        "quantile and of each key, standard errors, and how often intervals hold the truth.",
+        "answers is of millionths, each published number, in answers and in the CSV and Parquet "
+        "files of whole releases, must equal what an aggregate in plain SQL gives in a DuckDB of "
+        "the audit's own; a quantile must be one. With little rho, the noise in very many cells is "
+        "compared with the exact law that its price calls for, written anew: its shape, its "
+        "variance, the chance of each candidate of a quantile and of each key, standard errors, "
+        "and how often intervals hold the truth.",
         ("perrecord", "audit", "utility", "--json"),
     ),
     Audit(
