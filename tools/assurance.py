@@ -56,7 +56,9 @@ AUDITS = (
         "Replay: the change of the answers, exactly",
         "Random tables, queries, schemes, filters and keys, each table with a record and without "
         "it. The change of every exact answer, divided by its noise, is compared with P(r) as "
-        "rationals: no sampling, no tolerance. Where keys are selected, noise is coupled key by "
+        "rationals: no sampling, no tolerance. What a change of a tapered answer costs is "
+        "irrational; it is computed once more, in ball arithmetic, and may not be above P(r), nor "
+        "below it by more than one part in 2^25. Where keys are selected, noise is coupled key by "
         "key. A share is really run, with frozen bits: every released number is recomputed from "
         "the records, the prices and the bits, and both sides must agree in everything but what "
         "the record adds. A share of these are whole releases, compared file by file.",
@@ -78,12 +80,13 @@ AUDITS = (
         "utility",
         "Utility: answers mean what their SQL says",
         "Every kind of answer, over random tables full of ties, nulls, duplicates, zeros, "
-        "negatives, giants and empty cells. With so much rho that noise vanishes, each published "
-        "number, in answers and in the CSV and Parquet files of whole releases, must equal what an "
-        "aggregate in plain SQL gives in a DuckDB of the audit's own; a quantile must be one. With "
-        "little rho, the noise in very many cells is compared with the exact law that its price "
-        "calls for, written anew: its shape, its variance, the chance of each candidate of a "
-        "quantile and of each key, standard errors, and how often intervals hold the truth.",
+        "negatives, giants and empty cells. With so much rho that noise vanishes, or for tapered "
+        "answers is of millionths, each published number, in answers and in the CSV and Parquet "
+        "files of whole releases, must equal what an aggregate in plain SQL gives in a DuckDB of "
+        "the audit's own; a quantile must be one. With little rho, the noise in very many cells is "
+        "compared with the exact law that its price calls for, written anew: its shape, its "
+        "variance, the chance of each candidate of a quantile and of each key, standard errors, "
+        "and how often intervals hold the truth.",
         ("perrecord", "audit", "utility", "--json"),
     ),
     Audit(

@@ -15,6 +15,7 @@ from tests.twins.topics import (
     releases,
     students,
     tables,
+    tapered_audits,
     tapering,
     tuning,
 )
@@ -26,6 +27,7 @@ EVERY = (
     *students.TWINS,
     *derived.TWINS,
     *tapering.TWINS,
+    *tapered_audits.TWINS,
     *tables.TWINS,
     *confidential.TWINS,
     *queries.TWINS,

@@ -102,7 +102,8 @@ def _policy(workload: Workload, published: PublishedPolicy) -> Iterator[str]:
         yield "| example | loss | recognised | values estimated to within |"
         yield "|---|---|---|---|"
         for name, record in workload.examples:
-            loss = text(workload.policy.loss(record))
+            lost = workload.policy.bounded_loss(record)
+            loss = text(lost.amount) if lost.is_exact else figure_up(lost.amount)
             seen, near = _recognised(published, record), _estimated(published, record)
             yield f"| {_cell(name)} | {loss} | {seen} | {near} |"
     yield ""

@@ -17,8 +17,8 @@ from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.numerals import AtLeast, AtMost, Near, is_as_expected
 from perrecord.release import publish
 
-SEEDS = (("5 0", False), ("5 8", True))
-"""Random releases; the last is evaluated and tuned, too."""
+SEEDS = (("5 0", False, "tapers 1"), ("5 8", True, None))
+"""Random releases; the first has tapered answers, the last is evaluated and tuned, too."""
 
 STRUCTURE = ("rows", "columns", "name", "number of", ": variant", ": kind", ": table", ": answer",
              ": measure")  # fmt: skip
@@ -66,8 +66,9 @@ def releases(tmp_path_factory):
                 1,
                 command_output,
                 is_evaluated=whole,
+                tapers=None if tapers is None else Random(tapers),
             )
-            for seed, whole in SEEDS
+            for seed, whole, tapers in SEEDS
         ]
 
 

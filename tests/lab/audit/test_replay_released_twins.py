@@ -22,7 +22,7 @@ BITS = "other random bits were drawn than the noise takes"
 
 def size(law):
     """Return how wide a law is."""
-    return getattr(law, "sigma_squared", None) or law.scale
+    return float(law.variance())
 
 
 def test_answers_without_noise_are_caught(monkeypatch):

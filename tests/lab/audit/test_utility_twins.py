@@ -14,7 +14,7 @@ from perrecord.lab.audit.utility.additive import additive_cases, additive_tests
 from perrecord.lab.audit.utility.exactly import exact_checks
 from perrecord.lab.audit.utility.quantiles import QUANTILES, quantile_tests
 from perrecord.lab.audit.utility.worlds import World
-from perrecord.laws import DiscreteGaussian
+from perrecord.laws import DiscreteGaussian, DiscreteStudent
 from perrecord.mechanisms import additive, quantiles
 from perrecord.queries import scan
 from perrecord.queries.aggregates import Filled, Rows
@@ -103,6 +103,31 @@ def test_a_deviation_that_is_off_by_a_hundredth_is_caught(monkeypatch, factor):
     count = additive_cases()[0]
     tests = [each for each in additive_tests(World.of(600_000), count, 1) if "noise" in each.what]
     assert min(each.chance for each in tests) < 1e-8
+
+
+@pytest.mark.parametrize(
+    "broken", [lambda law: (law.spread * Fraction(11, 10), law.nu), lambda law: (law.spread, 3)]
+)
+def test_tapered_noise_of_another_law_is_caught(monkeypatch, broken):
+    """A spread that is off by a tenth, nu = 3 for 7; what is said beside it stays as it was."""
+    honest = additive.draw
+    monkeypatch.setattr(
+        additive, "draw", lambda law, *given: honest(DiscreteStudent(*broken(law)), *given)
+    )
+    tapered = next(case for case in additive_cases() if case.name == "total, tapered")
+    tests = [each for each in additive_tests(World.of(60_000), tapered, 1) if "noise" in each.what]
+    assert min(each.chance for each in tests) < 1e-8
+
+
+def test_a_taper_that_loses_its_large_records_is_caught(monkeypatch):
+    """A tapered total is the whole total: nothing is cut off."""
+    honest = scan.total_value
+
+    def cut(total, resolution, parts):
+        return f"least({honest(total, resolution, parts)}, 5000000)"
+
+    monkeypatch.setattr(scan, "total_value", cut)
+    assert caught("tapered", "tapered parts", "average tapered", tables=20)
 
 
 def test_an_interval_of_one_step_less_is_caught(monkeypatch):

@@ -79,8 +79,8 @@ def smaller(draw, factor):
     """Return a sampler whose noise has a parameter smaller by a factor."""
 
     def broken(law, *given, **options):
-        (parameter,) = (getattr(law, each.name) for each in fields(law))
-        return draw(type(law)(parameter * factor), *given, **options)
+        parameter, *others = (getattr(law, each.name) for each in fields(law))
+        return draw(type(law)(parameter * factor, *others), *given, **options)
 
     return broken
 
@@ -94,6 +94,7 @@ def smaller(draw, factor):
         ("total, noise by sector", None),
         ("average, split", None),
         ("total, epsilon", None),
+        ("total, tapered", None),
     ],
 )
 def test_noise_that_is_too_small_is_caught(monkeypatch, name, loss):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from random import Random
 
 from perrecord.errors import InputError
-from perrecord.lab.audit import random_queries, random_tables
+from perrecord.lab.audit import random_queries, random_tables, random_tapers
 from perrecord.lab.audit.figures import Figures
 from perrecord.lab.audit.frozen import FrozenBits
 from perrecord.lab.audit.random_sql import sql_query
@@ -21,6 +21,7 @@ from perrecord.lab.audit.replay.selection import promise_checks
 from perrecord.lab.audit.replay.traces import trace_checks
 from perrecord.lab.audit.replay.workloads import workload_checks
 from perrecord.lab.audit.replay.worlds import open_worlds
+from perrecord.policy.terms import Currency
 from perrecord.queries.plan import plan
 from perrecord.tables.table import Table
 
@@ -33,6 +34,8 @@ _TRACED_EVERY, _FEW, _LEFT_OUT = 12, 13, 3
 """Every so many tables, so few of its records are run for real, some of them left out in turn."""
 _RELEASED_EVERY, _RELEASED = 24, 2
 """Every so many tables, so many pairs are released both ways."""
+_TAPERED_EVERY = 2
+"""Every so many tables, the workload has a tapered question more."""
 _PROMISES = 2
 
 
@@ -64,30 +67,42 @@ def _table(number: int, seed: int, tally: Tally) -> None:
     """Compare the pairs of one random table."""
     where = f"seed {seed}, table {number} (repeat it with --seed {seed} --first {number} --pairs 1)"
     random = Random(f"perrecord replay {seed} {number}")  # noqa: S311 - to be repeated
+    # Tapers have a seed of their own, so that all other questions are what they were without them.
+    tapers = Random(f"perrecord replay tapers {seed} {number}")  # noqa: S311 - the same
     count = random.randrange(1, 4) if number % _TINY == _TINY - 1 else RECORDS
     rows = random_tables.rows(random, count, unique=False)
     try:
         with open_worlds(rows) as opened:
             members = Members.of(opened.schema, rows)
-            _question(random, opened, members, number, tally, where)
+            _question(random, tapers, opened, members, number, tally, where)
         tally.tables += 1
         tally.pairs += count
         tally.add(promise_checks(random, _PROMISES), where)
         if number % _TRACED_EVERY == 0 and not tally.has_failed:
-            _traced(random, rows, members, number, tally, where)
+            _traced(random, tapers, rows, members, number, tally, where)
         if number % _RELEASED_EVERY == 3 and not tally.has_failed:
-            tally.add(release_checks(random, _RELEASED, number), where)
+            tally.add(release_checks(random, tapers, _RELEASED, number), where)
     except Exception as error:  # whatever the data, nothing here may fail
         tally.fail(f"{where}: {type(error).__name__}: {error}")
 
 
 def _traced(
-    random: Random, rows: list[Row], members: Members, number: int, tally: Tally, where: str
+    random: Random,
+    tapers: Random,
+    rows: list[Row],
+    members: Members,
+    number: int,
+    tally: Tally,
+    where: str,
 ) -> None:
     """Run questions with and without records of so small tables that most cells empty with one."""
     for most in (_LEFT_OUT, 1):
         asked = random_queries.to_run(random, selects=most == 1)
         asked.append(sql_query(random, members.schema))
+        if most == 1:
+            asked.append(random_tapers.sql_query(tapers, members.schema))
+        else:
+            asked.append(random_tapers.query(tapers, tapers.choice(["rho", "epsilon"])))
         if not tally.has_failed:
             few = rows[: random.randrange(1, _FEW)]
             left_out = random.sample(range(len(few)), min(most, len(few)))
@@ -95,13 +110,23 @@ def _traced(
 
 
 def _question(
-    random: Random, opened: Table, members: Members, number: int, tally: Tally, where: str
+    random: Random,
+    tapers: Random,
+    opened: Table,
+    members: Members,
+    number: int,
+    tally: Tally,
+    where: str,
 ) -> None:
     """Ask one thing of a table, and compare what every record loses with its policy."""
     if random.random() < _ON_ROWS:
         tally.add(rows_checks(random_rows(random), opened, members), where)
         return
-    planned = plan(random_queries.workload(random), opened.schema)
+    asked = random_queries.workload(random)
+    if number % _TAPERED_EVERY:
+        currency = asked[0].currency or Currency.RHO
+        asked.append(random_tapers.query(tapers, currency.value))
+    planned = plan(asked, opened.schema)
     found = workload_checks(planned, opened, members, FrozenBits(number))
     tally.add(found.checks, where)
     tally.add(found.whole, where)

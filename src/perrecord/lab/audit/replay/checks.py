@@ -7,7 +7,9 @@ from fractions import Fraction
 
 from perrecord.exact import text
 from perrecord.lab.audit.figures import Figures, FiguresTable, number, share
-from perrecord.laws import DiscreteGaussian, DiscreteLaplace, Law
+from perrecord.lab.audit.tapered import student_loss
+from perrecord.laws import DiscreteGaussian, DiscreteLaplace, DiscreteStudent, Law
+from perrecord.policy.terms import Currency
 
 WORKLOAD, GROUPING = "a workload", "a grouping"
 KEYS, LONE, DOMAIN = "key selection", "key selection, a key of one record", "cells of a domain"
@@ -23,6 +25,10 @@ _SILENT = (WORKLOAD, GROUPING, TRACE, DIFFERENCE, RECOMPUTED, RELEASE, DOMAIN, P
 
 NOBODY = -1
 """In place of a record's number, where none was left out."""
+
+TAPERED = Fraction(1, 1 << 25)
+"""By so small a share of it a tapered loss may be charged more than it is: 2^-26 for the integers,
+and what rounding adds."""
 
 Places = list[int | None]
 """For each record the cell that it is in; None if it is in none."""
@@ -42,6 +48,13 @@ class Check:
     fault: str | None = None
     numbers: int = 0
     """How many released numbers were looked at."""
+    spare: Fraction = Fraction(0)
+    """By what share of the loss more may be allowed, and all of it be lost."""
+
+    @property
+    def is_all_lost(self) -> bool:
+        """Whether no less is lost than what is allowed."""
+        return self.lost * (1 + self.spare) >= self.allowed
 
     def problem(self) -> str | None:
         """Return what is wrong, if anything is."""
@@ -49,17 +62,24 @@ class Check:
             return f"{self.what}: {self.fault}"
         if self.lost > self.allowed:
             return f"{self.what}: lost {text(self.lost)}, the policy says {text(self.allowed)}"
-        if self.is_tight and self.lost != self.allowed:
+        if self.is_tight and not self.is_all_lost:
             return f"{self.what}: lost {text(self.lost)}, exactly {text(self.allowed)} was said"
         return None
 
 
-def cost(law: Law, change: int) -> Fraction:
-    """Return the loss that a change causes under a law."""
-    if isinstance(law, DiscreteGaussian):
-        return change**2 / (2 * law.sigma_squared)
-    assert isinstance(law, DiscreteLaplace)  # noqa: S101 - the two laws that there are
-    return abs(change) / law.scale
+def cost(law: Law, change: int, currency: Currency = Currency.RHO) -> Fraction:
+    """Return the loss that a change causes under a law; of Student's, which is irrational, below.
+
+    Student noise has a loss in either currency, the others in their own.
+    """
+    match law:
+        case DiscreteGaussian():
+            return change**2 / (2 * law.sigma_squared)
+        case DiscreteStudent():
+            return student_loss(law.spread, law.nu, Fraction(change), currency.value)
+        case _:
+            assert isinstance(law, DiscreteLaplace)  # noqa: S101 - the last of the laws
+            return abs(change) / law.scale
 
 
 @dataclass(slots=True)
@@ -94,7 +114,7 @@ class Tally:
         for check in checks:
             self.made[check.what] += 1
             self.lost[check.what] += check.lost > 0
-            self.equal[check.what] += check.lost == check.allowed and check.lost > 0
+            self.equal[check.what] += check.is_all_lost and check.lost > 0
             self.tight[check.what] += check.is_tight
             self.numbers += check.numbers
             problem = check.problem()
@@ -148,7 +168,7 @@ class Tally:
             for kind in kinds
         )
         columns = ("kind", "compared", "lost something", "lost exactly what the policy says")
-        caption = "Records in reach of an answer, by kind of answer"
+        caption = "Records in reach of an answer, by kind of answer; tapered losses to 1 in 2^25"
         table = FiguresTable(caption, columns, rows)
         return Figures("replay", tuple(figures), (table,), tuple(self.failures))
 

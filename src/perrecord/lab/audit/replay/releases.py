@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from perrecord.accounting.entries import Charge, Creation, LedgerEntry, Publication, Seal
 from perrecord.accounting.ledger import Ledger
-from perrecord.lab.audit import random_specs, random_tables
+from perrecord.lab.audit import random_specs, random_tables, random_tapers
 from perrecord.lab.audit.frozen import FrozenBits
 from perrecord.lab.audit.random_tables import Row
 from perrecord.lab.audit.replay.checks import RELEASE, Check
@@ -176,11 +176,16 @@ class Side:
     """Whether running the same plan again, by itself, gives what it must."""
 
 
-def release_checks(random: Random, pairs: int, seed: int) -> Iterator[Check]:
-    """Yield, for a random spec and table, whether releases without some records differ wrongly."""
+def release_checks(random: Random, tapers: Random, pairs: int, seed: int) -> Iterator[Check]:
+    """Yield, for a random spec and table, whether releases without some records differ wrongly.
+
+    Half of the specs are tapered, as a seed of its own has it.
+    """
     rows = random_tables.rows(random, _RECORDS, extreme=random.random() < 0.3, unique=False)
     selects = random.random() < 0.4
     written = random_specs.spec(random, selects=selects)
+    if tapers.random() < 0.5:
+        written = random_tapers.tapered_spec(tapers, written)
     with tempfile.TemporaryDirectory(prefix="perrecord-audit-") as name:
         whole = _side(Path(name) / "whole", written, rows, seed)
         yield whole.run

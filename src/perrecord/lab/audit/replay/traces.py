@@ -20,9 +20,10 @@ from perrecord.lab.audit.random_tables import DECLARED, Row, arrow
 from perrecord.lab.audit.replay.checks import DIFFERENCE, NOBODY, TRACE, Check, cost
 from perrecord.lab.audit.replay.recount import Members
 from perrecord.lab.audit.replay.redrawn import recomputed
-from perrecord.lab.audit.replay.workloads import is_tight
+from perrecord.lab.audit.replay.workloads import is_tight, spare_of
 from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.run import run
+from perrecord.policy.terms import Currency
 from perrecord.queries.groupings import SelectCells, SelectKeys
 from perrecord.queries.plan import Plan, plan
 from perrecord.queries.query import Query
@@ -116,7 +117,8 @@ def _costs(whole: Trace, other: Trace, members: Members, index: int) -> Iterator
     for planned, mine, theirs in zip(
         whole.planned.groupings, whole.answers, other.answers, strict=True
     ):
-        condition = whole.planned.queries[planned.query].filter
+        query = whole.planned.queries[planned.query]
+        condition, currency = query.filter, query.currency or Currency.RHO
         key = tuple(record[name] for name in mine.keys.column_names)
         if key not in _keys(mine) or not members.pass_filter(condition)[index]:
             continue
@@ -125,13 +127,18 @@ def _costs(whole: Trace, other: Trace, members: Members, index: int) -> Iterator
             planned.answers, mine.columns, theirs.columns, strict=True
         ):
             lost = sum(
-                cost(one.laws[one.which[place]], int(one.numbers[place]) - int(two.numbers[place]))
+                cost(
+                    one.laws[one.which[place]],
+                    int(one.numbers[place]) - int(two.numbers[place]),
+                    currency,
+                )
                 for one, two in zip(_estimates(first), _estimates(second), strict=True)
             )
             if not isinstance(first, Chosen):
                 allowed = mine.policy_of(first.name).loss(record)
                 demanded = is_tight(charged.answer, members, index)
-                yield Check(DIFFERENCE, index, Fraction(lost), allowed, demanded)
+                spare = spare_of(charged.answer)
+                yield Check(DIFFERENCE, index, Fraction(lost), allowed, demanded, spare=spare)
 
 
 def _estimates(column: Released) -> list[Estimate]:

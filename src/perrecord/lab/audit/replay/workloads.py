@@ -2,7 +2,8 @@
 
 With and without a record only its own cell may change, and by no more than P.
 Under Gaussian noise the divergence of a change is change^2 / (2 sigma^2), under Laplace noise the
-log ratio is at most |change| / scale. A quantile whose scores change by D at most, chosen at a
+log ratio is at most |change| / scale; what a change costs under Student noise is computed in lines
+of the audit's own (`tapered.py`). A quantile whose scores change by D at most, chosen at a
 rate, has eps = 2 rate D, or eps^2 / 8 under zCDP. All is compared with P(r) as rationals.
 """
 
@@ -14,7 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from perrecord.lab.audit.replay.checks import GROUPING, WORKLOAD, Check, Places, cost
+from perrecord.lab.audit.replay.checks import (
+    GROUPING,
+    TAPERED,
+    WORKLOAD,
+    Check,
+    Places,
+    cost,
+)
 from perrecord.lab.audit.replay.recount import Members
 from perrecord.lab.audit.replay.selection import selection_checks
 from perrecord.lab.audit.replay.worlds import ReadAnswer, ReadGrouping, WorldNumbers, read
@@ -25,7 +33,7 @@ from perrecord.policy.terms import Currency
 from perrecord.queries.aggregates import Filled, Rows, Total
 from perrecord.queries.answers import Answer
 from perrecord.queries.measurements import Choice, Measurement
-from perrecord.queries.methods import Splitting, leaves
+from perrecord.queries.methods import Splitting, Tapering, leaves
 from perrecord.queries.plan import Plan
 from perrecord.released.numbers import Integers
 from perrecord.tables.table import Table
@@ -49,18 +57,20 @@ def answer_checks(
     losses: list[Fraction] = [Fraction(0)] * len(places)
     faults: list[str | None] = [None] * len(places)
     for each in answer.noisy:
-        _add(each, members, places, losses, faults)
+        _add(each, currency, members, places, losses, faults)
     for choice, scores in answer.chosen:
         _choose(choice, scores, currency, places, losses, faults)
     for record, lost in enumerate(losses):
         if lost or places[record] is not None or faults[record]:
             allowed = answer.charged.policy.loss(members.records[record])
             demanded = places[record] is not None and is_tight(asked, members, record)
-            yield Check(what, record, lost, allowed, demanded, faults[record])
+            spare = spare_of(asked)
+            yield Check(what, record, lost, allowed, demanded, faults[record], spare=spare)
 
 
 def _add(
     noisy: WorldNumbers,
+    currency: Currency,
     members: Members,
     places: Places,
     losses: list[Fraction],
@@ -78,7 +88,7 @@ def _add(
         if change != added and not (added is None and change in (0, 1)):
             faults[record] = "its cell changed by something else than it adds"
         if change:
-            losses[record] += cost(noisy.laws[noisy.which[place]], change)
+            losses[record] += cost(noisy.laws[noisy.which[place]], change, currency)
     for record in np.flatnonzero(strays.any(axis=0)).tolist():
         faults[record] = "a cell changed that the record is not in"
 
@@ -131,10 +141,18 @@ def _is_true_loss(step: Measurement, record: Mapping[str, Any]) -> bool:
         case Total():
             methods = [leaf.method for leaf in leaves(step.tree)]
             return all(
-                isinstance(each, Splitting) and each.accounting == "exact" for each in methods
+                isinstance(each, Tapering)
+                or (isinstance(each, Splitting) and each.accounting == "exact")
+                for each in methods
             )
         case _:
             return False
+
+
+def spare_of(asked: Answer) -> Fraction:
+    """Return by what share of its loss an answer may be charged more, where it is lost whole."""
+    methods = [leaf.method for step in asked.measurements for leaf in leaves(step.tree)]
+    return TAPERED if any(isinstance(each, Tapering) for each in methods) else Fraction(0)
 
 
 def kind_of(asked: Answer) -> str:
@@ -162,7 +180,7 @@ def workload_checks(
     groupings = read(planned, opened, len(members.records) + 1)
     checks: list[Check] = []
     lost: defaultdict[int, Fraction] = defaultdict(Fraction)
-    is_tight = [True] * len(members.records)
+    is_tight, spare = [True] * len(members.records), Fraction(0)
     for grouping in groupings:
         places = places_of(grouping, members)
         found = [
@@ -175,7 +193,8 @@ def workload_checks(
         for check in found:
             own[check.record] += check.lost
             lost[check.record] += check.lost
-            is_tight[check.record] &= check.lost == check.allowed
+            is_tight[check.record] &= check.is_all_lost
+            spare = max(spare, check.spare)
         policy = grouping.planned.policy
         checks += found
         checks += [
@@ -185,11 +204,15 @@ def workload_checks(
         takes_part = {check.record for check in found}
         for record in range(len(members.records)):
             is_tight[record] &= record in takes_part
-    return WorkloadChecks(tuple(checks), tuple(_whole(planned, members, lost, is_tight)))
+    return WorkloadChecks(tuple(checks), tuple(_whole(planned, members, lost, is_tight, spare)))
 
 
 def _whole(
-    planned: Plan, members: Members, lost: defaultdict[int, Fraction], is_tight: Sequence[bool]
+    planned: Plan,
+    members: Members,
+    lost: defaultdict[int, Fraction],
+    is_tight: Sequence[bool],
+    spare: Fraction,
 ) -> Iterator[Check]:
     """Yield for each record what all answers together cost it (T4)."""
     policy = planned.policy
@@ -198,4 +221,7 @@ def _whole(
         fault = None
         if selections and policy.delta(record) < any_of(each.delta(record) for each in selections):
             fault = "its delta is less than that of its selections together"
-        yield Check(WORKLOAD, index, lost[index], policy.loss(record), is_tight[index], fault)
+        allowed = policy.loss(record)
+        yield Check(
+            WORKLOAD, index, lost[index], allowed, is_tight[index], fault=fault, spare=spare
+        )

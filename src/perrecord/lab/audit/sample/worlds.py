@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 
 from perrecord.accounting.entries import Charge
 from perrecord.accounting.ledger import Ledger
+from perrecord.laws import DiscreteGaussian, DiscreteLaplace, DiscreteStudent, Law
 from perrecord.mechanisms.answers import Answers
 from perrecord.noise import discrete_gaussian
 from perrecord.policy.policy import Policy
@@ -103,6 +104,39 @@ def weighted(changes: Mapping[str, int]) -> Attack:
         return outputs
 
     return attack
+
+
+def likeliest(changes: Mapping[str, int]) -> Attack:
+    """Return the best attack on tapered answers: the log ratio of both laws, summed over answers.
+
+    The changes are what the record adds to each answer, in units; others are 0 in its cell.
+    """
+
+    def attack(answers: Sequence[Answers], worlds: int) -> Outputs:
+        outputs = np.zeros(worlds)
+        for each in answers:
+            for found in _estimates(each):
+                seen = _in_worlds(each, _units(found), OWN, worlds)
+                change = changes[found.name]
+                own = int(np.flatnonzero(pc.equal(each.keys["sector"], OWN))[0])
+                law, step = found.laws[found.which[own]], float(found.step)
+                outputs += _log_weights(law, (seen - change) / step)
+                outputs -= _log_weights(law, seen / step)
+        return outputs
+
+    return attack
+
+
+def _log_weights(law: Law, values: Outputs) -> Outputs:
+    """Return the logarithms of what probabilities are proportional to, written out once more."""
+    match law:
+        case DiscreteStudent():
+            return np.asarray(-(law.nu + 1) / 2 * np.log(float(law.spread) + values**2))
+        case DiscreteGaussian():
+            return np.asarray(-(values**2) / (2 * float(law.sigma_squared)))
+        case _:
+            assert isinstance(law, DiscreteLaplace)  # noqa: S101 - the last of the laws
+            return np.asarray(-np.abs(values) / float(law.scale))
 
 
 def beside(answers: Sequence[Answers], worlds: int) -> Outputs:

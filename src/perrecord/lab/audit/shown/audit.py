@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from perrecord.errors import InternalError
-from perrecord.lab.audit import random_specs, random_tables
+from perrecord.lab.audit import random_specs, random_tables, random_tapers
 from perrecord.lab.audit.figures import Figures, number
 from perrecord.lab.audit.random_tables import VALUES
 from perrecord.lab.audit.shown.altered import alterations
@@ -39,6 +39,8 @@ _BUDGET = "2"
 _GOALS = ("50% for 60% of cells", "200% for 80% of cells", "1000% for 50% of cells")
 _EVALUATED = 3
 """One release in so many is evaluated and tuned, too."""
+_TAPERED = 2
+"""One in so many has tapered answers."""
 
 
 def figures(
@@ -53,8 +55,16 @@ def figures(
         findings.where = f"seed {seed}, release {index}"
         with tempfile.TemporaryDirectory(prefix="perrecord-audit-") as name:
             random = Random(f"{seed} {index}")  # noqa: S311 - random specs, no noise
-            is_whole = index % _EVALUATED == 0
-            release = published(random, Path(name), records, command, is_evaluated=is_whole)
+            # Tapers have a seed of their own: what is random otherwise is the same without them.
+            tapers = Random(f"tapers {seed} {index}") if index % _TAPERED else None  # noqa: S311
+            release = published(
+                random,
+                Path(name),
+                records,
+                command,
+                is_evaluated=index % _EVALUATED == 0,
+                tapers=tapers,
+            )
             check(findings, release)
             blind.look(release, random, altered, findings.where)
         watch(index + 1)
@@ -91,11 +101,19 @@ class Blind:
 
 
 def published(
-    random: Random, folder: Path, records: int, command: Command, *, is_evaluated: bool = False
+    random: Random,
+    folder: Path,
+    records: int,
+    command: Command,
+    *,
+    is_evaluated: bool = False,
+    tapers: Random | None = None,
 ) -> ShownRelease:
-    """Return a random release, made by the commands in a folder."""
+    """Return a random release, made by the commands in a folder; tapered, if tapers are given."""
     selects = random.random() < 0.3
     spec = random_specs.spec(random, selects=selects)
+    if tapers is not None:
+        spec = random_tapers.tapered_spec(tapers, spec)
     examples = {name: record(random, large=name == _EXAMPLES[1]) for name in _EXAMPLES}
     spec["examples"] = [
         {"name": name, **{key: _given(value) for key, value in each.items()}}

@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from perrecord.lab.audit.shown import by_hand
+from perrecord.lab.audit.shown import by_hand, students
 
 Json = dict[str, Any]
 Row = Mapping[str, Any]
@@ -56,7 +56,7 @@ def pieces_of(split: Json, record: Row) -> int:
 
 
 def loss_of(policy: Json, record: Row) -> Fraction:
-    """Return P(r)."""
+    """Return P(r), or a number just below it where it is irrational."""
     return _form_loss(policy, policy, record, 2 if policy["currency"] == "rho" else 1)
 
 
@@ -72,11 +72,21 @@ def _form_loss(form: Json, policy: Json, record: Row, power: int) -> Fraction:
             case "exact":
                 size = abs(Fraction(record[term["measure"]] or 0)) / Fraction(term["threshold"])
                 total += Fraction(term["amount"]) * size**power
+            case "tapered" | "tapered_epsilon":
+                size = abs(Fraction(record[term["measure"]] or 0))
+                nu, spread = int(term["nu"]), Fraction(term["spread"])
+                own = students.loss(term["type"], spread, nu, size)
+                total += Fraction(term["amount"]) * own
             case "largest":
                 total += max(_form_loss(each, policy, record, power) for each in term["options"])
             case "by":
                 total += _form_loss(chosen(term, record, "policy"), policy, record, power)
     return total
+
+
+def spare_of(policy: Json) -> Fraction:
+    """Return by what share of it a loss may be rounded up: none, but for tapered terms."""
+    return students.ROUNDED if "'tapered" in str(policy) else Fraction(0)
 
 
 def slots_of(form: Json, record: Row) -> Iterator[Json]:
@@ -188,7 +198,8 @@ def estimate_of(document: Json, record: Row, measure: str) -> float | None:
                 continue
             if noise["moved"] == "values" and noise["measure"] == measure:
                 low, high = map(Fraction, cell["bounds"] or (value, value))
-                information += 1 / variance_of(cell) if low <= value <= high else 0
+                told = students.information(cell["law"]) / variance_of(cell)
+                information += told if low <= value <= high else 0
             if noise["moved"] == "pieces":
                 information += _of_pieces(charge["policy"], record, measure, variance_of(cell))
     return 1 / math.sqrt(information) if information else None
@@ -221,7 +232,7 @@ def shifted_of(document: Json, record: Row) -> Fraction | None:
             if not cell or not shift:
                 continue
             spread, step = Fraction(cell["spread"]), Fraction(cell["step"])
-            if not noise["certain"] or spread < 100 * step**2:
+            if not noise["certain"] or cell["law"] != "gaussian" or spread < 100 * step**2:
                 return None
             loss += shift**2 / (2 * spread)
     return loss

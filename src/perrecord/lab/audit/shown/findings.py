@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 from perrecord.lab.audit.figures import Figures, FiguresTable, number
@@ -33,6 +34,11 @@ class Comparisons:
     def equal(self, what: str, shown: Any, expected: Any) -> None:
         """Compare what must be the same to the last digit."""
         self.add(what, agrees=shown == expected, shown=shown, expected=expected)
+
+    def loss(self, what: str, shown: Fraction, expected: Fraction, spare: Fraction) -> None:
+        """Compare a loss that may be rounded up by a share of itself."""
+        agrees = expected <= shown <= expected * (1 + spare)
+        self.add(what, agrees=agrees, shown=shown, expected=expected)
 
     def close(self, what: str, shown: Any, expected: Any, within: float = _TOLERANCE) -> None:
         """Compare floats; None and what is beyond floats must be so on both sides."""

@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from perrecord.lab.audit.shown import by_hand
+from perrecord.lab.audit.shown import by_hand, students
 from perrecord.lab.audit.shown.source import CellNumber
 
 _MOST_STEPS = 20_000
@@ -33,19 +33,23 @@ def _summed(law: str, spread: Fraction, step: Fraction) -> tuple[Floats, Floats]
 
 def is_wide(number: CellNumber) -> bool:
     """Tell whether a law is taken as one without steps."""
-    return _width(number) > _MOST_STEPS
+    return not students.nu_of(number.law) and _width(number) > _MOST_STEPS
 
 
 def _width(number: CellNumber) -> float:
-    if number.law == "gaussian":
-        return math.sqrt(number.spread) / float(number.step)
-    return float(number.spread / number.step)
+    if number.law == "laplace":
+        return float(number.spread / number.step)
+    return math.sqrt(number.spread) / float(number.step)
 
 
 def mean_size(number: CellNumber) -> float:
     """Return E|Z + b|, in units: |b| + 2 E max(Z - |b|, 0)."""
     bias = abs(number.bias / number.step)
     step = float(number.step)
+    if students.nu_of(number.law):
+        law, first = (number.law, number.spread, number.step), int(bias) + 1
+        above = students.moment(*law, first) - float(bias) * students.tail(*law, first)
+        return step * (float(bias) + 2 * above)
     if is_wide(number):
         return step * _smooth_size(number, float(bias))
     first = int(bias) + 1
@@ -73,7 +77,8 @@ def chance_below(number: CellNumber, limit: Fraction) -> float:
 def reach(number: CellNumber, confidence: float) -> float:
     """Return the least w with Pr[|Z + b| <= w] >= confidence, in units."""
     bias = int(abs(number.bias / number.step))
-    low, high = -1, bias + int(40 * _width(number)) + 2
+    far = 10**6 if students.nu_of(number.law) else 40
+    low, high = -1, bias + int(far * _width(number)) + 2
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if _within(number, bias, middle) >= confidence else (middle, high)
@@ -88,6 +93,8 @@ def _within(number: CellNumber, bias: int, last: int) -> float:
 def _tail(number: CellNumber, start: int) -> float:
     if start < 1:
         return 1 - _tail(number, 1 - start)
+    if students.nu_of(number.law):
+        return students.tail(number.law, number.spread, number.step, start)
     width = _width(number)
     if width > _MOST_STEPS:
         score = (start - 0.5) / width

@@ -15,6 +15,7 @@ from perrecord.lab.audit.shown.document import (
     least_loss,
     leaves_of,
     loss_of,
+    spare_of,
     variance_of,
 )
 from perrecord.lab.audit.shown.findings import Comparisons
@@ -52,7 +53,8 @@ def check_check_json(
         findings.numerals("check: loss of a record", answer["loss"], on_one_line(charge["policy"]))
     for example in found["examples"]:
         loss = loss_of(document["total"], examples[example["name"]])
-        findings.equal("check: loss of an example", Fraction(example["loss"]), loss)
+        spare = spare_of(document["total"])
+        findings.loss("check: loss of an example", Fraction(example["loss"]), loss, spare)
     changes.check_check_json(findings, document, examples, found["change"])
     findings.equal("check: policy", found["charge"]["policy"], document["total"])
     findings.numerals(

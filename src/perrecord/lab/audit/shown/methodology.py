@@ -13,12 +13,20 @@ from perrecord.lab.audit.shown.document import (
     estimate_of,
     least_loss,
     loss_of,
+    spare_of,
 )
 from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.ledger_commands import ends, errors_of
 from perrecord.lab.audit.shown.numerals import AtMost, Expected, Near, numerals, text_of
 from perrecord.lab.audit.shown.policy_command import recognised
-from perrecord.lab.audit.shown.source import exact, groupings_of, keys_of, table_of
+from perrecord.lab.audit.shown.source import (
+    exact,
+    groupings_of,
+    keys_of,
+    measure_of,
+    table_of,
+    taper_of,
+)
 from perrecord.lab.audit.shown.words import described, on_one_line
 
 
@@ -49,7 +57,8 @@ def _policy(document: Json, examples: Mapping[str, Row]) -> Iterator[Expected]:
     yield None if least is None else text_of(least)
     yield "5"
     for name, record in examples.items():
-        yield from (*numerals(name), text_of(loss_of(total, record)))
+        loss = loss_of(total, record)
+        yield from (*numerals(name), AtMost(loss, 6) if spare_of(total) else text_of(loss))
         about = recognised(document, record)
         if about is not None:
             yield Near(100 * about, whole=0)
@@ -116,19 +125,23 @@ def _how(spec: Json, answer: Json) -> Iterator[Expected]:
         yield from (text_of(level), len(answer["candidates"]))
     if not {"sum", "average"} & answer.keys():
         return
-    parts = answer.get("parts")
+    parts, measure = answer.get("parts"), measure_of(answer) or ""
     every = [answer] if parts is None else [*parts["cases"].values(), parts["default"]]
-    kinds = list(dict.fromkeys(kind for each in every for kind in _kinds(spec, each)))
+    kinds = list(dict.fromkeys(kind for each in every for kind in _kinds(spec, each, measure)))
     if len(kinds) > 1:
         yield len(kinds)
     else:
         yield from kinds[0]
 
 
-def _kinds(spec: Json, part: Json) -> Iterator[tuple[Fraction, ...]]:
-    """Yield the numbers of each way that a value enters: bounds, or thresholds by name."""
+def _kinds(spec: Json, part: Json, measure: str) -> Iterator[tuple[Fraction, ...]]:
+    """Yield the numbers of each way that a value enters: bounds, or thresholds or sizes by name."""
     if "clamp" in part:
         yield tuple(map(exact, part["clamp"]))
+        return
+    if "taper" in part:
+        sizes, _ = taper_of(spec, part, measure)
+        yield tuple(size for _, size in sorted(sizes.items()))
         return
     scheme = spec["splits"][part["split"]]
     for each in [*scheme["cases"].values(), scheme["default"]] if "by" in scheme else [scheme]:

@@ -4,6 +4,7 @@ import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 _POWER = r"10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+"
 _NUMERAL = re.compile(
@@ -26,7 +27,7 @@ class Near:
     def is_shown_by(self, numeral: str) -> bool:
         """Tell whether a numeral is this number as it should be rounded."""
         unit = _unit(abs(self.value), self.digits, whole=self.whole)
-        slack = min(1e-7 * abs(self.value), unit / 4)
+        slack = min(1e-9 * abs(self.value), unit / 4)
         return abs(number(numeral) - abs(self.value)) <= unit / 2 + slack
 
 
@@ -74,6 +75,7 @@ def amount(value: Fraction) -> Fraction | AtMost:
     return plain if len(text_of(value)) <= _LONGEST else AtMost(plain, 6)
 
 
+@lru_cache(maxsize=4096)
 def text_of(value: Fraction) -> str:
     """Return an exact number as the documents write it: a decimal if that ends, or a fraction.
 

@@ -17,6 +17,7 @@ from perrecord.lab.audit.shown.document import (
     loss_of,
     pieces_of,
     scheme_of,
+    spare_of,
 )
 from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.numerals import (
@@ -39,6 +40,7 @@ TEXTS = (
 )  # fmt: skip
 """The parts of the page whose texts are compared, by their ids."""
 
+_ROUNDED = Fraction(1, 2**38)
 _WHOLE = 1e15
 _NEARLY = 0.9999
 _PRACTICALLY = 0.995
@@ -52,11 +54,14 @@ def check_page(findings: Comparisons, document: Json, record: Row, shown: Json) 
     """
     total = document["total"]
     loss, delta = loss_of(total, record), delta_of(total, record)
-    findings.equal("page: loss", Fraction(shown["loss"]), loss)
+    findings.loss("page: loss", Fraction(shown["loss"]), loss, _spare(total))
     findings.close("page: delta", float(Fraction(shown["delta"])), max(delta, 0.0), within=1e-9)
     for charge, (name, part, chance) in zip(document["charges"], shown["charges"], strict=True):
         own = loss_of(charge["policy"], record), delta_of(charge["policy"], record)
-        findings.equal("page: loss of an answer", (name, Fraction(part)), (charge["name"], own[0]))
+        what, spare = "page: loss of an answer", _spare(charge["policy"])
+        findings.loss(what, Fraction(part), own[0], spare)
+        if name != charge["name"]:
+            findings.add(what, agrees=False, shown=name, expected=charge["name"])
         findings.close("page: delta of an answer", float(Fraction(chance)), own[1], within=1e-9)
     counts = [count for _, count in schemes(document, record)]
     findings.equal("page: pieces", [Fraction(each) for each in shown["pieces"]], counts)
@@ -69,6 +74,11 @@ def check_page(findings: Comparisons, document: Json, record: Row, shown: Json) 
     _check_estimates(findings, document, record, json.loads(shown["estimates"]))
     _check_changes(findings, document, record, json.loads(shown["changes"]))
     _check_texts(findings, document, record, shown)
+
+
+def _spare(policy: Json) -> Fraction:
+    """Return by what share the page may round a loss up, whose tapered terms it has as floats."""
+    return _ROUNDED if spare_of(policy) else Fraction(0)
 
 
 def schemes(document: Json, record: Row) -> list[tuple[tuple[Fraction, ...], int]]:

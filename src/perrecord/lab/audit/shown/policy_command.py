@@ -16,6 +16,7 @@ from perrecord.lab.audit.shown.document import (
     scheme_of,
     shifted_of,
     slots_of,
+    spare_of,
 )
 from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.numerals import AtMost, Expected, Near, amount, numerals
@@ -28,7 +29,7 @@ def check_json(findings: Comparisons, document: Json, record: Row, found: Json) 
     """Compare `perrecord policy --record ... --json`."""
     total = document["total"]
     loss, delta = loss_of(total, record), delta_of(total, record)
-    findings.equal("policy: loss", Fraction(found["loss"]), loss)
+    findings.loss("policy: loss", Fraction(found["loss"]), loss, spare_of(total))
     _delta(findings, "policy: delta", found["delta"], delta)
     shown_record = {
         name: value if not isinstance(record[name], Fraction) else Fraction(value)
@@ -39,7 +40,8 @@ def check_json(findings: Comparisons, document: Json, record: Row, found: Json) 
         named = charge["name"], charge["title"]
         findings.equal("policy: name of an answer", (shown["name"], shown["title"]), named)
         own = loss_of(charge["policy"], record)
-        findings.equal("policy: loss of an answer", Fraction(shown["loss"]), own)
+        spare = spare_of(charge["policy"])
+        findings.loss("policy: loss of an answer", Fraction(shown["loss"]), own, spare)
         _delta(
             findings, "policy: delta of an answer", shown["delta"],
             delta_of(charge["policy"], record),

@@ -47,9 +47,10 @@ def _reach(law: str, spread: Fraction, step: Fraction, miss: float) -> float:
     found = by_hand.half_width(law, spread, step, 1 - miss)
     if found is not None:
         return found
-    if law == "gaussian":
-        return math.sqrt(spread) / float(step) * NormalDist().inv_cdf(1 - miss / 2)
-    return float(spread / step) * -math.log(miss)
+    if law == "gaussian":  # up to a whole step: Pr[|Z| > c] is that of |N| > c + 1/2
+        return math.ceil(math.sqrt(spread) / float(step) * NormalDist().inv_cdf(1 - miss / 2) - 0.5)
+    fall = float(step / spread)  # Pr[|Z| > c] = 2 exp(-fall (c + 1)) / (1 + exp(-fall))
+    return math.ceil(math.log(2 / (1 + math.exp(-fall)) / miss) / fall) - 1
 
 
 def interval(

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from perrecord.lab.audit.shown import by_hand
+from perrecord.lab.audit.shown import by_hand, students
 from perrecord.lab.audit.shown.cell_errors import centre_of
 from perrecord.lab.audit.shown.document import Json, Row
 from perrecord.lab.audit.shown.source import (
@@ -35,7 +35,7 @@ class ExpectedUnitLosses:
 
 
 def realised(spec: Json, members: Sequence[Row], answers: Sequence[TableAnswer]) -> float:
-    """Return what records lose together: change^2 / (2 sigma^2), or |change| / scale, summed."""
+    """Return what records lose together, by their changes: change^2 / (2 sigma^2), and so on."""
     lost = math.fsum(_in_answer(spec, one, members) for one in answers)
     return lost + math.fsum(_in_selection(spec, members))
 
@@ -52,9 +52,16 @@ def _in_answer(spec: Json, one: TableAnswer, members: Sequence[Row]) -> float:
             continue
         numbers = noisy(spec, one, key, records)
         for change, number in zip(_changes(spec, one, inside), numbers, strict=True):
-            cost = 1 / (2 * number.spread) if power == 2 else 1 / number.spread
-            lost += float(abs(change) ** power * cost)
+            lost += _cost(number, abs(change), power)
     return lost
+
+
+def _cost(number: CellNumber, change: Fraction, power: int) -> float:
+    nu = students.nu_of(number.law)
+    if nu:
+        kind = "tapered" if power == 2 else "tapered_epsilon"
+        return float(students.loss(kind, number.spread, nu, change))
+    return float(change**2 / (2 * number.spread) if power == 2 else change / number.spread)
 
 
 def _changes(spec: Json, one: TableAnswer, inside: Sequence[Row]) -> Iterator[Fraction]:

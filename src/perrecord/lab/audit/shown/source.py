@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any
 
 from perrecord.lab.audit.random_tables import VALUES
+from perrecord.lab.audit.shown import students
 from perrecord.lab.audit.shown.document import Json, Row
 
 GRID: Mapping[str, Fraction] = {
@@ -169,7 +170,7 @@ class CellNumber:
     bias: Fraction
     law: str
     spread: Fraction
-    """sigma^2 of Gaussian noise, the scale of Laplace noise."""
+    """sigma^2 of Gaussian noise, the scale of Laplace noise, A of Student noise."""
     step: Fraction
 
 
@@ -203,8 +204,12 @@ def _count(exactly: int, amount: Fraction, currency: str) -> CellNumber:
     )
 
 
-def _law(size: Fraction, amount: Fraction, currency: str) -> tuple[str, Fraction]:
-    """Return the noise for what one record changes by at most: T10, T12, T16."""
+def _law(
+    size: Fraction, amount: Fraction, currency: str, nu: int | None = None
+) -> tuple[str, Fraction]:
+    """Return the noise for what a record changes by at most (T10, T12, T16), or of a taper."""
+    if nu is not None:
+        return f"student{nu}", students.spread_for(amount, currency, size, nu)
     if currency == "rho":
         return "gaussian", size**2 / (2 * amount)
     return "laplace", size / amount
@@ -217,6 +222,8 @@ class Way:
     size: Fraction
     amount: Fraction
     bounds: tuple[Fraction, Fraction] | None = None
+    nu: int | None = None
+    """Of a taper, at which a record of this size loses the amount."""
 
 
 def ways(spec: Json, one: TableAnswer) -> tuple[list[tuple[Any, Way]], Way]:
@@ -240,11 +247,24 @@ def _method(
         low, high = map(exact, part["clamp"])
         size = (high - low) / 2 if "average" in part else max(abs(low), abs(high))
         return [], Way(size, amount, (low, high))
+    if "taper" in part:
+        sizes, nu = taper_of(spec, part, measure)
+        return [], Way(sizes[measure], amount, nu=nu)
     scheme = spec["splits"][part["split"]]
     if "by" not in scheme:
         return [], _split(scheme, measure, amount, part)
     cases = [(name, _split(each, measure, amount, part)) for name, each in scheme["cases"].items()]
     return cases, _split(scheme["default"], measure, amount, part)
+
+
+def taper_of(spec: Json, part: Json, measure: str) -> tuple[dict[str, Fraction], int]:
+    """Return the sizes and the nu of a taper, which may be named."""
+    given = part["taper"]
+    if not isinstance(given, str):
+        return {measure: exact(given)}, 7
+    named = spec["tapers"][given]
+    sizes = named.get("sizes", named)
+    return {name: exact(size) for name, size in sizes.items()}, named.get("nu", 7)
 
 
 def _split(scheme: Json, measure: str, amount: Fraction, part: Json) -> Way:
@@ -265,7 +285,7 @@ def _total(spec: Json, one: TableAnswer, key: Row, filled: Sequence[Row]) -> Cel
     every = [default, *(way for _, way in cases)]
     if "sector" in key:
         every = [way_of(spec, one, key["sector"])]
-    laws = [_law(way.size, way.amount, one.currency) for way in every]
+    laws = [_law(way.size, way.amount, one.currency, way.nu) for way in every]
     law, spread = max(laws, key=lambda each: each[1])
     true = sum((each[measure] for each in filled), Fraction(0))
     entered = sum((_cut(way_of(spec, one, each["sector"]), each[measure]) for each in filled), 0)

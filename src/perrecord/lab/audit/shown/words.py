@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from perrecord.lab.audit.shown import by_hand
+from perrecord.lab.audit.shown import by_hand, students
 from perrecord.lab.audit.shown.document import Json
-from perrecord.lab.audit.shown.numerals import Expected, Near, numerals
+from perrecord.lab.audit.shown.numerals import AtMost, Expected, Near, numerals
 
 _MOST_CASES = 12
+_SIZES = (1, 3, 80)
 _PIECES = (1, 2, 5, 10, 20, 50)
 _NEARLY = 0.9999
 
@@ -21,6 +22,7 @@ class _Style:
     """What one way of writing policies says of schemes, of cases and of key selections."""
 
     split: Callable[[Json], _Numbers]
+    tapered: Callable[[Json], _Numbers]
     cases: Callable[[Json, Json], _Numbers]
     slot: Callable[[Json, Json], _Numbers]
 
@@ -45,6 +47,8 @@ def _form(form: Json, whole: Json, style: _Style) -> _Numbers:
                 yield from style.split(whole["splits"][term["split"]])
             case "exact":
                 yield from (Fraction(term["amount"]), Fraction(term["threshold"]))
+            case "tapered" | "tapered_epsilon":
+                yield from style.tapered(term)
             case "largest":
                 for option in term["options"]:
                     yield from _form(option, whole, style)
@@ -64,6 +68,16 @@ def _split(split: Json) -> _Numbers:
     yield from (Fraction(limit) for _, limit in sorted(split["thresholds"].items()))
     if split["cap"] is not None:
         yield int(split["cap"])
+
+
+def _tapered(term: Json) -> _Numbers:
+    """Return the sizes of three records and what they lose, then spread and nu."""
+    spread, nu = Fraction(term["spread"]), int(term["nu"])
+    for times in _SIZES:
+        size = times * students.round_size(spread)
+        lost = Fraction(term["amount"]) * students.loss(term["type"], spread, nu, size)
+        yield from (size, AtMost(lost))
+    yield from (spread, nu)
 
 
 def _policies(term: Json, whole: Json) -> _Numbers:
@@ -111,9 +125,10 @@ def _scheme(split: Json) -> _Numbers:
         yield from _scheme(split["default"])
 
 
-_WORDS = _Style(_split, _policies, _slot)
+_WORDS = _Style(_split, _tapered, _policies, _slot)
 _LINE = _Style(
     _scheme,
+    lambda term: iter((Fraction(term["amount"]), Fraction(term["spread"]), int(term["nu"]))),
     lambda term, _: iter((len(term["cases"]),)),
     lambda slot, _: iter((int(slot["threshold"]),)),
 )

@@ -7,7 +7,7 @@ that the price calls for, by the audit's own lines.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from math import sqrt
+from math import sinh, sqrt
 
 import numpy as np
 import pyarrow as pa
@@ -19,10 +19,12 @@ from perrecord.lab.audit.utility.laws import (
     laplace,
     law_chance,
     rate_chance,
+    student,
 )
 from perrecord.lab.audit.utility.worlds import CONFIDENCE, ChanceTest, World
 from perrecord.policy.split import Split
-from perrecord.queries.methods.parts import Parts, clamping, splitting
+from perrecord.queries.methods import Taper
+from perrecord.queries.methods.parts import Parts, clamping, splitting, tapering
 from perrecord.queries.query import Query
 
 
@@ -42,6 +44,24 @@ _SPLIT, _BOTH = Split(emp=6), Split(rent="0.5", emp=6)
 _EMP, _RENT = "coalesce(sum(emp), 0)", "coalesce(sum(rent), 0)"
 _CLAMPED = "coalesce(sum(CASE WHEN emp < -2 THEN -2 WHEN emp > 10 THEN 10 ELSE emp END), 0)"
 _PARTS = Parts("kind", {"even": splitting(_SPLIT, rho=1), "odd": clamping(-2, 10, rho=2)})
+
+_TAPERS = Parts(
+    "kind",
+    {"even": tapering(Taper(emp=20), rho="0.5"), "odd": tapering(Taper(emp=50, nu=3), rho=1)},
+)
+
+
+def tapered_spread(size: float, amount: float, nu: int, *, is_rho: bool = True) -> float:
+    """Return A in steps, by halving, at which a record of this size loses the amount (T26)."""
+    low, high = 0.0, 60.0  # of asinh(B)
+    for _ in range(100):
+        middle = (low + high) / 2
+        b = sinh(middle)
+        more = (1 + 2 * b**2) * (2.8 + 3 * b**2 + b**4) / (1 + b**2) ** 3 if nu == 7 else 1
+        in_rho = (1 + 2.0**-26) * 4 * b * middle / sqrt(1 + b**2) * more
+        lost = in_rho if is_rho else (nu + 1) * middle
+        low, high = (low, middle) if lost > amount else (middle, high)
+    return size**2 / (4 * sinh(low) ** 2)
 
 
 def additive_cases() -> list[AdditiveCase]:
@@ -99,6 +119,25 @@ def additive_cases() -> list[AdditiveCase]:
             f"CASE kind WHEN 'even' THEN {_EMP} ELSE {_CLAMPED} END",
             (gaussian(18), gaussian(25)),
         ),
+        _case(
+            "total, tapered",
+            lambda q: q.sum("emp", taper=20, name="x", rho="0.5"),
+            _EMP,
+            student(tapered_spread(20, 0.5, 7), 7),
+        ),
+        _case(
+            "total, tapered, epsilon",
+            lambda q: q.sum("rent", taper=Taper(rent=3, nu=3), name="x", epsilon=1),
+            _RENT,
+            student(tapered_spread(30, 1, 3, is_rho=False), 3),
+            _TENTH,
+        ),
+        AdditiveCase(
+            "total, each part its own taper",
+            lambda q: q.sum("emp", parts=_TAPERS, name="x"),
+            _EMP,
+            (student(tapered_spread(20, 0.5, 7), 7), student(tapered_spread(50, 1, 3), 3)),
+        ),
         AdditiveCase(
             "count, a price by cell",
             lambda q: q.count(by="kind", name="x", rho={"even": "0.1", "odd": 2}),
@@ -128,7 +167,8 @@ def additive_tests(world: World, case: AdditiveCase, seed: int) -> Iterator[Chan
     for place, law in enumerate(case.laws):
         some, name = slice(place, None, 2), f"{case.name}, {'odd' if place else 'even'} cells"
         yield ChanceTest(f"{name}: its noise", law_chance(noise[some], law))
-        wanted = float(case.step) * sqrt(law.moment(2))
+        variance = law.moment(2) if law.variance is None else law.variance
+        wanted = float(case.step) * sqrt(variance)
         is_same = bool(np.allclose(errors[some], wanted, rtol=1e-9, atol=0))
         fault = None if is_same else f"{errors[place]} is stated, and {wanted} is the deviation"
         yield ChanceTest(f"{name}: its standard error", 1.0, fault)

@@ -50,6 +50,11 @@ AVERAGES = (
         "emp",
     ),
     AverageCase(
+        "average, tapered",
+        lambda q: q.average("emp", taper=20, name="x", rho=(5, 5)),
+        "emp",
+    ),
+    AverageCase(
         "average, clamped",
         lambda q: q.average("emp", clamp=(-2, 10), name="x", rho=(36, 5)),
         _CLAMPED,

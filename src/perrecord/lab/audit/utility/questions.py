@@ -10,10 +10,11 @@ from typing import Any
 import pyarrow as pa
 
 from perrecord.exact import text
-from perrecord.lab.audit.utility.tables import STEPS, VALUES
+from perrecord.lab.audit.utility.tables import FINE, STEPS, VALUES
 from perrecord.policy.split import Split
 from perrecord.queries.groupings import SelectCells, SelectKeys
-from perrecord.queries.methods.parts import Parts, clamping, splitting
+from perrecord.queries.methods import Taper
+from perrecord.queries.methods.parts import Parts, clamping, splitting, tapering
 from perrecord.queries.query import Query
 from perrecord.tables.domains import Domain
 from perrecord.tables.keys import Keys
@@ -34,7 +35,10 @@ _FILTERS = [
 KINDS = (
     *("count", "filled", "distinct", "split", "exact", "clamp", "parts", "count by"),
     *("average", "average clamped", "quantile", "median"),
+    *("tapered", "tapered parts", "average tapered"),
 )
+TAPERED = 90
+"""So much a record of 1 loses, rho or epsilon, by noise of millionths; half of it for nu = 3."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +156,8 @@ def answer(
             query = asked.average(measure, clamp=clamp, name=name, **amount)
             middle = (clamp[0] + clamp[1]) / 2
             return query, AnswerMeaning(kind, f"avg({_clamped(measure, *clamp)})", middle)
+        case "tapered" | "tapered parts" | "average tapered":
+            return _tapered(random, asked, kind, name, amount)
         case "quantile" | "median":
             return _quantile(random, asked, kind, measure, name, amount)
         case _:
@@ -182,6 +188,27 @@ def _parts(
     )
     query = asked.sum(measure, parts=Parts("sector", cases), name=name)
     return query, AnswerMeaning("parts", _total(sql))
+
+
+def _tapered(
+    random: Random, asked: Query, kind: str, name: str, amount: dict[str, Any]
+) -> tuple[Query, AnswerMeaning]:
+    """Return a tapered answer about employees in millionths, whose noise rounds to nothing."""
+    ((currency, most),) = amount.items()
+    nu = random.choice([3, 7])
+    price = TAPERED * (nu + 1) // 8
+    one: dict[str, Any] = {currency: price}
+    taper = Taper({FINE: 1}, nu=nu)
+    if kind == "average tapered":
+        two: dict[str, Any] = {currency: (price, most)}
+        query = asked.average(FINE, taper=taper, name=name, **two)
+        return query, AnswerMeaning(kind, "avg(emp)")
+    if kind == "tapered":
+        query = asked.sum(FINE, taper=taper, name=name, **one)
+        return query, AnswerMeaning(kind, _total("emp"))
+    wide = tapering(Taper({FINE: 2}, nu=nu), **one)
+    parts = Parts("sector", {"farm": tapering(taper, **one), None: wide, ...: wide})
+    return asked.sum(FINE, parts=parts, name=name), AnswerMeaning(kind, _total("emp"))
 
 
 def _quantile(
