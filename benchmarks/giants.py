@@ -21,7 +21,7 @@ import numpy.typing as npt
 from full_size.workload import RHOS, THRESHOLDS, prepare, spec_text
 from goals import Goal, end_with, goals_table
 
-from perrecord import DiscreteGaussian, DiscreteStudent, Query, SelectKeys
+from perrecord import Query, SelectKeys
 from perrecord.evaluate.accuracy.noise_size import below
 from perrecord.evaluate.accuracy.truths import truths
 from perrecord.laws import Law
@@ -205,15 +205,15 @@ def report(rows: int, folder: Path, scratch: Path) -> tuple[str, list[Goal]]:
         [
             "# What giants lose: splitting beside tapering",
             "",
-            f"{rows:,} establishments; six tables, each a count and three totals, by splitting and by",
-            f"tapering at the same sizes and amounts: {sizes}.",
+            f"{rows:,} establishments; six tables, each a count and three totals, by splitting and",
+            f"by tapering at the same sizes and amounts: {sizes}.",
             "",
-            "What a record loses by the whole release, in rho, if it pays $50,000 a year for each of",
-            "its employees:",
+            "What a record loses by the whole release, in rho, if it pays $50,000 a year for each",
+            "of its employees:",
             "",
             *loss_rows(found),
             "",
-            "Median errors, of |noise|/|true| over the noise and the cells that hold establishments:",
+            "Median errors, of |noise|/|true| over noise and cells that hold establishments:",
             "",
             *error_rows(found),
             "",
