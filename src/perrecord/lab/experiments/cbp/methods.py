@@ -53,7 +53,7 @@ def compared(true: Floats, threshold: Fraction, rho: Fraction) -> tuple[float, l
         kind(threshold, Fraction(f"{_fitted(_of(kind, threshold), true, median):.9g}"))
         for kind in (Logarithm, SquareRoot)
     )
-    largest = true.max()
+    largest, tapered = true.max(), math.sqrt(spread / (NU - 2))
     found = [
         _published(
             "splitting", lambda size: rho * math.ceil(size / threshold) ** 2, deviation / largest
@@ -61,13 +61,13 @@ def compared(true: Floats, threshold: Fraction, rho: Fraction) -> tuple[float, l
         _published(
             "tapering",
             lambda size: tapered_rho(size, spread, NU),
-            math.sqrt(spread / (NU - 2)) / largest,
+            tapered / largest,
         ),
     ]
     for name, each in (("logarithm", logarithm), ("square root", root)):
         error = float(np.sqrt(each.variance(np.array([largest])))[0]) / largest
         found.append(_published(name, each.loss, error))
-    least = _published(LEAST, lambda size: least_loss(size, deviation), deviation / largest)
+    least = _published(LEAST, lambda size: least_loss(size, tapered), tapered / largest)
     return median, [*found, least]
 
 
@@ -101,8 +101,8 @@ def methods_figure(true: Floats, threshold: Fraction, rho: Fraction) -> Figure:
         "ways have as much noise as gives the same median of |noisy − true|/|true| over cells and "
         "noise. Tapering is T26. The logarithm and the square root are of the total, with unbiased "
         "inverses (T29); they are not in the paper and no release is made by them. The least "
-        "possible is a lower bound for any unbiased total with the standard error of splitting "
-        "(T30): noise that grows with the total, as theirs does, may fall below it.",
+        "possible is a lower bound for any unbiased total with the standard error of tapering "
+        "(T30).",
         lambda width: curves(
             numbers,
             width,
