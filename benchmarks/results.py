@@ -17,7 +17,17 @@ from machine import machine, versions
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "RESULTS.md"
-BENCHMARKS = ("release", "limits", "query", "noise", "students", "policy", "evaluate", "spark")
+BENCHMARKS = (
+    "release",
+    "limits",
+    "query",
+    "noise",
+    "students",
+    "giants",
+    "policy",
+    "evaluate",
+    "spark",
+)
 PACKAGES = ("perrecord", "duckdb", "polars", "pyarrow", "numpy", "opendp", "pyspark")
 
 HOW_TO_READ = """\

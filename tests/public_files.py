@@ -140,6 +140,18 @@ def _counties() -> Iterator[Row]:
             }  # fmt: skip
 
 
+def _mines() -> Iterator[Row]:
+    """Yield mines of two years, small as a rule and some very large; some hours are not known."""
+    source = np.random.default_rng(5)
+    for number in range(1500):
+        employees = int(3 * (1 + source.pareto(1.1)))
+        yield {
+            "YEAR": 2015 + number % 2, "US_STATE": f"S{number % 41:02d}",
+            "PRIMARY": f"Kind {int(source.integers(150))}", "AVG_EMP_TOTAL": employees,
+            "EMP_HRS_TOTAL": None if number % 50 == 0 else 1900 * employees,
+        }  # fmt: skip
+
+
 _MADE: dict[str, Callable[[], Iterator[Row]]] = {
     "nass_2022_milk.csv.gz": lambda: _inventory("CATTLE, COWS, MILK - INVENTORY"),
     "nass_2022_layers.csv.gz": lambda: _inventory("CHICKENS, LAYERS - INVENTORY"),
@@ -149,4 +161,5 @@ _MADE: dict[str, Callable[[], Iterator[Row]]] = {
     "zbp_zip_naics6_size_2016.parquet": _zips(["114111", "236115", "445110"]),
     "zip_to_county.csv.gz": _counties_of_zips,
     "cbp_county_naics6_2021.parquet": _counties,
+    "msha_mines_2013_2016.parquet": _mines,
 }

@@ -7,6 +7,7 @@ million noisy numbers. Its folder holds `est.parquet` and the public key files.
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 LEVELS = (0, 2, 3, 4, 5, 6)
@@ -76,12 +77,15 @@ def spec_text(
     memory_limit: str | None = None,
     spill_folder: Path | None = None,
     counts_firms: bool = False,
+    method: str = "split",
+    rhos: Mapping[str, str] = RHOS,
 ) -> str:
     """Return the release spec of the workload, for data in that folder.
 
     With `is_exact` the amounts are so large (a standard deviation below 1/40 of a step) that no
     noise is ever drawn but 0: the released numbers are the exact ones, through the real command.
     With `counts_firms` every level also counts different firms, which takes memory for every firm.
+    Totals are by the method `split` or `taper`, at the thresholds or at sizes that are the same.
     """
     source = [f"path: {folder / 'est.parquet'}"]
     if memory_limit:
@@ -101,6 +105,7 @@ def spec_text(
         *(f"  naics{level}: substr(naics, 1, {level})" for level in LEVELS if level),
         f"measures: [{', '.join(THRESHOLDS)}]",
         f"splits: {{moderate: {{{scheme}}}}}",
+        f"tapers: {{moderate: {{{scheme}}}}}",
         "keys:",
         f"  counties: {{file: {folder / 'counties.csv'}}}",
     ]
@@ -126,9 +131,9 @@ def spec_text(
             lines.append(
                 f"      firms: {{count_distinct: firm, rho: {'1e9' if is_exact else 0.1}}}"
             )
-        for measure, rho in RHOS.items():
+        for measure, rho in rhos.items():
             amount = "1e9" if is_exact else rho
-            lines.append(f"      {measure}: {{sum: {measure}, split: moderate, rho: {amount}}}")
+            lines.append(f"      {measure}: {{sum: {measure}, {method}: moderate, rho: {amount}}}")
     return "\n".join(lines) + "\n"
 
 

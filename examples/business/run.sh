@@ -18,19 +18,23 @@ step() {
 
 mkdir -p "$folder"
 cd "$folder"
-[ -e release.yaml ] || cp "$here/release.yaml" .
+for spec in release.yaml splitting.yaml; do
+    [ -e "$spec" ] || cp "$here/$spec" .
+done
 
 [ -e est.parquet ] || step synth business --rows "$rows" --out est.parquet
 [ -e counties.csv ] || step synth keys --out .
 [ -e est.ledger ] || step ledger create release.yaml
 step check release.yaml
+step check splitting.yaml           # what the same tables would cost by splitting; nothing is charged
 step release release.yaml --out published
 step policy published --record emp=150 --record payann=9000 --record payqtr1=2200 \
     --record county=37001 --record state=37 --record naics2=62
 
 cat >&2 <<END
 
-Done. Look at:
+Done. "Example records" above is what they lose by this release, and what splitting would have cost
+them. Look at:
   $folder/published/policy.html      what a record loses; open it in a browser and type one in
   $folder/published/tables/          the answers, as Parquet and CSV, with their errors
   $folder/published/methodology.md   how they were made

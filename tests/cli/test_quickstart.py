@@ -1,9 +1,11 @@
 """The quickstart's commands and the example, run as they are written."""
 
+import json
 import os
 import re
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -39,13 +41,20 @@ def test_the_quickstart_runs_from_nothing(tmp_path):
     assert "CONFIDENTIAL" in shown.stdout
 
 
-def test_the_business_example_runs(tmp_path):
-    """Synthetic data, keys, ledger, check, release; a second run has nothing left to do."""
-    script = ROOT / "examples" / "business" / "run.sh"
-    command = ["sh", str(script), str(tmp_path / "demo"), "3000"]
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """The folder that `make demo` makes, of fewer records, and the command that made it."""
+    folder = tmp_path_factory.mktemp("demo") / "demo"
+    command = ["sh", str(ROOT / "examples" / "business" / "run.sh"), str(folder), "3000"]
     shown = subprocess.run(command, env=on_path(), capture_output=True, text=True, check=False)
     assert shown.returncode == 0, shown.stderr
-    tables = {path.stem for path in (tmp_path / "demo" / "published" / "tables").iterdir()}
+    return folder, command
+
+
+def test_the_business_example_runs(demo):
+    """Synthetic data, keys, ledger, check, release; a second run has nothing left to do."""
+    folder, command = demo
+    tables = {path.stem for path in (folder / "published" / "tables").iterdir()}
     assert tables == {
         "county_industry",
         "county_employment",
@@ -55,9 +64,68 @@ def test_the_business_example_runs(tmp_path):
     again = subprocess.run(command, env=on_path(), capture_output=True, text=True, check=False)
     assert again.returncode == 0, again.stderr
     assert "\nnothing: " in again.stdout
+    assert not (folder / "splitting.ledger").exists()
 
 
-@pytest.mark.parametrize("folder", [ROOT / "examples" / "business"])
-def test_the_example_gives_no_reason_for_hints(folder):
+@pytest.fixture(scope="module")
+def checked(demo):
+    """What `perrecord check` says of the example, and of the same release by splitting."""
+    found = []
+    for spec in ("release.yaml", "splitting.yaml"):
+        said = subprocess.run(
+            [str(BESIDE / "perrecord"), "check", spec, "--json"],
+            cwd=demo[0],
+            capture_output=True,
+            check=True,
+        )
+        found.append(json.loads(said.stdout))
+    return found
+
+
+def losses(report):
+    """Return what each example record loses."""
+    return {each["name"]: float(Fraction(each["loss"])) for each in report["examples"]}
+
+
+def test_the_quickstart_quotes_what_the_example_costs(checked):
+    """Record by record, by tapering and by splitting, to the three digits that are shown."""
+    text = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (a .*?) \| [\d,]+ \| ([\d.,]+) \| ([\d.,]+) \|$", text, re.MULTILINE)
+    for place, report in enumerate(checked):
+        quoted = {row[0]: float(row[1 + place].replace(",", "")) for row in rows}
+        assert quoted == pytest.approx(losses(report), rel=0.005)
+    assert len(rows) == len(losses(checked[0])) == 4
+
+
+def test_the_readme_quotes_what_the_hospital_loses(checked):
+    """Both numbers, which differ by a factor of several hundred."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    tapered, split = (losses(report)["a hospital"] for report in checked)
+    words = " ".join(text.split())
+    assert f"a hospital of 4,000 employees loses {tapered:.0f};" in words
+    assert f"would have cost it {split:,.0f}." in words
+    assert split > 700 * tapered
+
+
+def test_both_specs_ask_for_the_same_at_nearly_the_same_noise(checked):
+    """So that what they cost can be compared; the quickstart says how much more noise there is."""
+    tapered, split = (
+        {(each["table"], each["answer"], *each["by"]): each["standard_errors"] for each in answers}
+        for answers in (report["answers"] for report in checked)
+    )
+    assert tapered.keys() == split.keys()
+    more = [
+        first / second - 1
+        for place in tapered
+        for first, second in zip(tapered[place], split[place], strict=True)
+        if first != second
+    ]
+    text = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
+    least, most = re.search(r"are ([\d.]+) to ([\d.]+) % larger than by splitting", text).groups()
+    assert (f"{min(more):.1%}", f"{max(more):.1%}") == (f"{least}%", f"{most}%")
+
+
+@pytest.mark.parametrize("name", ["release.yaml", "splitting.yaml"])
+def test_the_example_gives_no_reason_for_hints(name):
     """What people copy should be beyond reproach."""
-    assert warnings_of(load_spec(folder / "release.yaml")) == ()
+    assert warnings_of(load_spec(ROOT / "examples" / "business" / name)) == ()

@@ -34,7 +34,8 @@ def spec(tmp_path_factory):
     folder = tmp_path_factory.mktemp("release")
     text = (ROOT / "examples/business/release.yaml").read_text()
     path = folder / "release.yaml"
-    path.write_text(text.replace("est.parquet", "est/*.parquet").replace("rho: 2,", "rho: 20,"))
+    text = text.replace("est.parquet", "est/*.parquet")
+    path.write_text(text.replace("\n  rho: 1\n", "\n  rho: 10\n").replace("times: 2", "times: 20"))
     for name, keys in business_keys().items():
         pyarrow.csv.write_csv(keys, folder / f"{name}.csv")
     first = folder / "est" / "0.parquet"

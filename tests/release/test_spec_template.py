@@ -107,15 +107,16 @@ def test_what_a_template_leaves_in_comments_is_right(folder):
     code = [
         re.sub(r"^( *)# ", r"\1", line)
         for line in lines
-        if not line.startswith("# ") or line[2:].startswith((" ", "splits:", "keys:"))
+        if not line.startswith("# ") or line[2:].startswith((" ", "tapers:", "keys:"))
     ]
     text = "\n".join(code).replace("  state: substr(county, 1, 2)\n", "")
     text = text.replace("  from_file: {file: keys.csv, columns: [county]}\n", "")
     (folder / "release.yaml").write_text(text, encoding="utf-8")
     loaded = load_spec("release.yaml")
     with open_table(loaded) as table:
-        names = [each.name for each in build(loaded, table.schema).queries]
-    assert names == ["all_records", "by_key"]
+        workload = build(loaded, table.schema)
+    assert [each.name for each in workload.queries] == ["all_records", "by_key"]
+    assert workload.policy.is_below(workload.budget)
 
 
 @pytest.mark.parametrize(

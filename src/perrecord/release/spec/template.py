@@ -142,8 +142,9 @@ def _measured(measures: Sequence[tuple[str, str]]) -> str:
 def _rest(measure: str, dimensions: Sequence[str]) -> str:
     summed, column = scalar(measure), scalar(next(iter(dimensions), "county"))
     return f"""\
-# How large records are split: the most that one piece may hold. Public, round, not from the data.
-# splits:
+# How much noise totals get: the size of a record that loses what an answer costs; larger ones lose
+# more, but slowly. Public, round, not from the data.
+# tapers:
 #   moderate: {{{summed}: 50}}
 
 # Which cells are published: a public list of keys.
@@ -151,11 +152,10 @@ def _rest(measure: str, dimensions: Sequence[str]) -> str:
 #   listed: {{values: {{{column}: ["...", "..."]}}}}
 #   from_file: {{file: keys.csv, columns: [{column}]}}
 
-# The most that any record may lose over all releases; large records lose pieces^2 times as much
-# where splits are named.
+# The most that any record may lose over all releases: rho, and tapered answers as often as listed.
 budget:
   rho: 1
-  # splits: [moderate]
+  # tapers: [{{measure: {summed}, at: 50, rho: 0.2, times: 5}}]
 # ledger: release.ledger
 
 queries:
@@ -168,7 +168,7 @@ queries:
   #   keys: listed
   #   answers:
   #     records: {{count: records, rho: 0.1}}
-  #     total: {{sum: {summed}, split: moderate, rho: 0.2}}
+  #     total: {{sum: {summed}, taper: moderate, rho: 0.2}}
 
 outputs: {{csv: true, confidence: 0.95}}
 """

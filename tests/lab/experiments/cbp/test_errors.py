@@ -14,11 +14,13 @@ from perrecord.lab.experiments.cbp.error_figures import errors_by_budget, errors
 from perrecord.lab.experiments.cbp.errors import (
     EVERY_LEVEL,
     SCHEMA,
+    TAPERING,
     error_row,
     error_rows,
     errors_table,
     measured,
     medians_of_all_cells,
+    tapered_variants,
 )
 from perrecord.lab.experiments.cbp.experiment import QUICK
 from perrecord.lab.experiments.cbp.pooled import pooled_share
@@ -50,7 +52,7 @@ def test_there_is_a_box_for_every_budget_scheme_level_and_attribute(data, rows):
     """And one for all levels together."""
     levels = len(data.evaluated)
     assert levels >= 3
-    assert len(rows) == 2 * 6 * (levels + 1) * len(ATTRIBUTES)
+    assert len(rows) == 2 * 9 * (levels + 1) * len(ATTRIBUTES)
     assert {row["level"] for row in rows} <= {*LEVELS.values(), EVERY_LEVEL}
     assert errors_table(rows).schema == SCHEMA
 
@@ -70,7 +72,39 @@ def test_cells_are_those_of_the_librarys_boxes_and_errors_spread_wider(errors, r
             assert one["high"] * other["low"] > other["high"] * one["low"]
 
 
-@pytest.mark.parametrize("variant", ["top-code Aggressive", "split Moderate"])
+def test_tapering_errs_as_splitting_does(errors, rows):
+    """Standard errors are 5 to 6 % larger, medians are not; counts are the same."""
+    known = {(row["budget"], row["variant"], row["level"], row["attribute"]): row for row in rows}
+    for row in rows:
+        if row["kind"] == TAPERING and row["budget"] == "1":
+            scheme = row["variant"].replace("taper", "split")
+            split = known["1", scheme, row["level"], row["attribute"]]
+            if row["attribute"] in MEASURES:
+                assert 0.9 < row["middle"] / split["middle"] < 1.02
+            else:
+                assert row["middle"] == split["middle"]
+    deviations = {
+        (each.variant.name, each.level): each.errors.deviation[0]
+        for each in errors
+        if each.budget == 1 and each.attribute == "PAYANN"
+    }
+    for (name, level), deviation in deviations.items():
+        if name.startswith("taper"):
+            assert 1.05 < deviation / deviations[name.replace("taper", "split"), level] < 1.06
+
+
+def test_tapering_is_left_out_where_its_noise_would_be_too_narrow(data):
+    """Less than five steps wide: at a budget of 100 for a threshold of 2, not for one of 100."""
+    offered = {
+        budget: [each.name for each in tapered_variants(data.evaluated, budget, USE.splits, LEVELS)]
+        for budget in (Fraction(10), Fraction(100))
+    }
+    assert offered[10] == ["taper Conservative", "taper Moderate", "taper Median"]
+    assert "taper Conservative" in offered[100]
+    assert "taper Median" not in offered[100]
+
+
+@pytest.mark.parametrize("variant", ["top-code Aggressive", "split Moderate", "taper Moderate"])
 def test_so_many_errors_are_below_a_quantile(errors, rows, variant):
     """By the laws themselves, level by level and over all levels, bias included."""
     for row in rows:

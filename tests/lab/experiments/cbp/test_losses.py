@@ -94,11 +94,23 @@ def test_a_curve_does_not_hang_on_the_last_bits():
     assert curve(one) == curve(other)
 
 
+def test_tapering_costs_nobody_more_and_the_largest_far_less(found):
+    """At the same sizes and amounts, quantile by quantile."""
+    _, every = found
+    for each in every:
+        for share in ("0.01", "0.5", "0.9", "0.99", "0.999", 1):
+            assert each.tapered.quantile(share) <= each.losses.policy.quantile(share)
+    ratios = [each.tapered.largest / each.losses.policy.largest for each in every]
+    assert ratios == sorted(ratios, reverse=True)
+    assert ratios[0] < 1 / 3
+    assert ratios[-1] < 1 / 100
+
+
 def test_the_figure_shows_both_losses_of_both_kinds_of_units(found):
-    """Twelve lines, their numbers, and the tables with the paper's bounds."""
+    """Fifteen lines, their numbers, and the tables with the paper's bounds."""
     figure = losses_figure(found[1])
     labels = {(r["scheme"], r["of"], r["loss"]) for r in figure.numbers.to_pylist()}
-    assert len(labels) == 12
+    assert len(labels) == 15
     thresholds, quantiles = figure.tables
     assert [row[0] for row in thresholds.rows] == ["Conservative", "Moderate", "Median"]
     assert {"policy, simple bound", "policy, advanced bound"} <= {row[2] for row in quantiles.rows}

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from perrecord import Keys, Query, SelectKeys, Split, table
+from perrecord import Keys, Query, SelectKeys, Split, Taper, table
 from perrecord.errors import InputError, listing
 from perrecord.evaluate.accuracy.errors import floats
 from perrecord.evaluate.accuracy.noise_size import Floats
@@ -151,12 +151,24 @@ def even(total: Fraction, levels: Sequence[int]) -> Amounts:
     return {place: total / len(places) for place in places}
 
 
-def workload(cells: Mapping[int, WhichCells], scheme: Split, amounts: Amounts) -> tuple[Query, ...]:
-    """Return a query for each level: establishments, firms, and three totals by splitting.
+def tapered(scheme: Split) -> Taper:
+    """Return the taper whose sizes are a scheme's thresholds.
+
+    >>> tapered(Split(emp=20, payann=1000))
+    Taper(emp=20, payann=1000)
+    """
+    return Taper({name: scheme.threshold(name) for name in scheme.measures})
+
+
+def workload(
+    cells: Mapping[int, WhichCells], scheme: Split | Taper, amounts: Amounts
+) -> tuple[Query, ...]:
+    """Return a query for each level: establishments, firms, and three totals, split or tapered.
 
     An attribute of a level that has no amount is not asked for, nor a level without any.
     """
     found = []
+    split, taper = (None, scheme) if isinstance(scheme, Taper) else (scheme, None)
     for level, keys in cells.items():
         query = Query().group_by(*columns_of(level), keys=keys)
         for attribute in ATTRIBUTES:
@@ -168,7 +180,8 @@ def workload(cells: Mapping[int, WhichCells], scheme: Split, amounts: Amounts) -
             elif attribute == "FIRM":
                 query = query.count_distinct("firm", rho=rho, name=attribute)
             else:
-                query = query.sum(MEASURES[attribute], split=scheme, rho=rho, name=attribute)
+                measure = MEASURES[attribute]
+                query = query.sum(measure, split=split, taper=taper, rho=rho, name=attribute)
         if query.answers:
             found.append(query)
     return tuple(found)

@@ -1,4 +1,4 @@
-"""Relative errors of County Business Patterns: top-coding under zCDP beside splitting.
+"""Relative errors of County Business Patterns: top-coding under zCDP, splitting, tapering.
 
 A row of the errors table is one box: the five numbers of the relative errors of one attribute over
 the cells of one level and over the noise, under one variant and one total budget. Other methods
@@ -25,14 +25,19 @@ from perrecord.lab.experiments.cbp.data import (
     MEASURES,
     Establishments,
     even,
+    tapered,
     workload,
 )
 from perrecord.lab.experiments.cbp.pooled import pooled_quantiles, pooled_share
 from perrecord.lab.experiments.quantiles import five_numbers, quantiles
+from perrecord.laws.tapering import NARROWEST, least_spread_for_rho
 from perrecord.queries.groupings import WhichCells
 from perrecord.queries.plan import plan
 
 Row = dict[str, Any]
+
+TAPERING = "tapering"
+"""The kind of what the paper does not have, beside top-coding and splitting."""
 
 GOOD, BAD = 0.05, 0.2
 """The lines of the paper: errors that are fit for use, and errors that are not."""
@@ -105,6 +110,30 @@ def variants_of(
     return [*coded, *split]
 
 
+def tapered_variants(
+    cells: Mapping[int, WhichCells],
+    budget: Fraction,
+    splits: Mapping[str, Split],
+    levels: Sequence[int],
+) -> list[Variant]:
+    """Return the workload tapered at each scheme's thresholds, for the same amounts.
+
+    The paper has no tapering. Where its noise would be less than five steps wide it is not offered,
+    and left out.
+    """
+    amounts = even(budget, levels)
+    return [
+        Variant(f"taper {name}", TAPERING, workload(cells, tapered(scheme), amounts))
+        for name, scheme in splits.items()
+        if _is_wide(scheme, min(amounts.values()))
+    ]
+
+
+def _is_wide(scheme: Split, rho: Fraction) -> bool:
+    least = min(scheme.threshold(measure) for measure in scheme.measures)
+    return least_spread_for_rho(rho, least, 7) >= NARROWEST
+
+
 def measured(
     data: Establishments,
     budgets: Sequence[Fraction],
@@ -116,7 +145,10 @@ def measured(
     asked = [
         (budget, variant, level, query)
         for budget in budgets
-        for variant in variants_of(cells, budget, splits, top_codes, data.levels)
+        for variant in (
+            *variants_of(cells, budget, splits, top_codes, data.levels),
+            *tapered_variants(cells, budget, splits, data.levels),
+        )
         for level, query in zip(cells, variant.queries, strict=True)
     ]
     planned = plan([query for *_, query in asked], data.table.schema)

@@ -11,9 +11,10 @@ import pyarrow as pa
 from perrecord import Policy, Split
 from perrecord.evaluate.accuracy.noise_size import Floats
 from perrecord.evaluate.losses.distributions import Distribution
+from perrecord.evaluate.losses.policies import policy_losses
 from perrecord.evaluate.losses.realised import Losses, UnitLosses, losses
 from perrecord.evaluate.variants import accounted
-from perrecord.lab.experiments.cbp.data import MEASURES, Establishments, even, workload
+from perrecord.lab.experiments.cbp.data import MEASURES, Establishments, even, tapered, workload
 from perrecord.queries.plan import plan
 
 PERCENTILES = {
@@ -56,6 +57,8 @@ class SchemeLosses:
     gap_of_one_level: Gap
     """The same for the county level alone, at the same amount for each of its answers."""
     percentiles: Mapping[str, float]
+    tapered: Distribution
+    """What establishments lose by tapering at the same sizes and amounts (T26)."""
 
     @property
     def bounds(self) -> dict[str, Distribution]:
@@ -99,6 +102,7 @@ def _scheme(data: Establishments, name: str, split: Split, budget: Fraction) -> 
         return gap_between(plan(asked, data.table.schema).policy, realised, rows)
 
     found = losses(plan(workload(data.keys, split, amounts), data.table.schema), data.table)
+    taper = plan(workload(data.keys, tapered(split), amounts), data.table.schema)
     assert found.units is not None  # noqa: S101 - the table has firms
     return SchemeLosses(
         name,
@@ -111,6 +115,7 @@ def _scheme(data: Establishments, name: str, split: Split, budget: Fraction) -> 
             attribute: data.share_up_to(attribute, split.threshold(measure))
             for attribute, measure in MEASURES.items()
         },
+        policy_losses(taper.policy, data.table),
     )
 
 
