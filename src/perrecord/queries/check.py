@@ -169,10 +169,16 @@ def _check_kept(name: str, query: Query) -> None:
         )
     if query.currency is None or not query.currency.selects_keys:
         raise QueryError("cells are kept under zCDP; give the answers rho, not epsilon.")
-    if isinstance(found[0].measurements[0].tree, Branch):
+    kept = found[0].measurements[0]
+    if isinstance(kept.tree, Branch):
         raise QueryError(
             f"the cells are kept by {name!r}, whose noise differs between parts; keep them by an "
             "answer with one method."
+        )
+    if not kept.tree.method.is_gaussian:
+        raise QueryError(
+            f"the cells are kept by {name!r}, whose noise is not Gaussian; keep them by a count, "
+            "or by a total that is split or clamped."
         )
 
 

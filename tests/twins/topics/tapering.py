@@ -65,6 +65,13 @@ TWINS = (
         ("queries/test_tapering.py::test_what_cannot_be_tapered_is_refused",),
     ),
     Twin(
+        "cells are kept by noise of any law",
+        "queries/methods/method.py",
+        "return type(self).scale is Method.scale",
+        "return True",
+        ("mechanisms/test_methods_and_cells.py::test_a_total_is_answered_or_refused_in_words",),
+    ),
+    Twin(
         "a realised tapered loss takes sqrt A for 2 sqrt A",
         "evaluate/losses/changes.py",
         "return step / (2 * sqrt_up(scale.size))",

@@ -90,6 +90,11 @@ class Method(ABC):
         return True
 
     @property
+    def is_gaussian(self) -> bool:
+        """Whether its noise under zCDP is Gaussian, the one law that cells are kept by (T9)."""
+        return type(self).scale is Method.scale
+
+    @property
     def kind(self) -> str:
         """What the method is called where answers are told apart; empty if it goes without."""
         return ""
