@@ -64,8 +64,8 @@ TWINS = (
     Twin(
         "published rows are said to tell in pieces and not in the measure's units",
         "release/attack.py",
-        "cell.information / scheme.threshold(name) ** 2",
-        "cell.information",
+        "1 / (cell.variance * scheme.threshold(name) ** 2)",
+        "1 / cell.variance",
         (
             "release/test_attack.py::"
             "test_published_rows_tell_of_the_measure_that_decides_the_pieces",

@@ -99,9 +99,8 @@ class Method(ABC):
         """What the method is called where answers are told apart; empty if it goes without."""
         return ""
 
-    @property
-    def words(self) -> str:
-        """How the method treats records, for people; empty if it leaves them as they are."""
+    def words(self, measure: str) -> str:  # noqa: ARG002
+        """Return how it treats the records of a total, for people; empty if it leaves them."""
         return ""
 
     def with_scheme(self, scheme: Scheme) -> "Method":  # noqa: ARG002
