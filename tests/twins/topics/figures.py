@@ -38,6 +38,13 @@ TWINS = (
         ),
     ),
     Twin(
+        "an estimate is said to err by less than its noise",
+        "release/attack.py",
+        "            return 1 / cell.variance\n",
+        "            return Fraction(28, 25) / cell.variance\n",
+        ("release/test_attack.py::test_one_number_tells_as_closely_as_its_noise_is_wide",),
+    ),
+    Twin(
         "the Gaussian's chance is said of noise below ten steps",
         "release/attack.py",
         "cell.spread >= (SMALLEST_SIGMA * cell.step) ** 2",
