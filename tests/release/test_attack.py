@@ -127,9 +127,7 @@ def test_an_attacker_attains_it():
     assert abs(statistics.mean(told) - 400) < 4 * error / 20
 
 
-@pytest.mark.parametrize(
-    "law", ["gaussian", "laplace", "student3", "student7"]
-)
+@pytest.mark.parametrize("law", ["gaussian", "laplace", "student3", "student7"])
 def test_one_number_tells_as_closely_as_its_noise_is_wide(law):
     """Whatever its law: no estimate that moves with the number errs by less; several add up."""
     cell = CellNoise(law, Fraction(2500), Fraction(1))
