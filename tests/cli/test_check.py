@@ -91,6 +91,8 @@ def test_a_release_that_was_charged_may_be_run_again(charged):
     assert shown.code == 0
     assert "to run again is free" in shown.out
     changed(charged, "title: By county", "title: By other counties")
+    assert "to run again is free" in run("check", "release.yaml").out
+    changed(charged, "rho: 0.6", "rho: 0.61")
     assert run("check", "release.yaml").code == 1
 
 

@@ -4,16 +4,22 @@ That they bound the divergences of Student noise is shown in tests/laws/test_tap
 """
 
 import json
+import re
+from decimal import Decimal
 from fractions import Fraction
+from importlib.resources import files
 from math import isclose
 
+import duckdb
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mpmath import asinh, mp, mpf, sqrt
+from mpmath import asinh, cosh, mp, mpf, sqrt, tanh
 
-from perrecord import Budget, DocumentError, InputError, Policy, Split
+from perrecord import Budget, DocumentError, InputError, Policy, Split, Taper
+from perrecord.policy.terms import Currency
 
 SIZES = (1, 7, 50, 150, 500, 4_000, 50_000, 10**6)
 EMP = Policy.tapered("0.2", measure="emp", at=50)
@@ -121,7 +127,11 @@ def test_documents_are_of_version_2_and_keep_everything():
     ("changes", "message"),
     [
         ({"nu": "5"}, "expected 3 or 7"),
-        ({"nu": "3.5"}, "expected 3 or 7"),
+        ({"nu": "3.5"}, 'expected digits such as "7"'),
+        ({"nu": "7.0"}, 'expected digits such as "7"'),
+        ({"nu": "14/2"}, 'expected digits such as "7"'),
+        ({"nu": "07"}, 'expected digits such as "7"'),
+        ({"spread": "1" + 201 * "0"}, "a standard deviation between"),
         ({"spread": "0"}, "expected a number above 0"),
         ({"type": "tapered_epsilon"}, "does not go with the currency 'rho'"),
         ({"type": "slow"}, "the type is 'slow'"),
@@ -135,21 +145,125 @@ def test_documents_that_say_something_else_are_refused(changes, message):
         Policy.from_json(json.dumps(document))
 
 
+def test_a_document_of_version_1_holds_no_tapered_terms():
+    """A reader of version 1 would not know them."""
+    for policy in (EMP, Policy.by("k", {"a": EMP}, Policy.zero())):
+        document = json.loads(policy.to_json()) | {"version": 1}
+        with pytest.raises(DocumentError, match=r"of version 1 and holds .* expected version 2"):
+            Policy.from_json(json.dumps(document))
+
+
 def test_words_tell_by_example():
     """A small record, one three times as large, and a giant."""
     assert "a record of 50 loses 0.2, one of 150 1.65, one of 4,000 24.6" in EMP.describe()
-    assert "asinh" in EMP.latex()
     assert repr(EMP) == "Policy(1·taper(|emp|; A = 34621.6397709, nu = 7))"
 
 
-@given(st.lists(st.integers(0, 2**62), min_size=1, max_size=20), NUS, st.booleans())
-def test_columns_are_never_below_the_loss(sizes, nu, is_pure):
-    """And above it by less than one part in 2^40."""
+@given(
+    st.lists(st.integers(0, 70), min_size=1, max_size=8),
+    st.integers(-90, 90),
+    NUS,
+    st.booleans(),
+)
+def test_columns_are_never_below_the_loss(powers, at, nu, is_pure):
+    """And above it by less than one part in 2^40, however large beside the noise or small."""
     amount = {"epsilon" if is_pure else "rho": "0.3"}
-    policy = 3 * Policy.tapered(measure="x", at="12.5", nu=nu, **amount)
-    for size, found in zip(sizes, policy.losses({"x": np.array(sizes)}), strict=True):
+    policy = 3 * Policy.tapered(measure="x", at=f"12.5e{at}", nu=nu, **amount)
+    sizes = [0, *(7 * 10**power for power in powers), *(2**62 - power for power in powers)]
+    column = pa.array([Decimal(size) for size in sizes], pa.decimal256(76, 0))
+    for size, found in zip(sizes, policy.losses(pa.table({"x": column})), strict=True):
         exact = policy.loss({"x": size})
         assert exact <= Fraction(found) <= exact * (1 + Fraction(1, 2**40))
+
+
+def test_losses_too_small_for_a_float_are_not_nothing():
+    """Rounded up to the least that keeps its digits."""
+    policy = Policy.tapered("1e-3", measure="x", at="1e90")
+    assert policy.losses(pa.table({"x": pa.array([Decimal("1e-75")], pa.decimal256(76, 75))})) > 0
+
+
+# -- one formula in several languages -----------------------------------------------------------
+
+
+POLICIES = [
+    Policy.tapered(measure="x", at=50, nu=nu, **amount)
+    for nu in (3, 7)
+    for amount in ({"rho": "0.2"}, {"epsilon": 1})
+]
+
+
+def evaluated(formula, **names):
+    """Return a formula that is Python but for its signs."""
+    for sign, plain in {"·": "*", "−": "-", "⁻²⁶": "**-26", "²": "**2"}.items():
+        formula = formula.replace(sign, plain)
+    return eval(formula, {"asinh": asinh, "tanh": tanh, "cosh": cosh, "sqrt": sqrt}, names)
+
+
+def from_latex(formula, x):
+    """Return the value of a loss that is written in LaTeX, its definitions below a bar."""
+    for written, plain in {
+        r"\operatorname{asinh}": "asinh",
+        r"\left|\mathrm{x}\right|": "x",
+        r"\tanh": "tanh",
+        r"\cosh": "cosh",
+        r"\sqrt": "sqrt",
+        r"\tfrac{4}{5} ": "4/5*",
+        r"\,": "*",
+        r"\;": "",
+        "4 a ": "4 * a * ",
+        "2 sqrt": "2 * sqrt",
+        ")(": ")*(",
+        "{": "(",
+        "}": ")",
+        "^": "**",
+    }.items():
+        formula = formula.replace(written, plain)
+    body, _, below = formula.partition(r"\Big|_")
+    names = {"x": x}
+    for each in below.strip("()").split(",") if below else ():
+        name, _, value = each.partition("=")
+        value += ")" * (value.count("(") - value.count(")"))
+        names[name.strip()] = evaluated(value.strip(), **names)
+    return evaluated(body, **names)
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+def test_sql_and_latex_and_columns_say_what_the_loss_is(policy):
+    """But for the last digits of floats: what the integers add is in all of them."""
+    (term,) = policy.form.terms
+    for size in (1, 50, 4_000, 10**9, 10**60):
+        exact = float(policy.loss({"x": size}))
+        sql = term.growth.sql(f"{size}::DOUBLE")
+        assert duckdb.sql(f"SELECT {sql}").fetchall() == [(pytest.approx(exact, rel=1e-12),)]
+        assert float(from_latex(term.growth.latex("x"), mpf(size))) == pytest.approx(
+            exact, rel=1e-12
+        )
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+def test_the_page_says_the_formula_that_is_charged(policy):
+    """The template's own text, evaluated."""
+    (term,) = policy.form.terms
+    html = (files("perrecord") / "release" / "assets" / "page.html.jinja").read_text("utf-8")
+    root = sqrt(mpf(term.growth.spread.numerator) / term.growth.spread.denominator)
+    for size in (1, 50, 4_000):
+        a = asinh(mpf(size) / (2 * root))
+        if policy.currency is Currency.EPSILON:
+            (written,) = re.findall(r"costs (\(ν \+ 1\)·asinh\(.*?\)\))\.", html)
+            assert written == "(ν + 1)·asinh(|value| / (2√A))"
+            found = (term.growth.nu + 1) * a
+        else:
+            ((slow, more),) = re.findall(
+                r"costs (\S.*?), a = asinh\(\|value\| / \(2√A\)\), and at ν = 7 that times "
+                r"(.*?), u = 1 / cosh\(a\)²\.",
+                html,
+            )
+            found = evaluated(slow, a=a)
+            broken = evaluated(slow.replace("(1 + 2⁻²⁶)·", ""), a=a)
+            assert broken < found * (1 - 1e-9)  # the twin, which the last line would catch
+            if term.growth.nu == 7:
+                found *= evaluated(more, a=a, u=1 / cosh(a) ** 2)
+        assert float(found) == pytest.approx(float(policy.loss({"x": size})), rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -158,10 +272,34 @@ def test_columns_are_never_below_the_loss(sizes, nu, is_pure):
         ({"rho": 1, "at": 0}, "expected a number above 0"),
         ({"rho": 0, "at": 50}, "above 0"),
         ({"rho": 1, "at": 50, "nu": 5}, "expected 3 or 7"),
-        ({"rho": "1e9", "at": 50}, "next to no noise"),
+        ({"rho": 1, "at": 50, "nu": "7"}, "nu is a str; expected the number 3 or 7"),
+        ({"rho": 1, "at": 50, "nu": [7]}, "nu is a list; expected the number 3 or 7"),
+        ({"rho": "1e9", "at": 50}, "50 would lose 1000000000, .* at most 368"),
+        ({"rho": 185, "at": 50, "nu": 3}, "50 would lose 185, .* at most 184"),
+        ({"rho": 1, "at": "1e160"}, "a standard deviation between 1e-100 and 1e100"),
+        ({"rho": "1e-120", "at": "1e-300"}, "a standard deviation between"),
+        ({"rho": "1e-100", "at": "1e-900"}, "a standard deviation between"),
+        ({"epsilon": "1e-100", "at": "1e100"}, "a standard deviation between"),
     ],
 )
 def test_what_is_no_taper_is_refused(given, message):
     """Before anything is built."""
     with pytest.raises(InputError, match=message):
         Policy.tapered(measure="x", **given)
+
+
+@pytest.mark.parametrize("at", ["1e-99", "1e-30", "1e30", "1e99"])
+def test_what_is_accepted_can_be_used(at):
+    """Words, formulas, columns and documents of the widest and narrowest noise that there is."""
+    policy = Policy.tapered(1, measure="x", at=at)
+    assert Policy.from_json(policy.to_json()) == policy
+    assert "grows slowly" in policy.describe()
+    assert policy.latex()
+    assert np.isfinite(policy.losses(pa.table({"x": [0, 1, 2**62]}))).all()
+
+
+@pytest.mark.parametrize("given", [50, "emp", None, Taper(emp=50), [EMP, 5]], ids=str)
+def test_a_budget_takes_nothing_else_for_tapers(given):
+    """In words."""
+    with pytest.raises(InputError, match="something else than tapered answers"):
+        Budget(1, tapers=given)

@@ -21,6 +21,7 @@ from perrecord import (
     splitting,
     table,
 )
+from perrecord.laws.scales import scale_of
 from perrecord.mechanisms.run import run
 from perrecord.policy.cases import Cases
 from perrecord.queries.methods.parts import Parts
@@ -124,6 +125,22 @@ def test_an_attacker_attains_it():
     error = errors(released, RECORD)["emp"]
     assert 0.7 < statistics.variance(told) / error**2 < 1.35
     assert abs(statistics.mean(told) - 400) < 4 * error / 20
+
+
+@pytest.mark.parametrize("law", ["gaussian", "laplace", "student3", "student7"])
+def test_one_number_tells_as_closely_as_its_noise_is_wide(law):
+    """Whatever its law: no estimate that moves with the number errs by less; several add up."""
+    cell = CellNoise(law, Fraction(2500), Fraction(1))
+    told = Noise("values", "emp", cell)
+    policy = Policy.split("0.1", Split(emp=50))
+    for numbers in (1, 4):
+        charge = PublishedCharge("a", "A", policy, numbers * (told,))
+        found = PublishedPolicy("T", "t", FIELDS, (charge,), policy)
+        assert errors(found, RECORD)["emp"] == pytest.approx(
+            float(scale_of(law, cell.spread, cell.step).law(cell.step).variance().upper) ** 0.5
+            / numbers**0.5,
+            rel=1e-9,
+        )
 
 
 def test_the_cell_the_part_and_the_filter_decide():

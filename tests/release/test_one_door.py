@@ -283,6 +283,16 @@ FAULTS = [
         keys=KEPT,
     ),
     Fault(
+        "cells kept by a tapered answer",
+        "  group_by: county\n  keys:\n    domain: cells\n    keep: x # HERE\n    at_least: 5\n"
+        "  answers: {x: {sum: emp, taper: 50, rho: 1}}\n",
+        "SELECT SUM(emp) AS x FROM est <GROUP BY> county",
+        lambda: Q.group_by(
+            "county", keys=SelectCells(Domain(COUNTIES), answer="x", at_least=5)
+        ).sum("emp", taper=50, rho=1, name="x"),
+        {"rho": 1, "taper": 50, "keys": SelectCells(Domain(COUNTIES), answer="x", at_least=5)},
+    ),
+    Fault(
         "an answer named like a column",
         "  group_by: county\n  keys: counties\n  answers:\n"
         "    county: {count: records, rho: 1} # HERE\n",

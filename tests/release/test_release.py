@@ -4,6 +4,7 @@ import contextlib
 import errno
 import json
 import os
+import re
 import sqlite3
 import warnings
 from hashlib import sha256
@@ -22,6 +23,7 @@ from perrecord import (
     SourceError,
     SpecError,
 )
+from perrecord.laws import DiscreteStudent
 from perrecord.release import publish
 from perrecord.release.identity import identity_of
 from perrecord.release.publish import ledger_of, release, staging_folder
@@ -664,6 +666,55 @@ def test_names_of_columns_do_not_become_paths(tmp_path):
     folders = {path.parent.name for path in made}
     assert folders <= {"in", "tables"}
     assert pq.read_table(tmp_path / "in/farms.parquet").num_rows == 60
+
+
+TAPERED = """\
+title: Farms
+source: farms.parquet
+table: farms
+id: id
+dimensions: [state]
+measures: [cattle, sheep]
+tapers:
+  usual: {cattle: 50, sheep: 1000}
+  heavy: {sizes: {cattle: 50}, nu: 3}
+budget:
+  rho: 1
+  tapers: [{measure: cattle, at: 50, rho: 0.2}, {measure: sheep, at: 1000, rho: 0.2}]
+ledger: farms.ledger
+queries:
+  - name: all
+    answers:
+      cattle: {sum: cattle, taper: usual, rho: 0.2}
+      sheep: {sum: sheep, taper: usual, rho: 0.2}
+examples:
+  - {name: a feedlot, cattle: 20000, sheep: 3, state: TX}
+"""
+
+
+def test_the_method_of_tapered_answers_is_that_of_each(tmp_path):
+    """Its own size and nu; losses are at most, and no law is named that nothing is drawn from."""
+    rows = {**ROWS, "sheep": ROWS["cattle"]}
+    release(prepared(tmp_path, rows, TAPERED), tmp_path / "out")
+    text = (tmp_path / "out/methodology.md").read_text()
+    assert "total of cattle, noise tapered at 50, nu = 7 |" in text
+    assert "total of sheep, noise tapered at 1000, nu = 7 |" in text
+    assert re.search(r"\| a feedlot \| at most 37\.\d{1,4} \|", text), text
+    assert "Gaussian or discrete Laplace" not in text
+    assert "with nu = 7 about 7 in a million lie beyond" in text
+    heavy = TAPERED.replace("{sum: cattle, taper: usual", "{sum: cattle, taper: heavy")
+    heavy = heavy.replace("at: 50, rho: 0.2}", "at: 50, rho: 0.2, nu: 3}")
+    release(prepared(tmp_path / "heavy", rows, heavy), tmp_path / "heavy/out")
+    text = (tmp_path / "heavy/out/methodology.md").read_text()
+    assert "total of cattle, noise tapered at 50, nu = 3 |" in text
+    assert "with nu = 3 about 420 in a million and with nu = 7 about 7 in a million lie" in text
+
+
+@pytest.mark.parametrize(("nu", "count"), [(3, 420), (7, 7)])
+def test_how_many_numbers_lie_beyond_ten_standard_deviations(nu, count):
+    """Both sides, of a million, as the method says."""
+    law = DiscreteStudent(10**6 * (nu - 2), nu)
+    assert 2 * 10**6 * float(law.tail(10_000).upper) == pytest.approx(count, rel=0.005)
 
 
 def test_the_method_states_the_delta_and_what_is_biased(tmp_path):

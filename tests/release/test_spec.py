@@ -458,6 +458,12 @@ queries:
     [
         ("{emp: 50}", "{emp: 1234567}", "the threshold 1234567 looks computed from data"),
         ("split: moderate, rho: 0.1", "clamp: [0, 51237], rho: 0.1", "the bound 51237 looks"),
+        ("split: moderate, rho: 0.1", "taper: 51237, rho: 0.1", "the size 51237 looks"),
+        ("keys: {}", "keys: {}\ntapers: {usual: {emp: 51237}}", "the size 51237 looks"),
+        ("splits: [moderate]}",
+         "tapers: [{measure: emp, at: 51237, rho: 0.1}]}", "the size 51237 looks"),
+        ("splits: [moderate]}",
+         "tapers: [{measure: emp, at: 50, rho: 0.1, times: 101}]}", "10.1 protects nobody"),
         ("keys: {}", "keys: {k: {file: est.txt}}", "'est.txt' lies beside the source"),
         ("{rho: 1,", "{rho: 11,", "11 protects nobody"),
         ("rho: 0.1}", "rho: 20}", "20 protects nobody"),

@@ -81,14 +81,14 @@ def Budget(  # noqa: N802 - it reads as the value that it makes
         total = Policy.largest(*options) if len(options) > 1 else options[0]
     else:
         total = Policy.constant(**amount)
-    for slot in (slots,) if isinstance(slots, Policy) else tuple(slots):
+    for slot in _listed(slots):
         if not isinstance(slot, Policy) or slot.form.terms:
             raise InputError(
                 "a slot of the budget is something else than a slot; give "
                 'Policy.slot("0.1", ["industry"], delta="1e-6"). Its loss is paid from the total.'
             )
         total += slot
-    for each in (tapers,) if isinstance(tapers, Policy) else tuple(tapers):
+    for each in _listed(tapers):
         if not isinstance(each, Policy) or not _is_tapered(each):
             raise InputError(
                 "a taper of the budget is something else than tapered answers; give such as "
@@ -96,6 +96,11 @@ def Budget(  # noqa: N802 - it reads as the value that it makes
             )
         total += each
     return total
+
+
+def _listed(given: object) -> tuple[object, ...]:
+    """Return what was given in a list, or alone."""
+    return tuple(given) if isinstance(given, Iterable) else (given,)
 
 
 def _is_tapered(policy: Policy) -> bool:

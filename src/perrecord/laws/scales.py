@@ -7,12 +7,12 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 from perrecord.errors import InputError, QueryError, listing
-from perrecord.exact import text
+from perrecord.exact import figure_up, sqrt_up, text
 from perrecord.laws.gaussian import DiscreteGaussian
 from perrecord.laws.laplace import DiscreteLaplace
 from perrecord.laws.law import Law
 from perrecord.laws.student import DiscreteStudent
-from perrecord.laws.tapering import NARROWEST, tapered_epsilon, tapered_rho
+from perrecord.laws.tapering import NARROWEST, power_of, tapered_epsilon, tapered_rho
 
 LawName = Literal["gaussian", "laplace", "student3", "student7"]
 
@@ -27,8 +27,6 @@ class Scale(ABC):
     """What documents call the law."""
     is_exact: ClassVar[bool] = True
     """Whether losses are rational; if not, they are rounded up by less than one part in 2^96."""
-    information: ClassVar[Fraction] = Fraction(1)
-    """What noise tells of a shift, Fisher's information, times its variance (T19)."""
 
     @abstractmethod
     def law(self, step: Fraction) -> Law:
@@ -93,9 +91,11 @@ class StudentScale(Scale):
     def check_grid(self, step: Fraction) -> None:
         """Refuse a grid on which the noise is so narrow that its loss is not known."""
         if self.size < NARROWEST * step**2:
+            least = sqrt_up(Fraction(NARROWEST, self.nu - 2))
             raise QueryError(
-                f"the tapered noise would be narrower than 5 steps of {text(step)}, the measure's "
-                "resolution; give the measure a finer resolution, or the answer a smaller amount."
+                f"the tapered noise has a standard deviation of less than {figure_up(least, 3)} "
+                f"steps of {text(step)}, the measure's resolution, where its loss is not known; "
+                "give the measure a finer resolution, or the answer a smaller amount."
             )
 
     def rho(self, shift: Fraction) -> Fraction:
@@ -113,7 +113,6 @@ class Student3Scale(StudentScale):
 
     name: ClassVar[LawName] = "student3"
     nu: ClassVar[int] = 3
-    information: ClassVar[Fraction] = Fraction(2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +121,6 @@ class Student7Scale(StudentScale):
 
     name: ClassVar[LawName] = "student7"
     nu: ClassVar[int] = 7
-    information: ClassVar[Fraction] = Fraction(28, 25)
 
 
 SCALES: dict[str, type[Scale]] = {
@@ -131,15 +129,23 @@ SCALES: dict[str, type[Scale]] = {
 """Every scale by the name of its law."""
 
 
-def scale_of(name: str, size: Fraction) -> Scale:
-    """Return the scale of a law that a document names."""
+def scale_of(name: str, size: Fraction, step: Fraction) -> Scale:
+    """Return the scale of noise that a document states, drawn in steps of this size.
+
+    Noise whose loss is not known on its grid is refused here, so that nothing can price it.
+    """
     if name not in SCALES:
         raise InputError(f"the law is {name!r}; expected {listing(SCALES)}.")
-    return SCALES[name](size)
+    if size <= 0 or step <= 0:
+        raise InputError("the noise has a spread or a step that is not above 0.")
+    scale = SCALES[name](size)
+    scale.check_grid(step)
+    return scale
 
 
 def student_scale(spread: Fraction, nu: int) -> StudentScale:
     """Return the scale of Student noise."""
+    power_of(nu)
     return Student3Scale(spread) if nu == Student3Scale.nu else Student7Scale(spread)
 
 

@@ -18,7 +18,7 @@ from functools import lru_cache
 from flint import arb
 
 from perrecord.errors import InputError
-from perrecord.exact import Exact, rational
+from perrecord.exact import Exact, figure_down, rational, text
 from perrecord.laws.enclosure import at_most, ball, enclose
 
 NARROWEST = 25
@@ -31,14 +31,19 @@ _BITS = 96
 _DIGITS = 12
 """A is found to so many decimal digits, rounded up."""
 
-_FARTHEST = 40
-"""The noise is no narrower than 10^-20 of the size that it was asked for."""
+_FARTHEST = Fraction(10**20)
+"""The size that noise was asked for is at most so many times sqrt A."""
+
+_DIGITS_OF_FARTHEST = 42
+"""A is at least this many digits below the square of the size: those of 10^40, and of rounding."""
 
 _POWERS = {3: 2, 7: 4}
 
 
 def power_of(nu: int) -> int:
     """Return the exponent m of (A + k^2)^-m: 2 for nu = 3, 4 for nu = 7."""
+    if type(nu) is not int:
+        raise InputError(f"nu is a {type(nu).__name__}; expected the number 3 or 7.")
     if nu not in _POWERS:
         raise InputError(f"nu is {nu}; expected 3 or 7.")
     return _POWERS[nu]
@@ -119,12 +124,13 @@ def _least_spread(price: _Price, amount: Fraction, size: Fraction, power: int) -
     def serves(spread: Fraction) -> bool:
         return at_most(lambda: price(size**2 / (4 * spread), power), amount)
 
-    exponent = len(str(int(size**2))) - len(str(int(1 / size**2))) - _FARTHEST
-    if serves(_ten_to(exponent)):
+    most = enclose(lambda: price(_FARTHEST**2 / 4, power), _BITS).lower
+    if amount > most:
         raise InputError(
-            "the loss that the size may have is so large that there would be next to no noise; "
-            "expected a smaller rho or epsilon."
+            f"a record of size {text(size)} would lose {text(amount)}, and there would be next to "
+            f"no noise; expected a rho or epsilon of at most {figure_down(most, 3)}."
         )
+    exponent = len(str(int(size**2))) - len(str(int(1 / size**2))) - _DIGITS_OF_FARTHEST
     while not serves(_ten_to(exponent)):
         exponent += 1
     unit = _ten_to(exponent - _DIGITS)

@@ -5,8 +5,9 @@ one list and are referred to by position, so that a scheme of thousands of cases
 The JSON Schema is `policy.schema.json` beside this module; `reading.py` reads documents.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, TypeVar, assert_never
 
 from perrecord.exact import text
@@ -47,15 +48,19 @@ def document(form: Form, currency: Currency) -> Json:
 
 def has_growth(form: Form) -> bool:
     """Tell whether some loss grows in a way of its own, so that losses may be irrational."""
+    return any(True for _ in growths(form))
+
+
+def growths(form: Form) -> Iterator[SizeLoss]:
+    """Yield every loss that grows in a way of its own."""
     for term in form.terms:
         match term:
             case SizeLoss():
-                return True
-            case Largest(options) if any(map(has_growth, options)):
-                return True
-            case Piecewise(cases) if any(map(has_growth, cases.values())):
-                return True
-    return False
+                yield term
+            case Largest(options):
+                yield from chain.from_iterable(map(growths, options))
+            case Piecewise(cases):
+                yield from chain.from_iterable(map(growths, cases.values()))
 
 
 @dataclass(frozen=True, slots=True)

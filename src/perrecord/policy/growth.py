@@ -32,6 +32,9 @@ class Growth(ABC):
     power: ClassVar[int]
     """How losses of its currency grow: 2 under zCDP, 1 under pure epsilon."""
 
+    wholes: ClassVar[tuple[str, ...]] = ()
+    """Parameters that are whole numbers, and written as nothing else."""
+
     @abstractmethod
     def loss(self, size: Fraction) -> Loss:
         """Return g(size), as a rational rounded up if it is not one itself."""
@@ -70,6 +73,9 @@ class Growth(ABC):
         None where it is found exactly, size by size.
         """
         return None
+
+    def check_grid(self, step: Fraction) -> None:  # noqa: B027 - most losses hold on any grid
+        """Refuse a grid on which a number whose noise has this loss would cost more."""
 
     def usual_sizes(self) -> tuple[Fraction, ...]:
         """Return round sizes from which on the loss matters, for pictures, if any are known."""

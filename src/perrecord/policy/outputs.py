@@ -103,10 +103,14 @@ class CellStatement(Protocol):
     def spread(self) -> Fraction:
         """sigma^2 of Gaussian noise, the scale of Laplace noise, A of Student noise."""
 
+    @property
+    def step(self) -> Fraction:
+        """What the noise is drawn in whole multiples of."""
+
 
 def shift_loss(cell: CellStatement, shift: Fraction, currency: Currency) -> Loss:
     """Return what it costs to move a noisy number so far."""
-    scale = scale_of(cell.law, cell.spread)
+    scale = scale_of(cell.law, cell.spread, cell.step)
     return Loss(currency.cost(scale, shift), is_exact=scale.is_exact)
 
 

@@ -13,9 +13,9 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from perrecord.errors import DocumentError, InputError, listing
-from perrecord.exact import rational
+from perrecord.exact import rational, text
 from perrecord.policy.cases import Cases
-from perrecord.policy.document import FORMAT, VERSIONS, Json
+from perrecord.policy.document import FORMAT, VERSIONS, Json, has_growth
 from perrecord.policy.growth import Growth
 from perrecord.policy.slots import Slot
 from perrecord.policy.split import Scheme, Split, SplitBy, measure_name, positive_threshold
@@ -78,6 +78,11 @@ def read_parsed(document: object) -> tuple[Currency, Form]:
         form = reader.form({key: top.get(key) for key in ("terms", "slots")}, "")
     except RecursionError:
         raise DocumentError("the policy is nested too deeply to be read.") from None
+    if top["version"] < VERSIONS[-1] and has_growth(form):
+        raise DocumentError(
+            f"the document is of version {top['version']} and holds {listing(GROWTHS)} terms; "
+            f"expected version {VERSIONS[-1]}."
+        )
     if currency is Currency.EPSILON and has_slots(form):
         raise DocumentError("slots belong to the currency 'rho'; this document is in 'epsilon'.")
     return currency, form
@@ -183,6 +188,9 @@ class _Reader:
                     f"{self.currency.value!r}."
                 )
             numbers = {name: rational(_number(fields[name], name)) for name in growth.names()}
+            for name in growth.wholes:
+                if fields[name] != text(numbers[name]) or numbers[name].denominator > 1:
+                    raise InputError(f'{name} is {fields[name]!r}; expected digits such as "7".')
             return SizeLoss(_amount(fields), measure_name(fields["measure"]), growth.of(numbers))
 
     def scheme(self, index: object) -> Scheme:

@@ -1,12 +1,13 @@
 """Losses of tapered answers: they grow like the logarithm of a record's size (T26).
 
-With B = |x| / (2 sqrt A), where A is the spread of the Student noise that was added:
+With B = |x| / (2 sqrt A), where A is the spread of the Student noise that was added, a = asinh(B)
+and u = 1 / (1 + B^2):
 
-    under zCDP           4 B asinh(B) / sqrt(1 + B^2)                                      nu = 3
-                         4 B asinh(B) (1 + 2B^2)(14/5 + 3B^2 + B^4) / (1 + B^2)^(7/2)      nu = 7
-    under pure epsilon   (nu + 1) asinh(B)
+    under zCDP           (1 + 2^-26) 4 a tanh(a)                                 nu = 3
+                         (1 + 2^-26) 4 a tanh(a) (2 - u)(1 + u + 4/5 u^2)        nu = 7
+    under pure epsilon   (nu + 1) a
 
-and one part in 2^26 more under zCDP, for the integers (`laws/tapering.py`).
+the formulas of `laws/tapering.py`, written so that no power of B overflows.
 """
 
 import math
@@ -20,6 +21,7 @@ import numpy as np
 
 from perrecord.errors import InputError
 from perrecord.exact import figure_up, sqrt_up, text
+from perrecord.laws.scales import student_scale
 from perrecord.laws.tapering import (
     ON_INTEGERS,
     least_spread_for_epsilon,
@@ -34,6 +36,9 @@ from perrecord.policy.loss import Loss
 _FLOAT_SLACK = 1 + 2.0**-45
 """Some forty roundings, each of one part in 2^52 at most, lose less than this."""
 
+_LEAST, _GREATEST = Fraction(1, 10**200), Fraction(10**200)
+"""The spreads of noise that floats can describe, and its squares too."""
+
 _EXAMPLES = (1, 3, 80)
 """The sizes that words give losses of, as multiples of a round number that is lost in the noise."""
 
@@ -42,13 +47,20 @@ _EXAMPLES = (1, 3, 80)
 class _Tapered(Growth):
     """A loss of Student noise of spread A, in the measure's own units squared, and nu = 3 or 7."""
 
+    wholes: ClassVar[tuple[str, ...]] = ("nu",)
+
     spread: Fraction
     nu: int
 
     def __post_init__(self) -> None:
         power_of(self.nu)
         if self.spread <= 0:
-            raise InputError(f"the spread is {self.spread}; expected a number above 0.")
+            raise InputError(f"the spread is {text(self.spread)}; expected a number above 0.")
+        if not _LEAST <= self.spread <= _GREATEST:
+            raise InputError(
+                "the noise is wider or narrower than any that a float can describe; expected a "
+                "standard deviation between 1e-100 and 1e100."
+            )
 
     @abstractmethod
     def _amount(self, size: Fraction) -> Fraction:
@@ -63,9 +75,18 @@ class _Tapered(Growth):
         return Loss(self._amount(size), is_exact=not size)
 
     def floats(self, sizes: Floats) -> Floats | None:
-        """Return the loss of each size, rounded up by more than all roundings can take off."""
-        ratios = sizes / (2 * math.sqrt(self.spread))
-        return np.asarray(self._floats(ratios) * _FLOAT_SLACK, dtype=np.float64)
+        """Return the loss of each size, rounded up by more than all roundings can take off.
+
+        What is below any float that keeps its digits is rounded up to the least one that does.
+        """
+        with np.errstate(over="ignore", under="ignore"):
+            found = self._floats(sizes / (2 * math.sqrt(self.spread))) * _FLOAT_SLACK
+        least = np.where(sizes > 0, np.finfo(np.float64).smallest_normal, 0)
+        return np.asarray(np.maximum(found, least), dtype=np.float64)
+
+    def check_grid(self, step: Fraction) -> None:
+        """Refuse a grid on which the noise is so narrow that its loss is not known."""
+        student_scale(self.spread, self.nu).check_grid(step)
 
     def usual_sizes(self) -> tuple[Fraction, ...]:
         """Return a round number of about a third of sqrt A."""
@@ -91,6 +112,10 @@ class _Tapered(Growth):
             f"{first[1]}, {more} (Student noise of spread {text(self.spread)}, nu = {self.nu})"
         )
 
+    def sql(self, size: str) -> str:
+        """Return the loss of a DOUBLE as SQL, about right."""
+        return student_sql(self.power, self.nu, f"({size} / {2 * math.sqrt(self.spread)!r})")
+
     def parameters(self) -> dict[str, Fraction]:
         """Return what the growth is written down by."""
         return {"spread": self.spread, "nu": Fraction(self.nu)}
@@ -98,10 +123,7 @@ class _Tapered(Growth):
     @classmethod
     def of(cls, parameters: Mapping[str, Fraction]) -> "Growth":
         """Return the growth of these parameters, or say what is wrong with them."""
-        nu = parameters["nu"]
-        if nu.denominator != 1:
-            raise InputError(f"nu is {text(nu)}; expected 3 or 7.")
-        return cls(parameters["spread"], int(nu))
+        return cls(parameters["spread"], int(parameters["nu"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +142,11 @@ class TaperedRho(_Tapered):
         return tapered_rho(size, self.spread, self.nu)
 
     def _floats(self, ratios: Floats) -> Floats:
-        squares = ratios**2
-        found = 4 * float(ON_INTEGERS) * ratios * np.arcsinh(ratios) / np.sqrt(1 + squares)
+        logs, near = np.arcsinh(ratios), 1 / (1 + ratios**2)
+        found = 4 * float(ON_INTEGERS) * logs * np.tanh(logs)
         if self.nu == 3:
             return np.asarray(found)
-        return np.asarray(
-            found * (1 + 2 * squares) * (2.8 + 3 * squares + squares**2) / (1 + squares) ** 3
-        )
+        return np.asarray(found * (2 - near) * (1 + near + 0.8 * near**2))
 
     def steepest(self, power: int) -> Fraction | None:
         """Return c with P(x) <= c x^2 for every x: what P(x) / x^2 rises to as x falls to 0."""
@@ -142,16 +162,10 @@ class TaperedRho(_Tapered):
 
     def latex(self, size: str) -> str:
         """Return the loss as a LaTeX formula."""
-        ratio = rf"B = {size} / (2 \sqrt{{{text(self.spread)}}})"
-        more = "" if self.nu == 3 else r"(1 + 2B^2)(\tfrac{14}{5} + 3B^2 + B^4)"
-        power = r"1/2" if self.nu == 3 else r"7/2"
-        return (
-            rf"\frac{{4 B \,\mathrm{{asinh}}(B)\,{more}}}{{(1 + B^2)^{{{power}}}}}\Big|_{{{ratio}}}"
-        )
-
-    def sql(self, size: str) -> str:
-        """Return the loss of a DOUBLE as SQL, about right."""
-        return student_sql(self.power, self.nu, f"({size} / {2 * math.sqrt(self.spread)!r})")
+        at = rf"a = \operatorname{{asinh}}({size} / (2 \sqrt{{{text(self.spread)}}}))"
+        more = "" if self.nu == 3 else r"\,(2 - u)(1 + u + \tfrac{4}{5} u^2)"
+        near = "" if self.nu == 3 else r",\; u = 1 / \cosh(a)^2"
+        return rf"(1 + 2^{{-26}})\, 4 a \tanh(a){more}\Big|_{{{at}{near}}}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,11 +199,8 @@ class TaperedEpsilon(_Tapered):
 
     def latex(self, size: str) -> str:
         """Return the loss as a LaTeX formula."""
-        return rf"{self.nu + 1}\,\mathrm{{asinh}}\frac{{{size}}}{{2 \sqrt{{{text(self.spread)}}}}}"
-
-    def sql(self, size: str) -> str:
-        """Return the loss of a DOUBLE as SQL, about right."""
-        return student_sql(self.power, self.nu, f"({size} / {2 * math.sqrt(self.spread)!r})")
+        width = rf"2 \sqrt{{{text(self.spread)}}}"
+        return rf"{self.nu + 1}\,\operatorname{{asinh}}({size} / ({width}))"
 
 
 def tapered(power: int, amount: Fraction, at: Fraction, nu: int) -> TaperedRho | TaperedEpsilon:
@@ -207,16 +218,14 @@ def student_loss(power: int, spread: Fraction, nu: int) -> TaperedRho | TaperedE
 
 
 def student_sql(power: int, nu: int, b: str) -> str:
-    """Return the loss at B = |x| / (2 sqrt A), a DOUBLE, as SQL, about right."""
+    """Return the loss at B = |x| / (2 sqrt A), a DOUBLE, as SQL, but for its last digits."""
     if power == TaperedEpsilon.power:
         return f"{nu + 1} * asinh({b})"
-    found = f"{4 * float(ON_INTEGERS)!r} * {b} * asinh({b}) / sqrt(1 + {b} * {b})"
+    found = f"{4 * float(ON_INTEGERS)!r} * asinh({b}) * tanh(asinh({b}))"
     if nu == 3:
         return found
-    return (
-        f"{found} * (1 + 2 * {b} * {b}) * (2.8 + 3 * {b} * {b} + pow({b}, 4)) "
-        f"/ pow(1 + {b} * {b}, 3)"
-    )
+    near = f"(1 / (1 + {b} * {b}))"
+    return f"{found} * (2 - {near}) * (1 + {near} + 0.8 * {near} * {near})"
 
 
 def _round_size(spread: Fraction) -> Fraction:

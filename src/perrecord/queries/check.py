@@ -13,8 +13,7 @@ from perrecord.policy.terms import Currency
 from perrecord.queries.answers import Answer
 from perrecord.queries.answers.errors import ENDINGS
 from perrecord.queries.groupings import KEYS_CHARGE, Grouping, SelectCells, SelectKeys, WhichCells
-from perrecord.queries.measurements import Measurement
-from perrecord.queries.methods import Branch, Splitting, Tree, has_default, leaves, tree_of
+from perrecord.queries.methods import Branch, Splitting, Tree, has_default, tree_of
 from perrecord.queries.methods.fitting import check_scheme
 from perrecord.queries.query import Query
 from perrecord.tables.expressions import Expression, Value, columns_of, evaluate, kind_of
@@ -75,16 +74,7 @@ def check_answer(answer: Answer, currency: Currency | None, roles: Roles) -> Non
     with about("answers", answer.name):
         answer.check(roles)
         for measurement in answer.measurements:
-            measurement.check(answer.name, roles)
-            if currency is not None and measurement.measure is not None:
-                _check_grid(measurement, currency, roles.resolution(measurement.measure))
-
-
-def _check_grid(measurement: Measurement, currency: Currency, step: Fraction) -> None:
-    """Refuse noise that is too narrow for its law's losses to hold on the measure's grid (T26)."""
-    for leaf in leaves(measurement.tree):
-        with about(leaf.method.option):
-            measurement.scale(leaf.method, currency).check_grid(step)
+            measurement.check(answer.name, roles, currency)
 
 
 def _check_answer(answer: Answer, query: Query, schema: Schema) -> None:
@@ -169,10 +159,16 @@ def _check_kept(name: str, query: Query) -> None:
         )
     if query.currency is None or not query.currency.selects_keys:
         raise QueryError("cells are kept under zCDP; give the answers rho, not epsilon.")
-    if isinstance(found[0].measurements[0].tree, Branch):
+    kept = found[0].measurements[0]
+    if isinstance(kept.tree, Branch):
         raise QueryError(
             f"the cells are kept by {name!r}, whose noise differs between parts; keep them by an "
             "answer with one method."
+        )
+    if not kept.tree.method.is_gaussian:
+        raise QueryError(
+            f"the cells are kept by {name!r}, whose noise is not Gaussian; keep them by a count, "
+            "or by a total that is split or clamped."
         )
 
 

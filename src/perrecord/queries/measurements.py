@@ -101,36 +101,48 @@ class Measurement:
             tree.cases.map(lambda part: self._by_parts(part, settled, fixed, currency)), currency
         )
 
-    def check(self, answer: str, roles: Roles) -> None:
+    def check(self, answer: str, roles: Roles, currency: Currency | None) -> None:
         """Refuse methods that do not fit the table; `answer` is the name to say it by."""
         is_parts = self.measure is not None and isinstance(self.methods, Cases)
         with about(*(["parts"] if is_parts else [])):
-            self._check_methods(self.methods, answer, roles)
+            self._check_methods(self.methods, answer, roles, currency)
 
-    def _check_methods(self, methods: Methods, answer: str, roles: Roles) -> None:
+    def _check_methods(
+        self, methods: Methods, answer: str, roles: Roles, currency: Currency | None
+    ) -> None:
         if not isinstance(methods, Cases):
             with about(methods.option):
-                self._check_tree(tree_of(methods), answer, roles)
+                self._check_tree(tree_of(methods), answer, roles, currency)
             return
         with about("by"):
             check_cases(methods, roles)
         for key, inner in methods.entries:
             with about("cases", listing(key)):
-                self._check_methods(inner, answer, roles)
+                self._check_methods(inner, answer, roles, currency)
         if methods.default is not None:
             with about("default"):
-                self._check_methods(methods.default, answer, roles)
+                self._check_methods(methods.default, answer, roles, currency)
 
-    def _check_tree(self, tree: Tree, answer: str, roles: Roles) -> None:
+    def _check_tree(self, tree: Tree, answer: str, roles: Roles, currency: Currency | None) -> None:
         if isinstance(tree, Leaf):
             tree.method.check(answer, roles)
             if self.measure is not None:
-                for word, number in tree.method.grid_numbers(self.measure):
-                    check_on_grid(word, number, self.measure, roles.resolution(self.measure))
+                self._check_grid(
+                    tree.method, self.measure, roles.resolution(self.measure), currency
+                )
             return
         check_cases(tree.cases, roles)
         for part in tree.cases.values():
-            self._check_tree(part, answer, roles)
+            self._check_tree(part, answer, roles, currency)
+
+    def _check_grid(
+        self, method: Method, measure: str, step: Fraction, currency: Currency | None
+    ) -> None:
+        """Refuse numbers off the grid, and noise too narrow for its loss to hold there (T26)."""
+        for word, number in method.grid_numbers(measure):
+            check_on_grid(word, number, measure, step)
+        if currency is not None:
+            self.scale(method, currency).check_grid(step)
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,9 +60,9 @@ class Estimated:
 def estimates(published: PublishedPolicy, row: Record) -> tuple[Estimated, ...]:
     """Return, for each measure that a record has, how closely it could be estimated.
 
-    The standard error is 1/sqrt(sum of information) over the published numbers about the measure
-    that the record enters, whatever its loss is; Gaussian noise informs with 1/variance. Empty
-    where noise is not stated in full.
+    The standard error is 1/sqrt(sum of 1/variance) over the published numbers about the measure
+    that the record enters, whatever its loss is: that of their mean, weighted by the inverses of
+    the variances. Empty where noise is not stated in full.
     """
     record = published.record(row)
     if not is_stated(published, record):
@@ -212,15 +212,15 @@ def _information_about(
     charge: PublishedCharge,
     record: Record,
 ) -> Fraction | None:
-    """Return how much a published number tells of a measure; None if nothing."""
+    """Return what a published number adds to 1 / error^2 of a measure; None if nothing."""
     match noise.moved:
         case "values" if noise.measure == name and cell.cut(value) == value:
-            return cell.information
+            return 1 / cell.variance
         case "pieces":
             for _, slot in slots_of(charge.policy.form, record):
                 scheme = None if slot.split is None else slot.split.at(record)
                 if isinstance(scheme, Split) and _drives(scheme, record, name):
-                    return cell.information / scheme.threshold(name) ** 2
+                    return 1 / (cell.variance * scheme.threshold(name) ** 2)
     return None
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from perrecord.errors import InputError, listing
 from perrecord.policy.cases import DimensionValue, Record
-from perrecord.policy.document import FormWriter, Json
+from perrecord.policy.document import FormWriter, Json, growths
 from perrecord.policy.loss import Loss, total
 from perrecord.policy.policy import Policy
 from perrecord.policy.reads import check_fields_of
@@ -77,7 +77,10 @@ class PublishedPolicy:
         kinds = {field.name: TYPES.get(field.kind) for field in self.fields}
         for policy in self.policies():
             check_fields_of(policy.form, kinds)
+        steps = {field.name: field.resolution for field in self.fields}
         for charge in self.charges:
+            for term in growths(charge.policy.form):
+                term.growth.check_grid(steps[term.measure] or Fraction(0))
             for noise in charge.noise or ():
                 check_noise(noise, kinds)
         spent = [charge.policy for charge in self.charges]

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from perrecord.errors import visible
 from perrecord.exact import figure_up, text
 from perrecord.policy.cases import Record
-from perrecord.policy.document import has_growth
+from perrecord.policy.document import growths
+from perrecord.policy.tapering import TaperedEpsilon, TaperedRho
 from perrecord.policy.terms import Currency
 from perrecord.preview import Expected, expected
 from perrecord.queries.answers import Answer
@@ -25,6 +26,9 @@ from perrecord.release.spec import Workload
 from perrecord.released.columns import FEW
 from perrecord.tables.expressions import Column, describe
 from perrecord.tables.keys import Keys
+
+_BEYOND = {3: 420, 7: 7}
+"""Of a million numbers with Student noise, about how many lie beyond ten standard deviations."""
 
 
 def methodology(workload: Workload, published: PublishedPolicy) -> str:
@@ -102,8 +106,7 @@ def _policy(workload: Workload, published: PublishedPolicy) -> Iterator[str]:
         yield "| example | loss | recognised | values estimated to within |"
         yield "|---|---|---|---|"
         for name, record in workload.examples:
-            lost = workload.policy.bounded_loss(record)
-            loss = text(lost.amount) if lost.is_exact else figure_up(lost.amount)
+            loss = workload.policy.bounded_loss(record)
             seen, near = _recognised(published, record), _estimated(published, record)
             yield f"| {_cell(name)} | {loss} | {seen} | {near} |"
     yield ""
@@ -244,9 +247,12 @@ def _row(answer: Answer, found: Expected) -> str:
 def _foot(workload: Workload) -> Iterator[str]:
     yield "## Numbers and noise"
     yield ""
+    grown = {term.growth for term in growths(workload.policy.form)}
+    nus = sorted({each.nu for each in grown if isinstance(each, TaperedRho | TaperedEpsilon)})
+    law = "law that the policy states" if nus else "discrete Gaussian or discrete Laplace law"
     yield (
-        "Sums are exact integers; the noise is drawn from the exact discrete Gaussian or discrete "
-        "Laplace law with randomness of the operating system. It has mean 0, so counts and totals "
+        f"Sums are exact integers; the noise is drawn from the exact {law} "
+        "with randomness of the operating system. It has mean 0, so counts and totals "
         "of split records are unbiased. A total of cut values estimates the total of the cut "
         "values, not of the values themselves; averages are ratios and so only nearly unbiased; "
         "quantiles are one of their candidates, most likely one that has no more than its share of "
@@ -255,11 +261,12 @@ def _foot(workload: Workload) -> Iterator[str]:
         "large, that answer is too large on average."
     )
     yield ""
-    if has_growth(workload.policy.form):
+    if nus:
+        beyond = " and ".join(f"with nu = {nu} about {_BEYOND[nu]} in a million" for nu in nus)
         yield (
             "The noise of tapered answers is drawn from the exact discrete Student law, whose "
             "spread and nu the policy states; it has mean 0, too, and more numbers far out than "
-            "Gaussian noise: with nu = 7 about 7 in a million lie beyond ten standard deviations. "
+            f"Gaussian noise: {beyond} lie beyond ten standard deviations. "
             "What a large record loses by being in the data grows slowly with its size. That does "
             "not hide its value, which is known as closely as the noise lets it be."
         )

@@ -40,9 +40,7 @@ class CellNoise:
     bounds: tuple[Fraction, Fraction] | None = None
 
     def __post_init__(self) -> None:
-        scale_of(self.law, self.spread)
-        if self.spread <= 0 or self.step <= 0:
-            raise InputError("the noise has a spread or a step that is not above 0.")
+        scale_of(self.law, self.spread, self.step)
         if self.bounds is not None and not self.bounds[0] < self.bounds[1]:
             raise InputError("the bounds of a clamped total do not rise.")
 
@@ -50,11 +48,6 @@ class CellNoise:
     def variance(self) -> Fraction:
         """The variance of the noise itself, to twelve digits; at least 10^-30 squared steps."""
         return Fraction(self.shown_variance)
-
-    @property
-    def information(self) -> Fraction:
-        """What a number with this noise tells of a shift: Fisher's information (T19)."""
-        return scale_of(self.law, self.spread).information / self.variance
 
     @property
     def shown_variance(self) -> Decimal:
@@ -146,6 +139,6 @@ def check_noise(noise: Noise, kinds: Mapping[str, type | None]) -> None:
 
 @lru_cache(maxsize=4096)
 def _variance(name: LawName, spread: Fraction, step: Fraction) -> Decimal:
-    exact = max(scale_of(name, spread).law(step).variance().upper, _LEAST) * step**2
+    exact = max(scale_of(name, spread, step).law(step).variance().upper, _LEAST) * step**2
     rounded = _TWELVE_DIGITS.divide(Decimal(exact.numerator), Decimal(exact.denominator))
     return rounded.normalize()

@@ -38,6 +38,13 @@ TWINS = (
         ),
     ),
     Twin(
+        "an estimate is said to err by less than its noise",
+        "release/attack.py",
+        "            return 1 / cell.variance\n",
+        "            return Fraction(28, 25) / cell.variance\n",
+        ("release/test_attack.py::test_one_number_tells_as_closely_as_its_noise_is_wide",),
+    ),
+    Twin(
         "the Gaussian's chance is said of noise below ten steps",
         "release/attack.py",
         "cell.spread >= (SMALLEST_SIGMA * cell.step) ** 2",
@@ -64,8 +71,8 @@ TWINS = (
     Twin(
         "published rows are said to tell in pieces and not in the measure's units",
         "release/attack.py",
-        "cell.information / scheme.threshold(name) ** 2",
-        "cell.information",
+        "1 / (cell.variance * scheme.threshold(name) ** 2)",
+        "1 / cell.variance",
         (
             "release/test_attack.py::"
             "test_published_rows_tell_of_the_measure_that_decides_the_pieces",

@@ -120,4 +120,4 @@ def _is_published(grouping: PlannedGrouping, record: Record) -> bool:
 
 
 def _variance(cell: CellNoise) -> Fraction:
-    return largest_variance(scale_of(cell.law, cell.spread), cell.step)
+    return largest_variance(scale_of(cell.law, cell.spread, cell.step), cell.step)

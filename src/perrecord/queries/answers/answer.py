@@ -111,8 +111,8 @@ def mapped_methods(methods: Any, change: Callable[[Method], Methods]) -> Any:
     return change(methods)
 
 
-def methods_words(methods: Methods, quoted: Callable[[str], str]) -> str:
-    """Return how records are treated, for people."""
-    every = [leaf.method.words for leaf in leaves(tree_of(methods))]
+def methods_words(methods: Methods, measure: str, quoted: Callable[[str], str]) -> str:
+    """Return how the records of a total are treated, for people."""
+    every = [leaf.method.words(measure) for leaf in leaves(tree_of(methods))]
     kinds = list(dict.fromkeys(words for words in every if words))
     return quoted(kinds[0]) if len(kinds) == 1 else f"by {len(kinds)} methods, see the policy"

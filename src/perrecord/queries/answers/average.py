@@ -47,7 +47,7 @@ class Average(Answer):
 
     def described(self, quoted: Callable[[str], str]) -> str:
         """Return what is estimated and how, for people."""
-        how = methods_words(self.method, quoted)
+        how = methods_words(self.method, self.measure, quoted)
         return f"total of {quoted(self.measure)}, {how}, divided by a noisy count"
 
     def check(self, roles: Roles) -> None:

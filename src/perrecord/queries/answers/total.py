@@ -34,7 +34,9 @@ class Sum(Answer):
 
     def described(self, quoted: Callable[[str], str]) -> str:
         """Return what is estimated and how, for people."""
-        return f"total of {quoted(self.measure)}, {methods_words(self.method, quoted)}"
+        return (
+            f"total of {quoted(self.measure)}, {methods_words(self.method, self.measure, quoted)}"
+        )
 
     def check(self, roles: Roles) -> None:
         """Refuse what is no measure."""

@@ -39,7 +39,6 @@ class Clamping(Method):
         """What the method is called where answers are told apart."""
         return "clamped"
 
-    @property
-    def words(self) -> str:
-        """How the method treats records, for people."""
+    def words(self, measure: str) -> str:  # noqa: ARG002
+        """Return how the method treats records, for people."""
         return f"values cut to {text(self.low)} to {text(self.high)}"

@@ -85,13 +85,17 @@ class Method(ABC):
         return False
 
     @property
+    def is_gaussian(self) -> bool:
+        """Whether its noise under zCDP is Gaussian, the one law that cells are kept by (T9)."""
+        return True
+
+    @property
     def kind(self) -> str:
         """What the method is called where answers are told apart; empty if it goes without."""
         return ""
 
-    @property
-    def words(self) -> str:
-        """How the method treats records, for people; empty if it leaves them as they are."""
+    def words(self, measure: str) -> str:  # noqa: ARG002
+        """Return how it treats the records of a total, for people; empty if it leaves them."""
         return ""
 
     def with_scheme(self, scheme: Scheme) -> "Method":  # noqa: ARG002

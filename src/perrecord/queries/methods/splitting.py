@@ -99,7 +99,6 @@ class Splitting(Method):
         """What the method is called where answers are told apart."""
         return f"split, {self.accounting} accounting"
 
-    @property
-    def words(self) -> str:
-        """How the method treats records, for people."""
+    def words(self, measure: str) -> str:  # noqa: ARG002
+        """Return how the method treats records, for people."""
         return f"records split: {self.split}"

@@ -20,9 +20,9 @@ from perrecord.tables.roles import Roles
 class Taper:
     """For each measure the size of a record that loses what an answer costs; larger ones lose more.
 
-    A record three times as large loses about eight times as much, one a hundred times as large not
-    much more than a hundred times. `nu` is 7, or 3 for losses that grow half as fast in the end
-    and noise with more outliers.
+    While a record is small beside the noise, one three times as large loses up to nine times as
+    much; in the end losses grow like the logarithm, and ten times the size adds 18.4. `nu` is 7, or
+    3 for losses that grow half as fast in the end and noise with more outliers.
 
     >>> Taper(employees=50, payroll=5_000_000)
     Taper(employees=50, payroll=5000000)
@@ -34,6 +34,11 @@ class Taper:
     def __init__(
         self, sizes: Mapping[str, Exact] | None = None, *, nu: int = 7, **more: Exact
     ) -> None:
+        if sizes is not None and not isinstance(sizes, Mapping):
+            raise ThresholdError(
+                f"a taper is a {type(sizes).__name__}; expected a size for each measure, such as "
+                'Taper(employees=50) or Taper({"employees": 50}).'
+            )
         given = {**(sizes or {}), **more}
         if not given:
             raise ThresholdError("a taper names no measure; give such as Taper(employees=50).")
@@ -126,12 +131,15 @@ class Tapering(Method):
         return "taper"
 
     @property
+    def is_gaussian(self) -> bool:
+        """Whether its noise under zCDP is Gaussian: it is Student's."""
+        return False
+
+    @property
     def kind(self) -> str:
         """What the method is called where answers are told apart."""
         return "tapered"
 
-    @property
-    def words(self) -> str:
-        """How the method treats records, for people."""
-        sizes = listing(f"{text(size)} {name}" for name, size in self.taper.sizes)
-        return f"noise tapered at {sizes}"
+    def words(self, measure: str) -> str:
+        """Return how the method treats records, for people."""
+        return f"noise tapered at {text(self.taper.size(measure))}, nu = {self.taper.nu}"

@@ -132,6 +132,13 @@ def _chosen(option: str, given: Any, names: Sequence[Names]) -> list[Any]:
     for name in given:
         if name not in keys:
             known = list(dict.fromkeys(known for each in names for known in each))
+            if name in known:
+                taken = [str(key) for key, each in zip(keys, names, strict=True) if name in each]
+                raise QueryError(
+                    f"{option} names {name!r}, but the answers about it are named as well: "
+                    f"{listing(taken)}. Leave {name!r} out.",
+                    about=(option, str(name)),
+                )
             raise QueryError(
                 f"{option} names {name!r}, which no answer takes. Expected "
                 f"{listing(known) or 'none'}.{suggestion(str(name), known)}",

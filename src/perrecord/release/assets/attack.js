@@ -1,16 +1,13 @@
 // What somebody who knows every other record could find out from this release (T19): the same
 // figures as perrecord.release.attack, from the noise that the policy states.
 
-// What noise of a law tells of a shift, times its variance: Fisher's information.
-const INFORMATION = { student3: fraction(2n), student7: fraction(28n, 25n) };
-
 const compiledCells = (cells) =>
   cells.dimensions
     ? compiledCases(cells, "cells", compiledCells)
     : {
         law: cells.law,
         isGaussian: cells.law === "gaussian",
-        information: divide(INFORMATION[cells.law] ?? ONE, exact(cells.variance)),
+        information: divide(ONE, exact(cells.variance)),
         spread: exact(cells.spread),
         step: exact(cells.step),
         bounds: cells.bounds === null ? null : cells.bounds.map(exact),
@@ -80,7 +77,7 @@ const drives = (split, record, name) => {
   return isMost && most > 1n && (cap === null || most <= cap);
 };
 
-// How much a published number tells of a measure: 1 / variance for Gaussian noise; or null.
+// What a published number adds to 1 / error^2 of a measure: 1 / variance; or null.
 const informationAbout = (name, { noise, cell, charge }, record) => {
   const value = record.measures.get(name);
   if (noise.moved === "values")

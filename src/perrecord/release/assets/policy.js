@@ -97,12 +97,12 @@ const compiledTerm = (term, context) => {
   }
 };
 
-// What Student noise costs at B = |value| / (2 sqrt A), about (T26).
+// What Student noise costs at B = |value| / (2 sqrt A), about (T26); no power of B overflows.
 const studentEpsilon = (b, nu) => (nu + 1) * Math.asinh(b);
 const studentRho = (b, nu) => {
-  const [x, onIntegers] = [b * b, 1 + 2 ** -26];
-  const slow = (4 * onIntegers * b * Math.asinh(b)) / Math.sqrt(1 + x);
-  return nu === 3 ? slow : (slow * (1 + 2 * x) * (2.8 + 3 * x + x * x)) / (1 + x) ** 3;
+  const [a, u, onIntegers] = [Math.asinh(b), 1 / (1 + b * b), 1 + 2 ** -26];
+  const slow = 4 * onIntegers * a * Math.tanh(a);
+  return nu === 3 ? slow : slow * (2 - u) * (1 + u + 0.8 * u * u);
 };
 const ROUNDED_UP = 1 + 2 ** -40; // more than all roundings of floats can have taken off
 

@@ -68,6 +68,20 @@ def _data_derived(spec: Spec) -> Iterator[Found]:
             if figures(bound) > _MOST_FIGURES:
                 here = (*path, "clamp")
                 yield here, f"the bound {text(bound)} looks computed from data{public}"
+    for path, size in _sizes(spec):
+        if figures(size) > _MOST_FIGURES:
+            yield path, f"the size {text(size)} looks computed from data{public}"
+
+
+def _sizes(spec: Spec) -> Iterator[tuple[Place, Fraction]]:
+    """Yield the sizes that answers are tapered at."""
+    for name, entry in spec.tapers.items():
+        yield from ((("tapers", name, "sizes", measure), at) for measure, at in entry.sizes.items())
+    for place, tapered in enumerate(spec.budget.tapers):
+        yield ("budget", "tapers", place, "at"), tapered.at
+    for path, method in _methods(spec):
+        if isinstance(method.taper, Fraction):
+            yield (*path, "taper"), method.taper
 
 
 def _thresholds(entry: SplitEntry, path: Place) -> Iterator[tuple[Place, Fraction]]:
@@ -133,6 +147,10 @@ def _amounts(spec: Spec) -> Iterator[_Priced]:
     for currency in ("rho", "epsilon"):
         total: Fraction | None = getattr(spec.budget, currency)
         yield ("budget", currency), None if total is None else (total,)
+        for place, tapered in enumerate(spec.budget.tapers):
+            each: Fraction | None = getattr(tapered, currency)
+            allowed = None if each is None else (each * tapered.times,)
+            yield ("budget", "tapers", place), allowed
         for place, query in enumerate(spec.queries):
             for name, amount in (getattr(query, currency) or {}).items():
                 yield ("queries", place, currency, name), amount
@@ -189,9 +207,11 @@ def _methods(spec: Spec) -> Iterator[tuple[Place, MethodEntry]]:
     for place, query in enumerate(spec.queries):
         for name, bounds in (query.clamp or {}).items():
             yield ("queries", place, "clamp", name), MethodEntry(clamp=bounds)
+        for name, taper in (query.taper or {}).items():
+            yield ("queries", place, "taper", name), MethodEntry(taper=taper)
         for name, answer in (query.answers or {}).items():
             here: Place = ("queries", place, "answers", name)
-            yield here, MethodEntry(split=answer.split, clamp=answer.clamp)
+            yield here, MethodEntry(split=answer.split, clamp=answer.clamp, taper=answer.taper)
             if answer.parts is not None:
                 yield from (
                     ((*here, "parts", "cases", case), method)

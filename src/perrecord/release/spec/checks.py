@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from perrecord.errors import listing, suggestion
+from perrecord.errors import InputError, listing, suggestion
 from perrecord.exact import text
 from perrecord.release.spec.models import (
     BudgetEntry,
@@ -183,7 +183,17 @@ def _check_budget(spec: Spec) -> Iterator[Found]:
         yield from refer((*here, "measure"), "measure", tapered.measure, spec.measures)
         currency = "rho" if budget.epsilon is None else "epsilon"
         if getattr(tapered, currency) is None or None not in (tapered.rho, tapered.epsilon):
-            yield here, f"expected {currency} alone, as the budget has it."
+            given = [name for name in ("rho", "epsilon") if getattr(tapered, name) is not None]
+            yield (
+                here,
+                f"expected {currency} alone, as the budget has it, found "
+                f"{' and '.join(given) or 'no amount'}.",
+            )
+            continue
+        try:
+            tapered.policy()
+        except InputError as error:
+            yield here, str(error)
     for place, selection in enumerate(budget.selections):
         path: Path = ("budget", "selections", place)
         yield from _check_selection(selection, path, spec)

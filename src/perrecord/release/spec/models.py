@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from perrecord.policy.policy import Policy
 from perrecord.release.spec.questions import QueryEntry
 from perrecord.release.spec.scalars import (
     SHOWN,
@@ -149,6 +150,12 @@ class TaperedEntry(Entry):
     """How many of them."""
     nu: Literal[3, 7] = 7
     """As the taper has it."""
+
+    def policy(self) -> Policy:
+        """Return what all of them may cost."""
+        return self.times * Policy.tapered(
+            self.rho, measure=self.measure, at=self.at, nu=self.nu, epsilon=self.epsilon
+        )
 
 
 class SelectEntry(Entry):

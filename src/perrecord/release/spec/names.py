@@ -11,8 +11,10 @@ Found = tuple[Path, str]
 _NULLS = ("null", "Null", "NULL", "~")
 
 
-def refer(path: Path, what: str, name: str, known: Collection[str]) -> Iterator[Found]:
-    """Yield a problem if the name is not known, with those that are.
+def refer(
+    path: Path, what: str, name: str, known: Collection[str], otherwise: str = ""
+) -> Iterator[Found]:
+    """Yield a problem if the name is not known, with those that are; or else, what may stand there.
 
     >>> list(refer(("id",), "split", "modrate", ["moderate"]))
     [(('id',), "no split 'modrate'. Splits are moderate. Did you mean 'moderate'?")]
@@ -23,7 +25,12 @@ def refer(path: Path, what: str, name: str, known: Collection[str]) -> Iterator[
             if known
             else f"There is no {what}; declare it"
         )
-        yield path, f"no {what} {name!r}. {every}.{suggestion(name, known)}"
+        yield path, f"no {what} {name!r}. {every}.{suggestion(name, known)}{otherwise}"
+
+
+def refer_to_taper(path: Path, name: str, known: Collection[str]) -> Iterator[Found]:
+    """Yield a problem if there is no taper of this name; a size may stand in its place."""
+    yield from refer(path, "taper", name, known, " Or give a size, such as 50.")
 
 
 def one_of(path: Path, entry: Any, names: Collection[str]) -> Iterator[Found]:

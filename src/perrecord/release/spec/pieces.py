@@ -19,7 +19,6 @@ from perrecord.release.spec.models import (
     KeysEntry,
     SelectEntry,
     SelectionEntry,
-    TaperedEntry,
 )
 from perrecord.release.spec.problems import Problems
 from perrecord.tables.domains import Domain
@@ -150,13 +149,7 @@ def budget_of(entry: BudgetEntry, splits: Mapping[str, Scheme]) -> Policy:
         [splits[name] for name in entry.splits],
         epsilon=entry.epsilon,
         slots=[_slot(each, splits) for each in entry.selections],
-        tapers=[_tapered(each) for each in entry.tapers],
-    )
-
-
-def _tapered(entry: TaperedEntry) -> Policy:
-    return entry.times * Policy.tapered(
-        entry.rho, measure=entry.measure, at=entry.at, nu=entry.nu, epsilon=entry.epsilon
+        tapers=[each.policy() for each in entry.tapers],
     )
 
 

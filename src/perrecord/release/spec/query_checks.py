@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from perrecord.queries.sql import SQLOptions
 from perrecord.release.names import LONGEST_NAME, LONGEST_TABLE, is_fit, table_names
 from perrecord.release.spec.models import Spec
-from perrecord.release.spec.names import Found, one_of, refer
+from perrecord.release.spec.names import Found, one_of, refer, refer_to_taper
 from perrecord.release.spec.problems import Path, found
 from perrecord.release.spec.questions import (
     EVERY,
@@ -133,7 +133,7 @@ def _check_sql(query: QueryEntry, path: Path, spec: Spec) -> Iterator[Found]:
         yield from refer((*path, "split", name), "split", split, spec.splits)
     for name, taper in (query.taper or {}).items():
         if isinstance(taper, str):
-            yield from refer((*path, "taper", name), "taper", taper, spec.tapers)
+            yield from refer_to_taper((*path, "taper", name), taper, spec.tapers)
     for name, candidates in (query.candidates or {}).items():
         yield from check_candidates(candidates, (*path, "candidates", name))
     if query.keys is not None:

@@ -1,5 +1,6 @@
 """The kinds of value that a spec is made of, read exactly, and the short forms of mappings."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,6 +26,7 @@ from perrecord.release.names import IDENTIFIER, LONGEST_NAME
 from perrecord.release.spec.problems import found
 from perrecord.release.spec.read import WrittenNumber
 
+_ZEROS_BEFORE = re.compile(r"\s*[-+]?0[0-9]")
 _LEAST, _GREATEST = Fraction(1, 10**100), Fraction(10**100)
 
 
@@ -62,6 +64,8 @@ class Entry(BaseModel):
 def _exact(value: Any) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, int | str | Fraction):
         raise InputError(f"expected a number such as 5, 0.1 or 1/3, found {found(value)}.")
+    if isinstance(value, str) and _ZEROS_BEFORE.match(value):
+        raise InputError(f"expected a number without zeros before it, found {found(value)}.")
     return parameter(value, found(value))
 
 
@@ -74,9 +78,25 @@ def _positive(value: Any) -> Fraction:
     return number
 
 
+def is_name(value: str) -> bool:
+    """Tell whether a text names something where a number may stand: it starts with a letter.
+
+    >>> is_name("usual"), is_name("_2big"), is_name("50"), is_name("2big"), is_name(".nan")
+    (True, True, False, False, False)
+    """
+    return value[:1].isalpha() or value[:1] == "_"
+
+
 def _size_or_name(value: Any) -> Fraction | str:
-    is_name = isinstance(value, str) and not value[:1].isdigit()
-    return value if is_name and not isinstance(value, WrittenNumber) else _positive(value)
+    if isinstance(value, str) and is_name(value):
+        return value
+    try:
+        return _positive(value)
+    except InputError:
+        raise InputError(
+            "expected the size of a record, a number above 0 such as 50, or the name of a taper, "
+            f"which starts with a letter; found {found(value)}."
+        ) from None
 
 
 def _share(value: Any) -> Fraction:

@@ -4,12 +4,13 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from perrecord.errors import QueryError, about
+from perrecord.errors import InputError, QueryError, about
 from perrecord.policy.split import Scheme, Split
 from perrecord.queries.methods import Taper
 from perrecord.queries.methods.fitting import check_scheme
 from perrecord.release.spec.models import Spec, SplitEntry
 from perrecord.release.spec.problems import Problems
+from perrecord.release.spec.scalars import is_name
 from perrecord.tables.fields import Kind
 from perrecord.tables.measures import check_on_grid
 from perrecord.tables.roles import Roles
@@ -74,6 +75,17 @@ def tapers_of(spec: Spec, schema: Schema | None, problems: Problems) -> Mapping[
     built: dict[str, Taper] = {}
     for name, entry in spec.tapers.items():
         with problems.at("tapers", name):
+            if not is_name(name):
+                raise InputError(
+                    "the name of a taper starts with a letter, so that it is never taken for a "
+                    "size; give it another, such as usual."
+                )
+            if "nu" in entry.sizes and "nu" not in roles.resolutions:
+                raise InputError(
+                    "no measure 'nu'; to say how heavy the tails are write such as {sizes: {emp: "
+                    "50}, nu: 3}.",
+                    about=("nu",),
+                )
             found = Taper(dict(entry.sizes), nu=entry.nu)
             for measure, size in found.sizes:
                 with about("sizes", measure):

@@ -14,7 +14,7 @@ from perrecord.queries.groupings import Grouping
 from perrecord.queries.query import Query, check_sets
 from perrecord.release.spec.answers import Answering, takes
 from perrecord.release.spec.models import Spec
-from perrecord.release.spec.names import Found, null_cases, one_of, refer
+from perrecord.release.spec.names import Found, null_cases, one_of, refer, refer_to_taper
 from perrecord.release.spec.places import note
 from perrecord.release.spec.problems import Path, Problems
 from perrecord.release.spec.query_checks import check_candidates, sets_of
@@ -109,9 +109,10 @@ def _check_written(answer: AnswerEntry, path: Path, spec: Spec) -> Iterator[Foun
         if getattr(answer, option) is not None and forms[0] not in takers:
             message = f"{option} goes with {' and '.join(takers)}, not with {forms[0]}."
             yield (*path, option), message
-    for what, known in (("split", spec.splits), ("taper", spec.tapers)):
-        for place, name in _named_in(answer, path, what):
-            yield from refer((*place, what), what, name, known)
+    for place, name in _named_in(answer, path, "split"):
+        yield from refer((*place, "split"), "split", name, spec.splits)
+    for place, name in _named_in(answer, path, "taper"):
+        yield from refer_to_taper((*place, "taper"), name, spec.tapers)
     if answer.parts is not None:
         yield from null_cases((*path, "parts", "cases"), answer.parts.cases, answer.parts.by)
     if answer.candidates is not None:
