@@ -26,14 +26,14 @@ TWINS = tuple(
             "the correction for the integers is dropped",
             "laws/tapering.py",
             "ON_INTEGERS = 1 + Fraction(1, 1 << 26)",
-            "ON_INTEGERS = Fraction(1)",
+            "ON_INTEGERS = Fraction(1, 1)",
             (RHO,),
         ),
         (
             "A is taken as a standard deviation",
             "laws/tapering.py",
             "return _rounded_up(price, size**2 / (4 * exact), power_of(nu))",
-            "return _rounded_up(price, size**2 / (4 * exact**2), power_of(nu))",
+            "return _rounded_up(price, size**2 / (4 * exact * exact), power_of(nu))",
             (RHO, EPSILON),
         ),
         (
@@ -54,7 +54,7 @@ TWINS = tuple(
             "tapered noise forgets the resolution",
             "laws/scales.py",
             "return DiscreteStudent(self.size / step**2, self.nu)",
-            "return DiscreteStudent(self.size / step, self.nu)",
+            "return DiscreteStudent(self.size, self.nu)",
             (RHO, EPSILON),
         ),
     )
