@@ -115,9 +115,9 @@ TWINS = (
     ),
     Twin(
         "cells are kept by noise of any law",
-        "queries/methods/method.py",
-        "return type(self).scale is Method.scale",
-        "return True",
+        "queries/check.py",
+        "if not kept.tree.method.is_gaussian:",
+        "if kept.tree.method is None:",
         ("mechanisms/test_methods_and_cells.py::test_a_total_is_answered_or_refused_in_words",),
     ),
     Twin(

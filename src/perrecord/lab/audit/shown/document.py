@@ -198,8 +198,7 @@ def estimate_of(document: Json, record: Row, measure: str) -> float | None:
                 continue
             if noise["moved"] == "values" and noise["measure"] == measure:
                 low, high = map(Fraction, cell["bounds"] or (value, value))
-                told = students.information(cell["law"]) / variance_of(cell)
-                information += told if low <= value <= high else 0
+                information += 1 / variance_of(cell) if low <= value <= high else 0
             if noise["moved"] == "pieces":
                 information += _of_pieces(charge["policy"], record, measure, variance_of(cell))
     return 1 / math.sqrt(information) if information else None

@@ -87,12 +87,6 @@ def variance(law: str, spread: Fraction) -> float:
     return float(spread / (nu_of(law) - 2))
 
 
-def information(law: str) -> float:
-    """Return what noise tells of a shift, times its variance: nu (nu + 1)/((nu + 3)(nu - 2))."""
-    nu = nu_of(law)
-    return nu * (nu + 1) / ((nu + 3) * (nu - 2)) if nu else 1.0
-
-
 def width(spread: Fraction, step: Fraction) -> float:
     """Return sqrt A in steps."""
     return math.sqrt(spread) / float(step)
