@@ -142,6 +142,8 @@ PARSES_JSON = {
     "release/reading.py",  # a policy.json, by whoever has only the file
     "accounting/rows.py",  # the lines of a ledger, from its file
     "accounting/entries.py",  # a line, once, to see that nothing is lost on its way to the file
+    "release/comparing.py",  # the manifest and package of a published folder
+    "mechanisms/kept.py",  # the noise that kept numbers were drawn with, from their file
     "release/publish.py",  # the manifest of an earlier run, from its folder
 }
 """The modules that read JSON back; audits, in `lab`, read what was published, as anybody would."""

@@ -111,7 +111,7 @@ class CellStatement(Protocol):
 def shift_loss(cell: CellStatement, shift: Fraction, currency: Currency) -> Loss:
     """Return what it costs to move a noisy number so far."""
     scale = scale_of(cell.law, cell.spread, cell.step)
-    return Loss(currency.cost(scale, shift), is_exact=scale.is_exact)
+    return Loss(currency.cost(scale, shift), is_exact=scale.is_exact or not shift)
 
 
 class NoiseStatement(Protocol):

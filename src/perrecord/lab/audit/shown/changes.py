@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import permutations, product
 from typing import Any
 
-from perrecord.lab.audit.shown import by_hand
+from perrecord.lab.audit.shown import by_hand, students
 from perrecord.lab.audit.shown.document import (
     Json,
     Row,
@@ -18,6 +18,7 @@ from perrecord.lab.audit.shown.document import (
     pieces_of,
     shift_of,
     slots_of,
+    spare_of,
 )
 from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.numerals import AtMost, Expected, Near, amount, numerals, text_of
@@ -57,7 +58,8 @@ def _charge(charge: Json, before: Row, after: Row) -> Cost:
     for output in charge["outputs"]:
         match output["type"]:
             case "number":
-                found += _number(output, charge["noise"][output["noise"]], before, after)
+                noise = charge["noise"][output["noise"]]
+                found += _number(output, noise, charge["policy"]["currency"], before, after)
             case "choice":
                 found += _choice(output, charge["policy"]["currency"], before, after)
             case _:
@@ -70,7 +72,7 @@ def _cell(columns: Sequence[str], record: Row) -> list[Any]:
     return [(type(record.get(name)), record.get(name)) for name in columns]
 
 
-def _number(output: Json, noise: Json, before: Row, after: Row) -> Cost:
+def _number(output: Json, noise: Json, currency: str, before: Row, after: Row) -> Cost:
     moves = []
     for record in (before, after):
         cell = cell_of(noise["cells"], record)
@@ -78,18 +80,21 @@ def _number(output: Json, noise: Json, before: Row, after: Row) -> Cost:
             shift = Fraction(1) if output["distinct"] else shift_of(noise, cell, record)
             moves.append((cell, shift, _cell(output["by"], record)))
     if len(moves) < 2 or moves[0][2] != moves[1][2]:
-        return sum((_shifted(cell, shift) for cell, shift, _ in moves), Cost())
+        return sum((_shifted(cell, shift, currency) for cell, shift, _ in moves), Cost())
     (cell, one, _), (_, other, _) = moves
     if output["distinct"] and output["certain"]:
         return Cost()
     if noise["certain"] and output["certain"]:
-        return _shifted(cell, other - one)
+        return _shifted(cell, other - one, currency)
     worst = max(abs(here * one - there * other) for here, there in product((0, 1), repeat=2))
-    return _shifted(cell, worst)
+    return _shifted(cell, worst, currency)
 
 
-def _shifted(cell: Json, shift: Fraction) -> Cost:
-    spread = Fraction(cell["spread"])
+def _shifted(cell: Json, shift: Fraction, currency: str) -> Cost:
+    spread, nu = Fraction(cell["spread"]), students.nu_of(cell["law"])
+    if nu:
+        kind = "tapered" if currency == "rho" else "tapered_epsilon"
+        return Cost(rest=float(students.loss(kind, spread, nu, abs(shift))))
     return Cost(shift**2 / (2 * spread) if cell["law"] == "gaussian" else abs(shift) / spread)
 
 
@@ -188,7 +193,10 @@ def _is_wide(output: Json, charge: Json, *records: Row) -> bool:
         return False
     noise = charge["noise"][output["noise"]]
     cells = [cell for each in records if (cell := cell_of(noise["cells"], each)) is not None]
-    wide = all(Fraction(c["spread"]) >= 100 * Fraction(c["step"]) ** 2 for c in cells)
+    wide = all(
+        c["law"] == "gaussian" and Fraction(c["spread"]) >= 100 * Fraction(c["step"]) ** 2
+        for c in cells
+    )
     return bool(noise["certain"] and output["certain"] and wide)
 
 
@@ -338,7 +346,9 @@ def check_json(findings: Comparisons, document: Json, before: Row, after: Row, f
     agrees = math.isclose(near, delta, rel_tol=1e-9, abs_tol=1e-12)
     findings.add("change: delta", agrees=agrees, shown=near, expected=delta)
     losses = [loss_of(document["total"], record) for record in (before, after)]
-    findings.equal("change: presence", [Fraction(each) for each in found["presence"]], losses)
+    spare = spare_of(document["total"])
+    for one, loss in zip(found["presence"], losses, strict=True):
+        findings.loss("change: presence", Fraction(one), loss, spare)
     for side, record in (("before", before), ("after", after)):
         shown = {
             name: value if not isinstance(record[name], Fraction) else Fraction(value)

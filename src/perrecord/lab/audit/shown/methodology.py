@@ -140,8 +140,8 @@ def _kinds(spec: Json, part: Json, measure: str) -> Iterator[tuple[Fraction, ...
         yield tuple(map(exact, part["clamp"]))
         return
     if "taper" in part:
-        sizes, _ = taper_of(spec, part, measure)
-        yield tuple(size for _, size in sorted(sizes.items()))
+        sizes, nu = taper_of(spec, part, measure)
+        yield sizes[measure], Fraction(nu)
         return
     scheme = spec["splits"][part["split"]]
     for each in [*scheme["cases"].values(), scheme["default"]] if "by" in scheme else [scheme]:
