@@ -331,7 +331,7 @@ def tuned(source):
     return tuning_page(found, "Sectors", is_public=False)
 
 
-@pytest.mark.parametrize(("make", "pictured"), [(evaluated, 9), (tuned, 1)])
+@pytest.mark.parametrize(("make", "pictured"), [(evaluated, 10), (tuned, 1)])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_reports_of_the_commands_render_sealed_and_marked(make, pictured, width, source,
                                                               written, show):  # fmt: skip

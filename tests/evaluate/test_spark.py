@@ -86,5 +86,6 @@ def test_tuning_is_the_same(spark):  # noqa: F811
         )
     assert here.policy == there.policy
     assert here.candidate == there.candidate
-    assert here.frontier.equals(there.frontier)
+    for mine, theirs in zip(here.frontier.to_pylist(), there.frontier.to_pylist(), strict=True):
+        assert mine == pytest.approx(theirs, rel=1e-12)  # each engine has an atanh of its own
     assert len(here.choices) > 5

@@ -89,7 +89,10 @@ def wanted(out):
     files |= {path.rpartition("/")[0] for path in files if "/" in path}
     (lock,) = (out.parent / "est.ledger.releases").glob("*.lock")
     sealed = f"est.ledger.releases/{lock.stem}"
+    tables = [path for path in files if path.endswith(".parquet")]
+    kept = {path.replace("tables/", "numbers/").replace(".parquet", ".arrow") for path in tables}
     return {
+        *(f"{sealed}/{path}" for path in ("numbers", "numbers/rendering", *kept)),
         *("est.ledger", "est.ledger.releases", "out", f"{sealed}.lock", sealed),
         *(f"{place}/{path}" for place in ("out", sealed) for path in files),
     }

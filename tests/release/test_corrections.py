@@ -201,7 +201,7 @@ def test_a_corrected_spec_finds_numbers_that_a_restored_ledger_forgot(tmp_path):
     numbers = contents(tmp_path / "out")["tables/states_by_state.parquet"]
     ledger.write_bytes(backup)
     spec.write_text(changed(SHOWS["a title"]), encoding="utf-8")
-    assert release(spec, tmp_path / "corrected").did == "corrected"
+    assert release(spec, tmp_path / "corrected").did == "recovered"
     after = contents(tmp_path / "corrected")
     assert after["tables/states_by_state.parquet"] == numbers
     assert json.loads(after["manifest.json"])["title"] == "Farms, by state and in all"

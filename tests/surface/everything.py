@@ -31,6 +31,9 @@ COMMANDS = (
     "ledger create release.yaml",
     "release release.yaml --out published",
     "release release.yaml --out published",
+    "ledger create later.yaml",
+    "release later.yaml --out later",
+    "compare published later --out growth",
     "policy published --record emp=150 --record county=37001",
     "ledger show est.ledger",
     "ledger verify est.ledger",
@@ -53,6 +56,7 @@ def everything(folder: Path, *, is_long: bool = False) -> list[tuple[int, str]]:
     """Run all of it; return exit codes with the names of what was run."""
     pq.write_table(SOURCE, folder / "est.parquet")
     (folder / "release.yaml").write_text(SPEC, encoding="utf-8")
+    (folder / "later.yaml").write_text(SPEC.replace("est.ledger", "later.ledger"), encoding="utf-8")
     (folder / "cattle.csv").write_text(QUICK_STATS, encoding="utf-8")
     found = []
     for command in (*COMMANDS, *(LONG if is_long else ())):

@@ -53,7 +53,7 @@ def compare(
     show(*_lines(found, confidence))
     for name, reason in found.left_out:
         say(f"{name} was left out: {reason}.")
-    if out is not None:
+    if out is not None and found.tables:
         say(f"The compared tables are in {str(out)!r}.")
 
 

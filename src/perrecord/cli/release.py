@@ -21,8 +21,9 @@ EXAMPLES = examples(
 _DONE = {
     "made": "The release was charged, made and published.",
     "recovered": (
-        "The ledger did not know this release, but its files were there: they were charged anew "
-        "and published as they were. Their manifest still names the charge that was forgotten."
+        "The ledger did not know this release, but its files were there: they were charged anew, "
+        "and the same numbers were published. Where the files are the same too, their manifest "
+        "still names the charge that was forgotten."
     ),
     "published again": "It was made before: the same files were published again, at no charge.",
     "corrected": (

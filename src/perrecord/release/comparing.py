@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from perrecord.errors import InputError, listing
 from perrecord.release.contents import MANIFEST
+from perrecord.release.names import is_table_name
 from perrecord.released.derived import Derived, Uncertain, evaluated, formula, masked
 from perrecord.released.numbers import as_floats
 
@@ -90,6 +91,12 @@ def compare(old: str | Path, new: str | Path, confidence: float = 0.95) -> Compa
             )
             continue
         before, after = first.table(name), second.table(name)
+        kinds = [
+            [str(each.rows.schema.field(key).type) for key in each.keys] for each in (before, after)
+        ]
+        if before.keys == after.keys and kinds[0] != kinds[1]:
+            left_out.append((name, _both("its keys are", listing(kinds[0]), listing(kinds[1]))))
+            continue
         if before.keys != after.keys:
             left_out.append(
                 (name, _both("its keys are", listing(before.keys), listing(after.keys)))
@@ -126,9 +133,7 @@ def _compared(
     before: PublishedTable, after: PublishedTable, answers: Sequence[str], confidence: float
 ) -> ComparedTable:
     joined = _joined(before, after, answers)
-    columns: dict[str, Any] = {
-        name: joined.column(f"k{place}") for place, name in enumerate(after.keys)
-    }
+    columns = [(name, joined.column(f"k{place}")) for place, name in enumerate(after.keys)]
     for place, answer in enumerate(answers):
         sides = {
             side: Uncertain(
@@ -137,10 +142,19 @@ def _compared(
             for side in _SIDES
         }
         for side in _SIDES:
-            columns[f"{answer}_{side}"] = joined.column(f"{side}_v{place}")
+            columns.append((f"{answer}_{side}", joined.column(f"{side}_v{place}")))
         for ending, wanted in (("change", _CHANGE), ("growth", _GROWTH)):
-            columns |= _named(f"{answer}_{ending}", evaluated(wanted, sides, confidence))
-    return ComparedTable(after.name, after.keys, tuple(answers), pa.table(columns))
+            found = evaluated(wanted, sides, confidence)
+            columns += _named(f"{answer}_{ending}", found).items()
+    names = [name for name, _ in columns]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(
+            f"the table {after.name!r} would have two columns {twice[0]!r}, one of them a key; "
+            "rename that key column, or the answer, in both releases."
+        )
+    rows = pa.table([column for _, column in columns], names=names)
+    return ComparedTable(after.name, after.keys, tuple(answers), rows)
 
 
 def _named(name: str, found: Derived) -> dict[str, pa.Array]:
@@ -198,7 +212,7 @@ class _Folder:
     title: str
     charge: str
     digests: Mapping[str, str]
-    tables: Mapping[str, Mapping[str, Any]]
+    tables: Mapping[str, tuple[tuple[str, ...], Mapping[str, str | None]]]
 
     @classmethod
     def read(cls, path: Path) -> "_Folder":
@@ -208,7 +222,9 @@ class _Folder:
             title, charge = str(manifest["title"]), str(manifest["charge"])
             package = json.loads(_checked(path, _PACKAGE, digests))
             tables = {
-                each["name"]: each for each in package["resources"] if each["format"] == "parquet"
+                each["name"]: _described(each)
+                for each in package["resources"]
+                if each["format"] == "parquet"
             }
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             raise InputError(
@@ -218,15 +234,29 @@ class _Folder:
         return cls(path, title, charge, digests, tables)
 
     def table(self, name: str) -> PublishedTable:
-        resource = self.tables[name]
-        content = _checked(self.path, resource["path"], self.digests)
-        fields = resource["schema"]["fields"]
-        return PublishedTable(
-            name,
-            pq.read_table(BytesIO(content)),
-            tuple(each["name"] for each in fields if each.get("role") == "key"),
-            {each["name"]: each.get("unit") for each in fields if each.get("role") == "answer"},
-        )
+        content = _checked(self.path, f"tables/{name}.parquet", self.digests)
+        keys, answers = self.tables[name]
+        try:
+            rows = pq.read_table(BytesIO(content))
+        except pa.ArrowException:
+            rows = pa.table({})
+        missing = sorted({*keys, *answers} - {*rows.column_names})
+        if missing:
+            raise InputError(
+                f"{str(self.path / f'tables/{name}.parquet')!r} is no Parquet file with the columns "
+                f"that {_PACKAGE} lists, such as {missing[0]!r}; expected a folder as it was "
+                "published."
+            )
+        return PublishedTable(name, rows, keys, answers)
+
+
+def _described(resource: Mapping[str, Any]) -> tuple[tuple[str, ...], dict[str, str | None]]:
+    """Return the keys of a table and the units of its answers; refuse what is no table's name."""
+    if not is_table_name(resource["name"]):
+        raise ValueError
+    fields = resource["schema"]["fields"]
+    keys = tuple(each["name"] for each in fields if each.get("role") == "key")
+    return keys, {each["name"]: each.get("unit") for each in fields if each.get("role") == "answer"}
 
 
 def _checked(folder: Path, name: str, digests: Mapping[str, str]) -> bytes:

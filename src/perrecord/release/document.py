@@ -7,7 +7,8 @@ beside this module.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -148,8 +149,8 @@ class PublishedPolicy:
         """Return what it costs that one record is replaced by another, either way (T27).
 
         Exactly, or at most so much, from what the answers state; by T20 where they do not, or
-        where something is kept for further answers. Columns that neither record gives are taken to
-        be the same.
+        where something is kept for further answers. A column that neither record gives is taken to
+        be the same where nothing that changes can decide it, and to be another where it may.
 
         >>> from perrecord import Policy
         >>> from perrecord.policy.changes import NoisyNumber, Scope
@@ -186,12 +187,25 @@ class PublishedPolicy:
         )
 
     def pair(self, row: Record, other: Record) -> tuple[Record, Record]:
-        """Return two records as the policy sees them, alike in columns that neither gives."""
+        """Return two records as the policy sees them, with the columns that neither gives.
+
+        These are alike unless a dimension changes, from which they may follow by an expression or
+        a lookup, or a measure that their own expression reads.
+        """
         before, after = self.record(row), self.record(other)
         given = before.keys() | after.keys()
-        same = dict.fromkeys((n for each in self.charges for n in each.columns()), "")
-        unsaid = {name: value for name, value in same.items() if name not in given}
-        return {**before, **unsaid}, {**after, **unsaid}
+        changed = [name for name in given if before.get(name) != after.get(name)]
+        fields = {field.name: field for field in self.fields}
+        is_loose = any(name not in fields or fields[name].kind != "measure" for name in changed)
+        words = _words(
+            text for name in changed if name in fields for text in (name, fields[name].expression)
+        )
+        unsaid, others = {}, {}
+        for name in {name for charge in self.charges for name in charge.columns()} - given:
+            own = {name, fields[name].expression} if name in fields else {name}
+            unsaid[name] = ""
+            others[name] = "another" if is_loose or words & _words(own) else ""
+        return {**before, **unsaid}, {**after, **others}
 
     def keeps_something(self, *records: Record) -> bool:
         """Tell whether some of the total is kept for further answers to one of the records."""
@@ -225,6 +239,11 @@ class PublishedPolicy:
     def to_json(self, indent: int | None = 2) -> str:
         """Return the document as text, which `perrecord.release.reading` reads."""
         return json.dumps(self.document(), indent=indent, ensure_ascii=False)
+
+
+def _words(texts: Iterable[str]) -> set[str]:
+    """Return the words of expressions, whatever they are: names, functions, values."""
+    return {word.casefold() for text in texts for word in re.findall(r"\w+", text)}
 
 
 def _no_twins(what: str, names: list[str]) -> None:

@@ -25,6 +25,15 @@ def is_fit(column: str) -> bool:
     return _COLUMN.fullmatch(column) is not None
 
 
+def is_table_name(name: str) -> bool:
+    """Tell whether a name can be that of a table's file, and of nothing elsewhere.
+
+    >>> is_table_name("farms_by_state"), is_table_name("../farms")
+    (True, False)
+    """
+    return len(name) <= LONGEST_TABLE and re.fullmatch(IDENTIFIER, name) is not None
+
+
 def table_names(query: str, sets: Sequence[Sequence[str]]) -> list[str]:
     """Return the name of the table, and of its file, of each grouping set of a query.
 

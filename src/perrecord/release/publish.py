@@ -18,7 +18,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal
@@ -141,7 +141,7 @@ class _Release:
             charge = self._charge(workload)
             seal = self._seal(charge)
             if not self._is_shown_so(seal):
-                return self._corrected(workload, charge, seal)
+                return replace(self._corrected(workload, charge, seal), did="recovered")
             return self._publish(charge, seal, "recovered")
         charges: list[Charge] = []
 

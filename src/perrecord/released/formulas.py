@@ -25,6 +25,8 @@ from perrecord.tables.syntax import parse_sql
 
 Name = str
 
+_LARGEST = Fraction(10**100)
+
 
 @dataclass(frozen=True, slots=True)
 class Linear:
@@ -99,6 +101,11 @@ class Formula:
 
 def formula(text: str, what: str = "the formula") -> Formula:
     """Return the formula that a text writes, or show where it is none."""
+    if "--" in text or "/*" in text:
+        raise SQLTextError(
+            f"{what} has a comment, -- or /*; write - (- n) with brackets and a space if you mean "
+            "numbers."
+        )
     tree = parse_sql(text, what, exp.Condition)
     found = _Reader(text, what).read(tree)
     if not found.names:
@@ -121,7 +128,7 @@ class _Reader:
                 found = self.read(node.this)
                 return Formula(found.above * Fraction(-1), found.below)
             case exp.Literal(is_string=False):
-                return Formula(Linear(constant=Fraction(node.this)))
+                return Formula(Linear(constant=self._number(node)))
             case exp.Column():
                 return Formula(_linear({_name(node): Fraction(1)}, Fraction(0)))
             case exp.Add():
@@ -137,6 +144,13 @@ class _Reader:
         raise self._refused(
             node, "expected names of answers, numbers, brackets and the signs + - * /."
         )
+
+    def _number(self, node: exp.Expr) -> Fraction:
+        """Return a constant that floats can multiply noisy numbers by."""
+        number = Fraction(node.this)
+        if number and not 1 / _LARGEST <= number <= _LARGEST:
+            raise self._refused(node, "expected a number between 1e-100 and 1e100.")
+        return number
 
     def _sum(self, node: exp.Expr, left: Formula, right: Formula) -> Formula:
         if left.below == right.below:

@@ -254,6 +254,8 @@ def test_the_table_names_whom_and_which_loss():
     assert set(zip(shown["of"].to_pylist(), shown["loss"].to_pylist(), strict=True)) == {
         ("records", "policy"),
         ("records", "realised"),
+        ("records", "least possible"),
+        ("units", "least possible"),
         *(("units", each) for each in ("realised", "simple", "advanced", "tight")),
     }
     assert found.minimum == Fraction(1, 2)

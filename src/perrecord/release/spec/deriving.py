@@ -1,5 +1,6 @@
 """The derived numbers of a spec: formulas over published answers, and the tables they stand in."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from perrecord.release.spec.build import NamedQuery
 
 _DERIVED = "derived"
+_NAME = re.compile(r"[^\W\d_][\w -]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +61,23 @@ def derived_of(
 ) -> tuple[DerivedNumber, ...]:
     """Return the derived numbers, each with the tables that it stands in."""
     tables = dict(_tables(queries))
-    found = []
+    found: list[DerivedNumber] = []
     for name, text in written.items():
         with problems.at(_DERIVED, name):
-            found.append(_checked(name, formula(text, "the formula"), tables))
+            number = _checked(name, formula(text, "the formula"), tables)
+            for other in found:
+                _check_apart(name, other.name)
+            found.append(number)
     return tuple(found)
+
+
+def _check_apart(name: str, other: str) -> None:
+    """Refuse two derived numbers whose columns would have the same name, in any case."""
+    mine, theirs = ({f"{each}{end}".casefold() for end in ("", *ENDINGS)} for each in (name, other))
+    if mine & theirs:
+        raise InputError(
+            f"a column of it would be named as one of {other!r}; give it another name."
+        )
 
 
 def _tables(queries: "Sequence[NamedQuery]") -> Iterator[tuple[str, _TableOf]]:
@@ -75,6 +89,11 @@ def _tables(queries: "Sequence[NamedQuery]") -> Iterator[tuple[str, _TableOf]]:
 
 
 def _checked(name: str, found: Formula, tables: Mapping[str, _TableOf]) -> DerivedNumber:
+    if not _NAME.fullmatch(name):
+        raise InputError(
+            "expected a name of letters, digits, spaces and _ that starts with a letter, such as "
+            "pay_per_worker."
+        )
     number = DerivedNumber(name, found, frozenset())
     for table, answer in number.others:
         if table not in tables:
@@ -104,10 +123,11 @@ def _checked(name: str, found: Formula, tables: Mapping[str, _TableOf]) -> Deriv
         wanted += " and the key columns of every other table that the formula reads" if fit else ""
         raise InputError(f"no table has {wanted}; ask for them in one query.")
     for each in wide:
-        taken = tables[each].names & {name, *(f"{name}{end}" for end in ENDINGS)}
+        own = {f"{name}{end}".casefold() for end in ("", *ENDINGS)}
+        taken = [column for column in sorted(tables[each].names) if column.casefold() in own]
         if taken:
             raise InputError(
-                f"the table {each!r} has a column {min(taken)!r} already; give the derived number "
+                f"the table {each!r} has a column {taken[0]!r} already; give the derived number "
                 "another name."
             )
     return DerivedNumber(name, found, frozenset(wide))

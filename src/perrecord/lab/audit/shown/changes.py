@@ -28,10 +28,10 @@ PERCENTS = (5, 10, 20)
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """A loss as far as it is a fraction, and the irrational rest of it, about."""
+    """A loss as far as it is a fraction, and the irrational rest of it: just below, or about."""
 
     exact: Fraction = Fraction(0)
-    rest: float = 0.0
+    rest: Fraction | float = Fraction(0)
 
     def __add__(self, other: "Cost") -> "Cost":
         return Cost(self.exact + other.exact, self.rest + other.rest)
@@ -39,11 +39,17 @@ class Cost:
     @property
     def value(self) -> float:
         """The loss as a float."""
-        return float(self.exact) + self.rest
+        return float(self.limit)
+
+    @property
+    def limit(self) -> Fraction | float:
+        """The loss, as a fraction where that is known to be just below it."""
+        is_close = isinstance(self.rest, Fraction)
+        return self.exact + self.rest if is_close else float(self.exact) + self.rest
 
     def shown(self) -> Expected:
         """Return the loss as people read it: exactly where that is short, else rounded up."""
-        return AtMost(self.value, 6) if self.rest else amount(self.exact)
+        return AtMost(self.limit, 6) if self.rest else amount(self.exact)
 
 
 def change_of(document: Json, before: Row, after: Row) -> Cost:
@@ -68,8 +74,17 @@ def _charge(charge: Json, before: Row, after: Row) -> Cost:
 
 
 def _cell(columns: Sequence[str], record: Row) -> list[Any]:
-    """Return the values that cells go by; a column that nobody is told of is always the same."""
+    """Return the values that cells go by."""
     return [(type(record.get(name)), record.get(name)) for name in columns]
+
+
+def _is_one_cell(columns: Sequence[str], before: Row, after: Row) -> bool:
+    """Tell whether both records are in one cell; what is not said may follow from a dimension."""
+    moved = [name for name in {*before, *after} if before.get(name) != after.get(name)]
+    has_moved = any(not isinstance(before.get(name), Fraction | None) for name in moved)
+    if has_moved and any(name not in before and name not in after for name in columns):
+        return False
+    return _cell(columns, before) == _cell(columns, after)
 
 
 def _number(output: Json, noise: Json, currency: str, before: Row, after: Row) -> Cost:
@@ -78,10 +93,10 @@ def _number(output: Json, noise: Json, currency: str, before: Row, after: Row) -
         cell = cell_of(noise["cells"], record)
         if cell is not None:
             shift = Fraction(1) if output["distinct"] else shift_of(noise, cell, record)
-            moves.append((cell, shift, _cell(output["by"], record)))
-    if len(moves) < 2 or moves[0][2] != moves[1][2]:
-        return sum((_shifted(cell, shift, currency) for cell, shift, _ in moves), Cost())
-    (cell, one, _), (_, other, _) = moves
+            moves.append((cell, shift))
+    if len(moves) < 2 or not _is_one_cell(output["by"], before, after):
+        return sum((_shifted(cell, shift, currency) for cell, shift in moves), Cost())
+    (cell, one), (_, other) = moves
     if output["distinct"] and output["certain"]:
         return Cost()
     if noise["certain"] and output["certain"]:
@@ -94,7 +109,7 @@ def _shifted(cell: Json, shift: Fraction, currency: str) -> Cost:
     spread, nu = Fraction(cell["spread"]), students.nu_of(cell["law"])
     if nu:
         kind = "tapered" if currency == "rho" else "tapered_epsilon"
-        return Cost(rest=float(students.loss(kind, spread, nu, abs(shift))))
+        return Cost(rest=students.loss(kind, spread, nu, abs(shift)))
     return Cost(shift**2 / (2 * spread) if cell["law"] == "gaussian" else abs(shift) / spread)
 
 
@@ -107,7 +122,7 @@ def _choice(output: Json, currency: str, before: Row, after: Row) -> Cost:
     ]
     known = [(sign, value) for sign, value in values if value is not None]
     alone = [_reach(output, [each]) for each in known]
-    if _cell(output["by"], before) != _cell(output["by"], after):
+    if not _is_one_cell(output["by"], before, after):
         reaches = alone
     else:
         reaches = [_reach(output, known) if output["certain"] else sum(alone, Fraction(0))]
@@ -289,7 +304,7 @@ def in_methodology(document: Json, examples: Mapping[str, Row]) -> Iterator[Expe
         yield text_of(abs(value))
         yield percent
         cost = change_of(document, record, changed)
-        yield AtMost(cost.value, 6) if cost.rest else text_of(cost.exact)
+        yield AtMost(cost.limit, 6) if cost.rest else text_of(cost.exact)
         most, about = told_apart(document, record, changed)
         if about is not None:
             yield Near(100 * about, whole=0)

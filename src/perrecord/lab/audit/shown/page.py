@@ -262,7 +262,7 @@ def _told_apart(document: Json, record: Row, named: list[str]) -> Iterator[Expec
         if most <= _NEARLY:
             yield from (_in_hundred(most), "100", "5")
         yield (
-            AtMost(cost.value, _digits(cost.value, 4), _WHOLE) if cost.rest else _brief(cost.exact)
+            AtMost(cost.limit, _digits(cost.value, 4), _WHOLE) if cost.rest else _brief(cost.exact)
         )
         share = relative[name]
         if share is not None and 1.6448536269514722 * share <= 1:
