@@ -3,6 +3,7 @@
 import json
 from decimal import Decimal
 from itertools import product
+from statistics import NormalDist
 
 import numpy as np
 import pyarrow as pa
@@ -49,6 +50,7 @@ ledger: est.ledger
 outputs: {csv: true}
 """
 COUNTIES = ["01001", "01003", "01005", "02001"]
+ROUGHLY = Decimal("1e-12")
 INDUSTRIES = ["1101", "1102", "2201", "2202", "2203"]
 
 
@@ -139,8 +141,13 @@ def same(tables, answer, *, is_exact=True):
             assert stated == pytest.approx(error, rel=1e-9)
         else:
             assert stated >= error * (1 - 1e-9)
-        low, high = table[f"{answer}_consistent_low"][row], table[f"{answer}_consistent_high"][row]
-        assert high - low == pytest.approx(2 * 1.959964 * stated, rel=1e-6)
+        low, middle, high = (
+            table[f"{answer}_consistent{end}"][row] for end in ("_low", "", "_high")
+        )
+        assert middle - low == high - middle
+        unit = Decimal(10) ** middle.as_tuple().exponent
+        reach = Decimal(NormalDist().inv_cdf(0.975) * stated)  # rounded outward to the last digit
+        assert reach * (1 - ROUGHLY) <= high - middle <= (reach + unit) * (1 + ROUGHLY)
     return len(found)
 
 
