@@ -42,7 +42,7 @@ def write_parquet(table: pa.Table, path: str | Path | BinaryIO) -> None:
 
 
 def _is_short(kind: pa.DataType) -> bool:
-    return pa.types.is_decimal(kind) and kind.precision <= SHORT
+    return bool(pa.types.is_decimal(kind)) and int(kind.precision) <= SHORT
 
 
 def write_csv(table: pa.Table, path: str | Path | BinaryIO) -> None:

@@ -53,7 +53,7 @@ def to_arrow(numbers: Integers, step: Fraction, *, is_short: bool = False) -> pa
         numbers = numbers.astype(np.object_) * factor
         if _is_small(numbers):
             numbers = numbers.astype(np.int64)
-    else:
+    elif factor != 1:
         numbers = numbers * factor
     if places == 0 and numbers.dtype == np.int64:
         return pa.array(numbers)
@@ -139,12 +139,17 @@ def tiled(values: npt.NDArray[np.float64], shape: tuple[int, ...]) -> pa.Chunked
 
 
 def _decimals(numbers: Integers, places: int, *, is_short: bool) -> pa.Array:
-    """Return int64 numbers as decimals whose last place they count, without going through text."""
+    """Return int64 numbers as decimals whose last place they count, without going through text.
+
+    Short ones are the numbers themselves, in place.
+    """
+    if is_short and places <= SHORT and _is_small(numbers, 10**SHORT):
+        kind, held = pa.decimal64(SHORT, places), np.ascontiguousarray(numbers)
+        return pa.Array.from_buffers(kind, len(numbers), [None, pa.py_buffer(held)])
     halves = np.empty((len(numbers), 2), dtype=np.int64)
     halves[:, 0], halves[:, 1] = numbers, numbers >> 63
-    digits = SHORT if is_short and places <= SHORT and _is_small(numbers, 10**SHORT) else 38
     return pa.Array.from_buffers(
-        pa.decimal128(digits, places), len(numbers), [None, pa.py_buffer(halves)]
+        pa.decimal128(38, places), len(numbers), [None, pa.py_buffer(halves)]
     )
 
 

@@ -30,9 +30,9 @@ TWINS = (
     Twin(
         "the variances of several hierarchies are not multiplied",
         "released/fitting/products.py",
-        "return Fitted(fitted, outer([sweep.variances for sweep in sweeps]))",
-        "return Fitted(fitted, outer([sweep.variances if n == 0 else np.ones(sweep.tree.size) "
-        "for n, sweep in enumerate(sweeps)]))",
+        "return Fitted(fitted, _each_along_its_own([sweep.variances for sweep in sweeps]))",
+        "return Fitted(fitted, _each_along_its_own([sweep.variances if n == 0 else "
+        "np.ones(sweep.tree.size) for n, sweep in enumerate(sweeps)]))",
         (f"{_FIT}::test_a_product_of_hierarchies_is_least_squares[0.0]",),
     ),
     Twin(

@@ -109,10 +109,16 @@ def _axis(
     nodes: list[dict[tuple[Any, ...], int]] = [{} for _ in hierarchy.levels]
     above: list[list[int]] = [[] for _ in hierarchy.levels]
     found: list[tuple[Indices, Indices]] = []
+    known: dict[tuple[object, ...], Indices] = {}  # many tables share the keys of one side
     for level, each in zip(levels, keys, strict=True):
         own = [name for name in each.columns if name in every]
-        following = followed(schema, own, declared)
         rows, which = _rows_of(each, own)
+        sides = (id(side) for side in each.factors if not every.isdisjoint(side.column_names))
+        same = (level, *own, *sides)
+        if same in known:
+            found.append((known[same], which))
+            continue
+        following = followed(schema, own, declared)
         ways = [[following[name] for name in columns] for columns in hierarchy.levels[: level + 1]]
         numbers = np.empty(len(rows), dtype=np.intp)
         for place, row in enumerate(rows):
@@ -124,6 +130,7 @@ def _axis(
                     above[depth].append(parent)
                 parent = node
             numbers[place] = parent
+        known[same] = numbers
         found.append((numbers, which))
     tree, orders = _ordered(above)
     moved = [

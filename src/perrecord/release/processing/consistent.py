@@ -22,7 +22,6 @@ from perrecord.release.processing.fits import FamilyFit, fit_family
 from perrecord.release.processing.step import Added, AnswerPlace, Making, WorkloadStep
 from perrecord.release.spec import Workload
 from perrecord.released.columns import Estimate
-from perrecord.released.fitting.boxes import Rows
 from perrecord.released.fitting.descent import nonnegative
 from perrecord.released.fitting.printing import Whole, printed, whole
 from perrecord.released.fitting.trees import Flags, Floats, stretches
@@ -89,9 +88,8 @@ class Consistent(WorkloadStep):
         if fit is None:
             yield from (partial(self._nothing, len(each)) for each in values)
             return
-        shown = _Shown.of(fit, self)
-        for rows in fit.rows:
-            yield partial(shown.columns, rows, step, self._reach())
+        for shown in _Shown.every(fit, self):
+            yield partial(shown.columns, step, self._reach())
 
     def _nothing(self, rows: int) -> Iterator[Added]:
         """Yield empty columns: there are too many combinations, or equations were not solved."""
@@ -195,17 +193,19 @@ def _variances(column: Estimate) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Shown:
-    """A fit as it is printed: whole numbers of a unit, which is a part of a step."""
+    """The rows of a table as they are printed: whole numbers of a unit, a part of a step."""
 
     unit: Fraction
+    shape: tuple[int, ...]
     numbers: Whole
     nonnegative: Whole | None
     whole: Whole | None
-    deviations: tuple[Floats, ...]
-    """Factors that multiply to the standard deviations, in steps."""
+    deviations: Floats
+    """In steps; an axis of the shape along which they stay is 1 long. Infinite: no number."""
 
     @classmethod
-    def of(cls, fit: FamilyFit, step: Consistent) -> "_Shown":
+    def every(cls, fit: FamilyFit, step: Consistent) -> "Iterator[_Shown]":
+        """Yield the rows of each member of a family."""
         values, is_known = fit.fitted.values, fit.fitted.is_known
         if not is_known.all():
             values = np.where(is_known, values, 0.0)
@@ -219,28 +219,36 @@ class _Shown:
         if step.has_whole:
             of = numbers if signs is None else signs
             rounded = whole(fit.trees, of, is_known, int(parts)) if parts > 1 else of
-        return cls(1 / parts, numbers, signs, rounded, deviations)
+        for rows in fit.rows:
+            yield cls(
+                1 / parts,
+                rows.shape,
+                numbers[rows.index].ravel(),
+                None if signs is None else signs[rows.index].ravel(),
+                None if rounded is None else rounded[rows.index].ravel(),
+                rows.of_product(deviations),
+            )
 
-    def columns(self, rows: Rows, step: Fraction, reach: float | None) -> Iterator[Added]:
+    def columns(self, step: Fraction, reach: float | None) -> Iterator[Added]:
         """Yield what stands beside the answer that has these rows."""
-        unit, errors = self.unit * step, rows.of_product(self.deviations)
-        is_known = np.isfinite(errors)
-        of_rows = np.broadcast_to(is_known, rows.shape).ravel() if not is_known.all() else None
+        unit, is_known = self.unit * step, np.isfinite(self.deviations)
+        of_rows = None if is_known.all() else np.broadcast_to(is_known, self.shape).ravel()
 
         def shown(numbers: Whole, unit: Fraction = unit) -> pa.Array:
             return _masked(to_arrow(numbers.ravel(), unit, is_short=True), of_rows)
 
-        numbers = self.numbers[rows.index]
-        yield ENDING, shown(numbers)
-        yield f"{ENDING}_se", _masked(tiled(errors * float(step), rows.shape), of_rows)
+        yield ENDING, shown(self.numbers)
+        errors = tiled(self.deviations * float(step), self.shape)
+        yield f"{ENDING}_se", _masked(errors, of_rows)
         if reach is not None:
-            away = np.ceil(np.where(is_known, errors, 0.0) * (reach / float(self.unit)))
-            yield f"{ENDING}_low", shown(numbers - away.astype(np.int64))
-            yield f"{ENDING}_high", shown(numbers + away.astype(np.int64))
+            finite = np.where(is_known, self.deviations, 0.0)
+            away = np.ceil(finite * (reach / float(self.unit))).astype(np.int64)
+            yield f"{ENDING}_low", shown(self.numbers.reshape(self.shape) - away)
+            yield f"{ENDING}_high", shown(self.numbers.reshape(self.shape) + away)
         if self.nonnegative is not None:
-            yield f"{ENDING}_nonnegative", shown(self.nonnegative[rows.index])
+            yield f"{ENDING}_nonnegative", shown(self.nonnegative)
         if self.whole is not None:
-            yield f"{ENDING}_whole", shown(self.whole[rows.index], max(unit, step))
+            yield f"{ENDING}_whole", shown(self.whole, max(unit, step))
 
 
 def _masked(

@@ -14,7 +14,7 @@ from perrecord.released.fitting.boxes import Rows
 from perrecord.released.fitting.gradients import fit_by_gradients
 from perrecord.released.fitting.products import Fitted, fit_separable, separated
 from perrecord.released.fitting.sweeps import sweep_of
-from perrecord.released.fitting.trees import CellTree, Floats
+from perrecord.released.fitting.trees import CellTree, Floats, stretches
 from perrecord.released.numbers import Integers, floats
 
 _MUCH_WIDER = 4
@@ -74,10 +74,12 @@ def _gathered(
     """Return the value and variance of each cell; what was measured twice is put together."""
     weights, total = np.zeros(shape), np.zeros(shape)
     for each, value, variance in zip(rows, values, variances, strict=True):
-        weight = 1 / variance
-        weights[each.index] += weight if not weight.ndim else weight.reshape(each.shape)
-        total[each.index] += (floats(value) * weight).reshape(each.shape)
-    with np.errstate(divide="ignore"):
-        spread = np.divide(1, weights, out=weights)
-    np.multiply(total, spread, out=total, where=np.isfinite(spread))
-    return total, spread
+        for which, piece in each.pieces():
+            weight = 1 / (variance[which].reshape(piece.shape) if variance.ndim else variance)
+            weights[piece.index] += weight
+            total[piece.index] += floats(value[which]).reshape(piece.shape) * weight
+    for sums, weight in zip(stretches(total, -1), stretches(weights, -1), strict=True):
+        np.divide(sums, np.where(weight > 0, weight, 1.0), out=sums)
+        with np.errstate(divide="ignore"):
+            np.divide(1, weight, out=weight)
+    return total, weights

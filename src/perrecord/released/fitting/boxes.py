@@ -1,13 +1,13 @@
 """Where the rows of a table stand in a grid of all combinations: in a box of it, or anywhere."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from math import prod
 
 import numpy as np
 
-from perrecord.released.fitting.trees import Floats, Indices
+from perrecord.released.fitting.trees import STRETCH, Floats, Indices
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,6 +28,21 @@ class Rows:
         if box is None:
             return cls(np.unravel_index(places, grid), (len(places),))
         return cls(box, tuple(each.stop - each.start for each in box))
+
+    def pieces(self) -> "Iterator[tuple[slice, Rows]]":
+        """Yield the rows in stretches that a cache holds: which they are, and where they stand."""
+        wide = prod(self.shape[1:])
+        width = max(1, STRETCH // max(wide, 1))
+        for start in range(0, self.shape[0], width):
+            end = min(start + width, self.shape[0])
+            shape = (end - start, *self.shape[1:])
+            first, *rest = self.index
+            index: tuple[slice | Indices, ...]
+            if isinstance(first, slice):
+                index = (slice(first.start + start, first.start + end), *rest)
+            else:
+                index = tuple(each[start:end] for each in self.index if not isinstance(each, slice))
+            yield slice(start * wide, end * wide), Rows(index, shape)
 
     def of_product(self, factors: Sequence[Floats]) -> Floats:
         """Return a product of factors by row; an axis of a box along which it stays is 1 long.

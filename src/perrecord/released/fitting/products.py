@@ -7,12 +7,10 @@ from functools import reduce
 import numpy as np
 
 from perrecord.released.fitting.sweeps import Sweep, sweep_of
-from perrecord.released.fitting.trees import CellTree, Flags, Floats
+from perrecord.released.fitting.trees import STRETCH, CellTree, Flags, Floats
 
 _CLOSE = 1e-9
 """How far, relatively, variances may be from a product for the product to be taken for them."""
-_STRETCH = 1 << 17
-"""So many numbers are compared at a time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,9 +64,9 @@ def separated(trees: Sequence[CellTree], variances: Floats) -> tuple[Sweep, ...]
         line = variances[tuple(slice(None) if a == axis else start[a] for a in range(len(start)))]
         factors.append(np.array(line if axis == 0 else line / variances[start]))
     first, rest = factors[0], outer(factors[1:])
-    width = max(1, _STRETCH // rest.size)
-    for start in range(0, len(first), width):
-        part = slice(start, start + width)
+    width = max(1, STRETCH // rest.size)
+    for begin in range(0, len(first), width):
+        part = slice(begin, begin + width)
         if not _are_close(np.multiply.outer(first[part], rest), variances[part]):
             return None
     return tuple(sweep_of(tree, each) for tree, each in zip(trees, factors, strict=True))

@@ -15,7 +15,7 @@ Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 Flags = npt.NDArray[np.bool_]
 
-_STRETCH = 1 << 17
+STRETCH = 1 << 17
 """So many numbers at a time stay in a processor's cache while a tree is gone up and down."""
 _LEAST_WIDTH = 16
 
@@ -148,7 +148,7 @@ def stretches(values: npt.NDArray[Any], axis: int = 0) -> Iterator[npt.NDArray[A
         yield along
         return
     count = along.shape[1]
-    width = max(_STRETCH * count // along.size, _LEAST_WIDTH)
+    width = max(STRETCH * count // along.size, _LEAST_WIDTH)
     for start in range(0, count, width):
         yield along[:, start : start + width]
 
