@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from perrecord.released.fitting import boxes, trees
-from perrecord.released.fitting.boxes import Rows
+from perrecord.released.fitting.boxes import Placed
 from perrecord.released.fitting.products import fit_separable, outer
 from perrecord.released.fitting.sweeps import sweep_of
 from perrecord.released.numbers import tiled
@@ -28,7 +28,7 @@ def test_every_box_is_found_and_holds_no_places():
     """Its rows are those of the grid, in order."""
     values = np.random.default_rng(0).normal(size=GRID)
     for places in every_box():
-        rows = Rows.of(places, GRID)
+        rows = Placed.of(places, GRID)
         assert all(isinstance(each, slice) for each in rows.index)
         assert np.array_equal(values[rows.index].ravel(), values.ravel()[places])
 
@@ -44,9 +44,9 @@ def test_rows_that_are_no_box_keep_their_places():
         inside = box.copy()
         inside[[1, 2]] = inside[[2, 1]]
         for places in (inside, np.delete(box, 1), np.insert(box, 1, box[0]), rng.permutation(box)):
-            rows = Rows.of(places, GRID)
+            rows = Placed.of(places, GRID)
             assert np.array_equal(values[rows.index].ravel(), values.ravel()[places])
-    assert values[Rows.of(cells.ravel()[:0], GRID).index].size == 0
+    assert values[Placed.of(cells.ravel()[:0], GRID).index].size == 0
 
 
 @pytest.mark.parametrize("stretch", [1, 7, 10_000])
@@ -56,7 +56,7 @@ def test_pieces_are_all_rows_in_order(monkeypatch, stretch):
     rng = np.random.default_rng(2)
     cells = np.arange(np.prod(GRID)).reshape(GRID)
     for places in (cells[1:3, 2:5].ravel(), cells[:, 1:2, 1:].ravel(), rng.permutation(60)[:20]):
-        rows = Rows.of(places, GRID)
+        rows = Placed.of(places, GRID)
         found, at = [], 0
         for which, piece in rows.pieces():
             assert which.start == at
@@ -72,13 +72,13 @@ def test_a_product_by_row_is_that_of_the_whole_grid():
     factors = np.ix_(*lines)
     whole = outer(lines)
     for places in (*list(every_box())[::17], rng.permutation(60)[:20]):
-        rows = Rows.of(places, GRID)
+        rows = Placed.of(places, GRID)
         for given in (factors, (whole,)):
             found = rows.of_product(given)
             shown = np.broadcast_to(found, rows.shape).ravel()
             assert np.array_equal(shown, whole.ravel()[places])
             assert tiled(found, rows.shape).to_pylist() == shown.tolist()
-    first = Rows.of(np.arange(45), GRID)
+    first = Placed.of(np.arange(45), GRID)
     assert first.of_product(factors[:2]).shape == (1, 5, 1)
 
 

@@ -14,7 +14,7 @@ from perrecord.queries.hierarchies.families import Family, Hierarchy
 from perrecord.queries.hierarchies.following import followed
 from perrecord.queries.noise_plan import different_keys
 from perrecord.queries.plan import Plan
-from perrecord.released.fitting.boxes import Rows
+from perrecord.released.fitting.boxes import Placed
 from perrecord.released.fitting.trees import CellTree, Indices
 from perrecord.tables.keys import Keys
 from perrecord.tables.lookups import Lookup
@@ -38,9 +38,9 @@ class Layout:
     """For each member the place of each row among all combinations of nodes, the last fastest."""
 
     @cached_property
-    def rows(self) -> tuple[Rows, ...]:
+    def rows(self) -> tuple[Placed, ...]:
         """For each member its rows in the grid of all combinations."""
-        return tuple(Rows.of(each, self.shape) for each in self.places)
+        return tuple(Placed.of(each, self.shape) for each in self.places)
 
     @property
     def shape(self) -> tuple[int, ...]:

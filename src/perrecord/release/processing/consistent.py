@@ -146,7 +146,7 @@ class Consistent(WorkloadStep):
             "is a product over the hierarchies or the tables lie one below the other; otherwise "
             "they are never too small, and the equations are solved by conjugate gradients until "
             "their residual is 1e-8 of what it was. Intervals are the normal law's, which is "
-            "approximate."
+            "approximate; their ends are rounded outward to the digits of the numbers."
         )
         for family in self.workload.families.fitted:
             names = dict.fromkeys(member.answer for member in family.members)

@@ -10,7 +10,7 @@ import numpy as np
 
 from perrecord.queries.hierarchies import Family
 from perrecord.queries.hierarchies.placing import MOST_CELLS, Layout, one_tree
-from perrecord.released.fitting.boxes import Rows
+from perrecord.released.fitting.boxes import Placed
 from perrecord.released.fitting.gradients import fit_by_gradients
 from perrecord.released.fitting.products import Fitted, fit_separable, separated
 from perrecord.released.fitting.sweeps import sweep_of
@@ -29,7 +29,7 @@ class FamilyFit:
 
     trees: tuple[CellTree, ...]
     fitted: Fitted
-    rows: tuple[Rows, ...]
+    rows: tuple[Placed, ...]
 
 
 def fit_family(
@@ -54,7 +54,7 @@ def fit_family(
     if family.is_chain:
         one = one_tree(family, layout)
         shape = (one.tree.size,)
-        rows = tuple(Rows.of(each, shape) for each in one.places)
+        rows = tuple(Placed.of(each, shape) for each in one.places)
         grid, spread = _gathered(shape, rows, values, variances)
         fitted = fit_separable(grid, [sweep_of(one.tree, spread)], in_place=True)
         return FamilyFit((one.tree,), fitted, rows)
@@ -67,7 +67,7 @@ def fit_family(
 
 def _gathered(
     shape: tuple[int, ...],
-    rows: Sequence[Rows],
+    rows: Sequence[Placed],
     values: Sequence[Integers],
     variances: Sequence[Floats],
 ) -> tuple[Floats, Floats]:

@@ -11,17 +11,17 @@ from perrecord.released.fitting.trees import STRETCH, Floats, Indices
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class Placed:
     """The rows of a table in a grid: `grid[index]` has them in order, in the shape `shape`."""
 
     index: tuple[slice | Indices, ...]
     shape: tuple[int, ...]
 
     @classmethod
-    def of(cls, places: Indices, grid: tuple[int, ...]) -> "Rows":
+    def of(cls, places: Indices, grid: tuple[int, ...]) -> "Placed":
         """Return the rows at places of a grid, the last axis fastest; a box holds no places.
 
-        >>> Rows.of(np.array([4, 5, 7, 8]), (3, 3)).index
+        >>> Placed.of(np.array([4, 5, 7, 8]), (3, 3)).index
         (slice(1, 3, None), slice(1, 3, None))
         """
         box = _box(places, grid)
@@ -29,7 +29,7 @@ class Rows:
             return cls(np.unravel_index(places, grid), (len(places),))
         return cls(box, tuple(each.stop - each.start for each in box))
 
-    def pieces(self) -> "Iterator[tuple[slice, Rows]]":
+    def pieces(self) -> "Iterator[tuple[slice, Placed]]":
         """Yield the rows in stretches that a cache holds: which they are, and where they stand."""
         wide = prod(self.shape[1:])
         width = max(1, STRETCH // max(wide, 1))
@@ -42,12 +42,12 @@ class Rows:
                 index = (slice(first.start + start, first.start + end), *rest)
             else:
                 index = tuple(each[start:end] for each in self.index if not isinstance(each, slice))
-            yield slice(start * wide, end * wide), Rows(index, shape)
+            yield slice(start * wide, end * wide), Placed(index, shape)
 
     def of_product(self, factors: Sequence[Floats]) -> Floats:
         """Return a product of factors by row; an axis of a box along which it stays is 1 long.
 
-        >>> rows = Rows.of(np.arange(6), (2, 3))
+        >>> rows = Placed.of(np.arange(6), (2, 3))
         >>> rows.of_product([np.full((2, 1), 2.0), np.array([[1.0, 2.0, 3.0]])])
         array([[2., 4., 6.]])
         """
