@@ -19,6 +19,7 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "RESULTS.md"
 BENCHMARKS = (
     "release",
+    "consistent",
     "limits",
     "query",
     "noise",

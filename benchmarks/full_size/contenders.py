@@ -11,7 +11,15 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from full_size.measuring import Cost, measured
-from full_size.workload import LEVELS, command, create_ledger, python, spec_text, table_name
+from full_size.workload import (
+    CONSISTENT,
+    LEVELS,
+    command,
+    create_ledger,
+    python,
+    spec_text,
+    table_name,
+)
 
 HERE = Path(__file__).resolve().parent
 FINEST = max(LEVELS)
@@ -74,6 +82,7 @@ class Perrecord:
     name: str = "perrecord"
     levels: tuple[int, ...] = LEVELS
     has_intervals: bool = False
+    is_consistent: bool = False
     is_from_python: bool = False
     is_exact: bool = False
 
@@ -81,14 +90,13 @@ class Perrecord:
         """Release the data of a folder into another, which must be new."""
         out.mkdir()
         spec = out / "release.yaml"
-        spec.write_text(
-            spec_text(
-                folder,
-                levels=self.levels,
-                has_intervals=self.has_intervals,
-                is_exact=self.is_exact,
-            )
+        text = spec_text(
+            folder,
+            levels=self.levels,
+            has_intervals=self.has_intervals,
+            is_exact=self.is_exact,
         )
+        spec.write_text(text + (CONSISTENT if self.is_consistent else ""))
         create_ledger(spec)
         published = out / "published"
         if self.is_from_python:

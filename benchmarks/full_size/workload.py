@@ -18,6 +18,9 @@ COUNT_RHO = "0.1"
 RHOS = {"emp": "0.2", "payann": "0.2", "payqtr1": "0.1"}
 ANSWERS = ("establishments", *THRESHOLDS)
 
+CONSISTENT = "post_processing: {consistent: true}\n"
+"""What is added to a spec for columns that add up over all levels."""
+
 PYTHON = "PERRECORD_BENCHMARK_PYTHON"
 """The variable that names the Python whose perrecord is measured; unset, it is this one."""
 

@@ -3,15 +3,20 @@
 import json
 from decimal import Decimal
 from itertools import product
+from statistics import NormalDist
 
+import duckdb
 import numpy as np
+import polars as pl
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
-from perrecord import Ledger
+from perrecord import Keys, Ledger
 from perrecord.errors import SpecError
 from perrecord.lab.audit.frozen import FrozenBits
+from perrecord.queries.hierarchies.placing import layout_of
 from perrecord.release.publish import release
 from perrecord.release.spec import build, load_spec, open_table, warnings_of
 
@@ -36,6 +41,8 @@ keys:
   county_sector: {product: [counties, sectors]}
   state_industry: {product: [states, industries]}
   state_sector: {product: [states, sectors]}
+  industry_county: {product: [industries, counties]}
+  county_state_sector: {product: [counties, states, sectors]}
   some: {filter: {from: county_industry, naics: ["1101", "2201"]}}
   regions: {values: {region: [south, west]}}
   found: {select: {rho: 0.1, threshold: 3, split: moderate}}
@@ -49,6 +56,7 @@ ledger: est.ledger
 outputs: {csv: true}
 """
 COUNTIES = ["01001", "01003", "01005", "02001"]
+ROUGHLY = Decimal("1e-12")
 INDUSTRIES = ["1101", "1102", "2201", "2202", "2203"]
 
 
@@ -139,8 +147,13 @@ def same(tables, answer, *, is_exact=True):
             assert stated == pytest.approx(error, rel=1e-9)
         else:
             assert stated >= error * (1 - 1e-9)
-        low, high = table[f"{answer}_consistent_low"][row], table[f"{answer}_consistent_high"][row]
-        assert high - low == pytest.approx(2 * 1.959964 * stated, rel=1e-6)
+        low, middle, high = (
+            table[f"{answer}_consistent{end}"][row] for end in ("_low", "", "_high")
+        )
+        assert middle - low == high - middle
+        unit = Decimal(10) ** middle.as_tuple().exponent
+        reach = Decimal(NormalDist().inv_cdf(0.975) * stated)  # rounded outward to the last digit
+        assert reach * (1 - ROUGHLY) <= high - middle <= (reach + unit) * (1 + ROUGHLY)
     return len(found)
 
 
@@ -176,6 +189,54 @@ def test_all_combinations_of_two_hierarchies(tmp_path):
     }
     assert "add up" in fields["emp_consistent"]
     assert "95 %" in fields["emp_consistent_low"]
+
+
+def test_keys_in_any_order_of_their_sides(tmp_path):
+    """A product with the second hierarchy first is no box of the grid, and is fitted the same."""
+    turned = query("turned", ["naics", "county"], "industry_county", ANSWERS)
+    tables, _, _ = released(tmp_path, [*FULL[:-1], turned])
+    assert same(tables, "emp") == 1 + 2 + 4 + 2 + 5 + 4 + 10 + 8 + 20
+
+
+def test_products_of_keys_are_placed_as_if_written_out(tmp_path):
+    """Also where the columns of one hierarchy stand in several sides of the product."""
+    several = query("c", ["county", "state", "sector"], "county_state_sector", ANSWERS)
+    loaded = load_spec(prepared(tmp_path, [*FULL[1:-1], several]))
+    with open_table(loaded) as table:
+        workload = build(loaded, table.schema)
+    assert workload.families.fitted
+    for family in workload.families.fitted:
+        groupings = [workload.plan.groupings[each.grouping] for each in family.members]
+        keys = [each.grouping.cells for each in groupings]
+        found = layout_of(family, workload.schema, keys)
+        plain = layout_of(family, workload.schema, [Keys.trusted(each.table) for each in keys])
+        assert max(len(each.factors) for each in keys) == 3
+        assert found.shape == plain.shape
+        assert all(map(np.array_equal, found.places, plain.places))
+
+
+@pytest.mark.parametrize("reader", ["pyarrow", "duckdb", "polars"])
+def test_files_hold_short_decimals_as_whole_numbers(tmp_path, reader):
+    """What is published is read back to the last digit, by libraries that share no code."""
+    tables, _, out = released(tmp_path, FULL)
+    path = out / "tables" / "county_industry.parquet"
+    stored = {each.name: each for each in pq.ParquetFile(path).schema}
+    for ending in ("", "_low", "_high"):
+        assert stored[f"rent_consistent{ending}"].physical_type == "INT64"
+    expected = tables["county_industry"]["rent_consistent_low"]
+    match reader:
+        case "pyarrow":
+            found = pq.read_table(path)["rent_consistent_low"].to_pylist()
+        case "duckdb":
+            rows = duckdb.sql(f"SELECT rent_consistent_low FROM '{path}'").fetchall()
+            found = [row[0] for row in rows]
+        case "polars":
+            found = pl.read_parquet(path)["rent_consistent_low"].to_list()
+    assert found == expected
+    assert {each.as_tuple().exponent for each in found} == {-6}
+    options = pa_csv.ConvertOptions(column_types={"rent_consistent_low": pa.string()})
+    text = pa_csv.read_csv(out / "tables" / "county_industry.csv", convert_options=options)
+    assert [Decimal(each) for each in text["rent_consistent_low"].to_pylist()] == expected
 
 
 def test_printed_numbers_add_up_to_the_last_digit(tmp_path):

@@ -9,6 +9,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from perrecord.released.numbers import SHORT
+
 _FORMULA = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
 """How a cell begins that a spreadsheet would take for a formula, in wide characters too."""
 
@@ -22,8 +24,25 @@ _PREFIXED = re.compile(f"[{re.escape(_FORMULA)}']")
 
 
 def write_parquet(table: pa.Table, path: str | Path | BinaryIO) -> None:
-    """Write a table as Parquet; the same table gives the same bytes."""
-    pq.write_table(table, path, compression="zstd", store_schema=False)
+    """Write a table as Parquet; the same table gives the same bytes.
+
+    Decimals of at most 18 digits are stored as whole numbers of 64 bits, as differences from one to
+    the next: they are written and read several times as fast as longer ones, and are smaller.
+    """
+    short = {each.name for each in table.schema if _is_short(each.type)}
+    pq.write_table(
+        table,
+        path,
+        compression="zstd",
+        store_schema=False,
+        store_decimal_as_integer=True,
+        use_dictionary=[name for name in table.column_names if name not in short],
+        column_encoding=dict.fromkeys(sorted(short), "DELTA_BINARY_PACKED"),
+    )
+
+
+def _is_short(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_decimal(kind)) and int(kind.precision) <= SHORT
 
 
 def write_csv(table: pa.Table, path: str | Path | BinaryIO) -> None:

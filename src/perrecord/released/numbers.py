@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import inf, lcm
+from math import inf, lcm, prod
 from typing import Any, NewType
 
 import numpy as np
@@ -14,6 +14,9 @@ Integers = npt.NDArray[Any]
 
 NoisyIntegers = NewType("NoisyIntegers", np.ndarray[Any, np.dtype[Any]])
 """Integers that noise was added to, or that noise chose. Only `mechanisms` makes them."""
+
+SHORT = 18
+"""Decimals of so many digits are whole numbers of 64 bits in a Parquet file."""
 
 _FITS = 2**62
 _STRETCH = 1 << 17
@@ -32,10 +35,12 @@ def whole_numbers(numbers: Sequence[int]) -> Integers:
     return np.array(numbers, dtype=np.int64 if is_small else np.object_)
 
 
-def to_arrow(numbers: Integers, step: Fraction) -> pa.Array:
+def to_arrow(numbers: Integers, step: Fraction, *, is_short: bool = False) -> pa.Array:
     """Return numbers * step exactly: int64 where they are whole and fit, else decimals.
 
-    Only what no decimal holds, beyond 76 digits or without end, is given in floats.
+    Decimals have 38 digits, or 76 if need be; with `is_short` 18, which files hold as integers, if
+    those are enough. Only what no decimal holds, beyond 76 digits or without end, is given in
+    floats.
 
     >>> to_arrow(np.array([3, -7]), Fraction(1, 100)).to_pylist()
     [Decimal('0.03'), Decimal('-0.07')]
@@ -48,12 +53,12 @@ def to_arrow(numbers: Integers, step: Fraction) -> pa.Array:
         numbers = numbers.astype(np.object_) * factor
         if _is_small(numbers):
             numbers = numbers.astype(np.int64)
-    else:
+    elif factor != 1:
         numbers = numbers * factor
     if places == 0 and numbers.dtype == np.int64:
         return pa.array(numbers)
     if numbers.dtype == np.int64:
-        return _decimals(numbers, places)
+        return _decimals(numbers, places, is_short=is_short)
     if not _is_small(numbers, 10**76):
         return pa.array(floats(numbers) / 10.0**places)
     is_narrow = _is_small(numbers, 10**38)
@@ -119,12 +124,32 @@ def repeated(value: float, count: int) -> pa.ChunkedArray:
     return pa.chunked_array([*[stretch] * times, stretch.slice(0, rest)], pa.float64())
 
 
-def _decimals(numbers: Integers, places: int) -> pa.Array:
-    """Return int64 numbers as decimals whose last place they count, without going through text."""
+def tiled(values: npt.NDArray[np.float64], shape: tuple[int, ...]) -> pa.ChunkedArray:
+    """Return values that are repeated to a shape as a column; what comes again takes no memory.
+
+    >>> tiled(np.array([[1.5, 2.5]]), (2, 2)).to_pylist()
+    [1.5, 2.5, 1.5, 2.5]
+    """
+    if len(values) != 1 or not prod(shape):
+        return pa.chunked_array([np.broadcast_to(values, shape).ravel()])
+    together = min(shape[0], max(1, _STRETCH // prod(shape[1:])))
+    stretch = pa.array(np.broadcast_to(values, (together, *shape[1:])).ravel())
+    times, rest = divmod(shape[0], together)
+    return pa.chunked_array([*[stretch] * times, stretch.slice(0, rest * prod(shape[1:]))])
+
+
+def _decimals(numbers: Integers, places: int, *, is_short: bool) -> pa.Array:
+    """Return int64 numbers as decimals whose last place they count, without going through text.
+
+    Short ones are the numbers themselves, in place.
+    """
+    if is_short and places <= SHORT and _is_small(numbers, 10**SHORT):
+        kind, held = pa.decimal64(SHORT, places), np.ascontiguousarray(numbers)
+        return pa.Array.from_buffers(kind, len(numbers), [None, pa.py_buffer(held)])
     halves = np.empty((len(numbers), 2), dtype=np.int64)
     halves[:, 0], halves[:, 1] = numbers, numbers >> 63
     return pa.Array.from_buffers(
-        pa.decimal128(38, places), len(numbers), [None, pa.py_buffer(halves.tobytes())]
+        pa.decimal128(38, places), len(numbers), [None, pa.py_buffer(halves)]
     )
 
 

@@ -30,9 +30,9 @@ TWINS = (
     Twin(
         "the variances of several hierarchies are not multiplied",
         "released/fitting/products.py",
-        "return Fitted(fitted, outer([sweep.variances for sweep in sweeps]))",
-        "return Fitted(fitted, outer([sweep.variances if n == 0 else np.ones(sweep.tree.size) "
-        "for n, sweep in enumerate(sweeps)]))",
+        "return Fitted(fitted, _each_along_its_own([sweep.variances for sweep in sweeps]))",
+        "return Fitted(fitted, _each_along_its_own([sweep.variances if n == 0 else "
+        "np.ones(sweep.tree.size) for n, sweep in enumerate(sweeps)]))",
         (f"{_FIT}::test_a_product_of_hierarchies_is_least_squares[0.0]",),
     ),
     Twin(
@@ -68,6 +68,34 @@ TWINS = (
             "released/test_rounding_and_signs.py"
             "::test_non_negative_numbers_add_up_and_are_the_nearest",
         ),
+    ),
+    Twin(
+        "rows from one corner to another are taken for the box between",
+        "released/fitting/boxes.py",
+        "return box if np.array_equal(every.ravel(), places) else None",
+        "return box",
+        ("released/test_boxes.py::test_rows_that_are_no_box_keep_their_places",),
+    ),
+    Twin(
+        "the end of what is swept at a time is left out",
+        "released/fitting/trees.py",
+        "for start in range(0, count, width):",
+        "for start in range(0, count - width + 1, width):",
+        ("released/test_boxes.py::test_sweeps_in_stretches_are_those_of_the_whole[10000]",),
+    ),
+    Twin(
+        "ends of intervals are rounded inward",
+        "release/processing/consistent.py",
+        "away = np.ceil(finite",
+        "away = np.floor(finite",
+        (f"{_RELEASE}::test_all_combinations_of_two_hierarchies",),
+    ),
+    Twin(
+        "the sides of a product of keys are taken in the wrong order",
+        "queries/hierarchies/placing.py",
+        "zip(sizes, is_needed, strict=True)])",
+        "zip(sizes, is_needed, strict=True)], order='F')",
+        (f"{_RELEASE}::test_products_of_keys_are_placed_as_if_written_out",),
     ),
     Twin(
         "cells are weighed by standard deviations",

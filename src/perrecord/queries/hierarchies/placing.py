@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -13,6 +14,7 @@ from perrecord.queries.hierarchies.families import Family, Hierarchy
 from perrecord.queries.hierarchies.following import followed
 from perrecord.queries.noise_plan import different_keys
 from perrecord.queries.plan import Plan
+from perrecord.released.fitting.boxes import Placed
 from perrecord.released.fitting.trees import CellTree, Indices
 from perrecord.tables.keys import Keys
 from perrecord.tables.lookups import Lookup
@@ -20,20 +22,25 @@ from perrecord.tables.schema import Schema
 
 Codes = npt.NDArray[np.int64]
 
-_NOTHING = pa.table({"": pa.array([True])}).select([])
+NO_KEYS = Keys.trusted(pa.table({"": pa.array([True])}).select([]))
 """The keys of a table that is not grouped: one row without columns."""
 
 MOST_CELLS = 60_000_000
 """So many combinations of nodes are written out to fit tables that are no chain."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Layout:
     """The hierarchies of a family as trees, and where every row stands among combinations."""
 
     trees: tuple[CellTree, ...]
     places: tuple[Indices, ...]
     """For each member the place of each row among all combinations of nodes, the last fastest."""
+
+    @cached_property
+    def rows(self) -> tuple[Placed, ...]:
+        """For each member its rows in the grid of all combinations."""
+        return tuple(Placed.of(each, self.shape) for each in self.places)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -47,23 +54,25 @@ class Layout:
 
 
 def layout_of(
-    family: Family, schema: Schema, keys: Sequence[pa.Table], declared: Sequence[Lookup] = ()
+    family: Family, schema: Schema, keys: Sequence[Keys], declared: Sequence[Lookup] = ()
 ) -> Layout:
     """Return where the rows of every member's keys stand.
 
-    The nodes of a level are the keys that some table lists, and what lies above these.
+    The nodes of a level are the keys that some table lists, and what lies above these. Products of
+    keys are looked up by their factors, and are never written out.
     """
     trees: list[CellTree] = []
-    places = [np.zeros(table.num_rows, dtype=np.intp) for table in keys]
+    places = [np.zeros([1] * len(each.factors), dtype=np.intp) for each in keys]
     for axis, hierarchy in enumerate(family.hierarchies):
         levels = [each[axis] for each in family.levels]
         tree, found = _axis(hierarchy, levels, schema, keys, declared)
         trees.append(tree)
-        places = [
-            place * tree.size + nodes[which]
-            for place, (nodes, which) in zip(places, found, strict=True)
-        ]
-    return Layout(tuple(trees), tuple(places))
+        places = [place * tree.size + nodes for place, nodes in zip(places, found, strict=True)]
+    whole = [
+        np.broadcast_to(place, [factor.num_rows for factor in each.factors]).ravel()
+        for place, each in zip(places, keys, strict=True)
+    ]
+    return Layout(tuple(trees), tuple(whole))
 
 
 def declared_trees(
@@ -73,13 +82,14 @@ def declared_trees(
     found: list[CellTree | None] = []
     for axis, hierarchy in enumerate(family.hierarchies):
         every = frozenset().union(*hierarchy.closures)
-        levels, tables = [], []
+        levels: list[int] = []
+        tables: list[Keys] = []
         for member, level in zip(family.members, family.levels, strict=True):
             cells = plan.groupings[member.grouping].grouping.cells
             if cells is None or isinstance(cells, Keys):
                 own = [] if cells is None else [each for each in cells.columns if each in every]
                 levels.append(level[axis])
-                tables.append(cells.project(own).table if cells is not None and own else _NOTHING)
+                tables.append(cells.project(own) if cells is not None and own else NO_KEYS)
         found.append(_axis(hierarchy, levels, plan.schema, tables, declared)[0] if levels else None)
     return tuple(found)
 
@@ -88,18 +98,27 @@ def _axis(
     hierarchy: Hierarchy,
     levels: Sequence[int],
     schema: Schema,
-    keys: Sequence[pa.Table],
+    keys: Sequence[Keys],
     declared: Sequence[Lookup],
-) -> tuple[CellTree, list[tuple[Indices, Indices]]]:
-    """Return one hierarchy as a tree; for each table nodes, and which of them each row has."""
+) -> tuple[CellTree, list[Indices]]:
+    """Return one hierarchy as a tree, and for each table the node of every row.
+
+    Nodes have an axis for each factor of the keys, 1 long where they do not depend on it.
+    """
     every = frozenset().union(*hierarchy.closures)
     nodes: list[dict[tuple[Any, ...], int]] = [{} for _ in hierarchy.levels]
     above: list[list[int]] = [[] for _ in hierarchy.levels]
     found: list[tuple[Indices, Indices]] = []
-    for level, table in zip(levels, keys, strict=True):
-        own = [name for name in table.column_names if name in every]
+    known: dict[tuple[object, ...], Indices] = {}  # many tables share the keys of one side
+    for level, each in zip(levels, keys, strict=True):
+        own = [name for name in each.columns if name in every]
+        rows, which = _rows_of(each, own)
+        sides = (id(side) for side in each.factors if not every.isdisjoint(side.column_names))
+        same = (level, *own, *sides)
+        if same in known:
+            found.append((known[same], which))
+            continue
         following = followed(schema, own, declared)
-        rows, which = different_keys(table.select(own)) if own else _all_one(table.num_rows)
         ways = [[following[name] for name in columns] for columns in hierarchy.levels[: level + 1]]
         numbers = np.empty(len(rows), dtype=np.intp)
         for place, row in enumerate(rows):
@@ -111,17 +130,25 @@ def _axis(
                     above[depth].append(parent)
                 parent = node
             numbers[place] = parent
+        known[same] = numbers
         found.append((numbers, which))
     tree, orders = _ordered(above)
     moved = [
-        (tree.starts[level] + orders[level][numbers], which)
+        (tree.starts[level] + orders[level][numbers])[which]
         for level, (numbers, which) in zip(levels, found, strict=True)
     ]
     return tree, moved
 
 
-def _all_one(rows: int) -> tuple[list[dict[str, object]], Indices]:
-    return [{}], np.zeros(rows, dtype=np.intp)
+def _rows_of(keys: Keys, columns: Sequence[str]) -> tuple[list[dict[str, object]], Indices]:
+    """Return the different rows of some columns, and which of them each key has, by factor."""
+    is_needed = [not set(columns).isdisjoint(each.column_names) for each in keys.factors]
+    needed = [each for each, is_one in zip(keys.factors, is_needed, strict=True) if is_one]
+    if not needed:
+        return [{}], np.zeros([1] * len(is_needed), dtype=np.intp)
+    rows, which = different_keys(Keys.trusted(*needed).table.select(columns))
+    sizes = [each.num_rows for each in keys.factors]
+    return rows, which.reshape([n if yes else 1 for n, yes in zip(sizes, is_needed, strict=True)])
 
 
 def _ordered(above: Sequence[Sequence[int]]) -> tuple[CellTree, list[Indices]]:

@@ -4,15 +4,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from math import prod
 from statistics import NormalDist
 from typing import Self
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from perrecord.exact import text
 from perrecord.laws.widths import deviation
 from perrecord.mechanisms.answers import Answers
+from perrecord.mechanisms.parallel import in_threads
 from perrecord.queries.hierarchies import Family
 from perrecord.queries.hierarchies.placing import Layout, layout_of
 from perrecord.release.processing.fits import FamilyFit, fit_family
@@ -21,13 +24,16 @@ from perrecord.release.spec import Workload
 from perrecord.released.columns import Estimate
 from perrecord.released.fitting.descent import nonnegative
 from perrecord.released.fitting.printing import Whole, printed, whole
-from perrecord.released.fitting.trees import Floats, Indices
-from perrecord.released.numbers import floats, to_arrow
+from perrecord.released.fitting.trees import Flags, Floats, stretches
+from perrecord.released.numbers import tiled, to_arrow
+from perrecord.tables.keys import Keys
 
 ENDING = "_consistent"
 _FINE = 10_000
 """A step of the grid is printed in so many parts, so that rounding does not show in a sum."""
-_FITS = 2.0**61
+_FITS = 1e18
+_FARTHEST = 16
+"""In standard errors: no interval of the normal law reaches as far."""
 _LEAST_DEVIATION = 1e-100
 """In steps: noise that is nearly never there is not taken for none."""
 
@@ -48,20 +54,28 @@ class Consistent(WorkloadStep):
 
     def added(self, answers: Sequence[Answers]) -> Mapping[AnswerPlace, Making]:
         """Return what makes the columns beside every answer that belongs to a family."""
-        workload, found = self.workload, dict[AnswerPlace, Making]()
-        layouts: dict[object, Layout] = {}
-        for family in workload.families.fitted:
-            tables = tuple(member.grouping for member in family.members)
-            layout = layouts.get(tables)
-            if layout is None:
-                keys = [answers[each].keys for each in tables]
-                layout = layout_of(family, workload.schema, keys, workload.hierarchies)
-                layouts[tables] = layout
-            for member, columns in zip(
-                family.members, self._columns(family, layout, answers), strict=True
-            ):
-                found[member.grouping, member.answer] = columns
-        return found
+        workload, families = self.workload, self.workload.families.fitted
+        layouts: dict[tuple[int, ...], Layout] = {}
+        for family in families:
+            tables = _tables(family)
+            if tables not in layouts:
+                keys = [self._keys(each, answers) for each in tables]
+                layouts[tables] = layout_of(family, workload.schema, keys, workload.hierarchies)
+        made = in_threads(
+            lambda family: list(self._columns(family, layouts[_tables(family)], answers)),
+            families,
+            lambda family: sum(len(answers[each]) for each in _tables(family)),
+        )
+        return {
+            (member.grouping, member.answer): columns
+            for family, every in zip(families, made, strict=True)
+            for member, columns in zip(family.members, every, strict=True)
+        }
+
+    def _keys(self, grouping: int, answers: Sequence[Answers]) -> Keys:
+        """Return the keys of a table, as a product if they were declared as one."""
+        cells = self.workload.plan.groupings[grouping].grouping.cells
+        return cells if isinstance(cells, Keys) else Keys.trusted(answers[grouping].keys)
 
     def _columns(
         self, family: Family, layout: Layout, answers: Sequence[Answers]
@@ -69,14 +83,13 @@ class Consistent(WorkloadStep):
         """Yield what makes the columns of each member of a family."""
         measured = [_measured(answers[each.grouping], each.answer) for each in family.members]
         step = measured[0].step
-        values = [floats(each.numbers) for each in measured]
+        values = [each.numbers for each in measured]
         fit = fit_family(family, layout, values, [_variances(each) for each in measured])
         if fit is None:
             yield from (partial(self._nothing, len(each)) for each in values)
             return
-        shown = _Shown.of(fit, self)
-        for place in fit.places:
-            yield partial(shown.columns, place, step, self._reach())
+        for shown in _Shown.every(fit, self):
+            yield partial(shown.columns, step, self._reach())
 
     def _nothing(self, rows: int) -> Iterator[Added]:
         """Yield empty columns: there are too many combinations, or equations were not solved."""
@@ -133,7 +146,7 @@ class Consistent(WorkloadStep):
             "is a product over the hierarchies or the tables lie one below the other; otherwise "
             "they are never too small, and the equations are solved by conjugate gradients until "
             "their residual is 1e-8 of what it was. Intervals are the normal law's, which is "
-            "approximate."
+            "approximate; their ends are rounded outward to the digits of the numbers."
         )
         for family in self.workload.families.fitted:
             names = dict.fromkeys(member.answer for member in family.members)
@@ -168,74 +181,88 @@ def _measured(answers: Answers, name: str) -> Estimate:
     return column
 
 
+def _tables(family: Family) -> tuple[int, ...]:
+    return tuple(member.grouping for member in family.members)
+
+
 def _variances(column: Estimate) -> Floats:
-    """Return the variance of each cell's noise, in steps."""
+    """Return the variance of each cell's noise, in steps; one number where all have the same."""
     of_law = np.array([max(deviation(law), _LEAST_DEVIATION) ** 2 for law in column.laws])
-    return np.asarray(of_law[column.which])
+    return np.asarray(of_law[0] if len(of_law) == 1 else of_law[column.which])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Shown:
-    """A fit as it is printed: whole numbers of a unit, which is a part of a step."""
+    """The rows of a table as they are printed: whole numbers of a unit, a part of a step."""
 
     unit: Fraction
+    shape: tuple[int, ...]
     numbers: Whole
     nonnegative: Whole | None
     whole: Whole | None
     deviations: Floats
+    """In steps; an axis of the shape along which they stay is 1 long. Infinite: no number."""
 
     @classmethod
-    def of(cls, fit: FamilyFit, step: Consistent) -> "_Shown":
-        values, variances = fit.fitted.values, fit.fitted.variances
-        is_known = np.isfinite(variances)
-        values = np.where(is_known, values, 0.0)
-        parts = _parts(values)
-        numbers = printed(fit.trees, values * float(parts), is_known)
+    def every(cls, fit: FamilyFit, step: Consistent) -> "Iterator[_Shown]":
+        """Yield the rows of each member of a family."""
+        values, is_known = fit.fitted.values, fit.fitted.is_known
+        if not is_known.all():
+            values = np.where(is_known, values, 0.0)
+        deviations = tuple(np.sqrt(each) for each in fit.fitted.factors)
+        parts = _parts(values, deviations)
+        numbers = printed(fit.trees, values, is_known, float(parts))
         signs = rounded = None
         if step.has_nonnegative:
-            found = nonnegative(fit.trees, values, variances)
-            signs = printed(fit.trees, found * float(parts), is_known)
+            found = nonnegative(fit.trees, values, fit.fitted.variances)
+            signs = printed(fit.trees, found, is_known, float(parts))
         if step.has_whole:
             of = numbers if signs is None else signs
             rounded = whole(fit.trees, of, is_known, int(parts)) if parts > 1 else of
-        return cls(
-            1 / parts,
-            numbers.ravel(),
-            None if signs is None else signs.ravel(),
-            None if rounded is None else rounded.ravel(),
-            np.sqrt(variances.ravel()),
-        )
+        for rows in fit.rows:
+            yield cls(
+                1 / parts,
+                rows.shape,
+                numbers[rows.index].ravel(),
+                None if signs is None else signs[rows.index].ravel(),
+                None if rounded is None else rounded[rows.index].ravel(),
+                rows.of_product(deviations),
+            )
 
-    def columns(self, place: Indices, step: Fraction, reach: float | None) -> Iterator[Added]:
-        """Yield what stands beside the answer whose rows are at these places."""
-        unit = self.unit * step
-        errors = self.deviations[place] * float(step)
-        is_unknown = ~np.isfinite(errors)
-        numbers = self.numbers[place]
-        yield ENDING, _masked(to_arrow(numbers, unit), is_unknown)
-        yield f"{ENDING}_se", pa.array(errors, mask=is_unknown)
+    def columns(self, step: Fraction, reach: float | None) -> Iterator[Added]:
+        """Yield what stands beside the answer that has these rows."""
+        unit, is_known = self.unit * step, np.isfinite(self.deviations)
+        of_rows = None if is_known.all() else np.broadcast_to(is_known, self.shape).ravel()
+
+        def shown(numbers: Whole, unit: Fraction = unit) -> pa.Array:
+            return _masked(to_arrow(numbers.ravel(), unit, is_short=True), of_rows)
+
+        yield ENDING, shown(self.numbers)
+        errors = tiled(self.deviations * float(step), self.shape)
+        yield f"{ENDING}_se", _masked(errors, of_rows)
         if reach is not None:
-            middle = numbers * float(unit)
-            yield f"{ENDING}_low", pa.array(middle - reach * errors, mask=is_unknown)
-            yield f"{ENDING}_high", pa.array(middle + reach * errors, mask=is_unknown)
+            finite = np.where(is_known, self.deviations, 0.0)
+            away = np.ceil(finite * (reach / float(self.unit))).astype(np.int64)
+            yield f"{ENDING}_low", shown(self.numbers.reshape(self.shape) - away)
+            yield f"{ENDING}_high", shown(self.numbers.reshape(self.shape) + away)
         if self.nonnegative is not None:
-            shown = to_arrow(self.nonnegative[place], unit)
-            yield f"{ENDING}_nonnegative", _masked(shown, is_unknown)
+            yield f"{ENDING}_nonnegative", shown(self.nonnegative)
         if self.whole is not None:
-            coarse = max(unit, step)
-            yield f"{ENDING}_whole", _masked(to_arrow(self.whole[place], coarse), is_unknown)
+            yield f"{ENDING}_whole", shown(self.whole, max(unit, step))
 
 
-def _masked(column: pa.Array, is_unknown: np.ndarray) -> pa.Array:
-    if not is_unknown.any():
-        return column
-    kept = np.where(is_unknown, -1, np.arange(len(column)))
-    return column.take(pa.array(kept, mask=is_unknown))
+def _masked(
+    column: pa.Array | pa.ChunkedArray, is_known: Flags | None
+) -> pa.Array | pa.ChunkedArray:
+    """Return the column with NULL where nothing is known."""
+    return column if is_known is None else pc.if_else(pa.array(is_known), column, None)
 
 
-def _parts(values: Floats) -> Fraction:
-    """Return in how many parts of a step all sums of these numbers fit into 64 bits."""
-    most, parts = float(np.abs(values).sum()), Fraction(_FINE)
+def _parts(values: Floats, deviations: Sequence[Floats]) -> Fraction:
+    """Return in how many parts of a step all sums of these numbers, and ends, have 18 digits."""
+    widest = prod(float(np.max(each, where=np.isfinite(each), initial=0.0)) for each in deviations)
+    most, parts = _FARTHEST * widest, Fraction(_FINE)
+    most += sum(float(np.abs(each).sum()) for each in stretches(values, axis=-1))
     while most * float(parts) >= _FITS:
         parts /= 10
     return parts

@@ -5,16 +5,17 @@ Whatever else there is goes by gradients, which say how far they came.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 
 from perrecord.queries.hierarchies import Family
 from perrecord.queries.hierarchies.placing import MOST_CELLS, Layout, one_tree
+from perrecord.released.fitting.boxes import Placed
 from perrecord.released.fitting.gradients import fit_by_gradients
 from perrecord.released.fitting.products import Fitted, fit_separable, separated
 from perrecord.released.fitting.sweeps import sweep_of
-from perrecord.released.fitting.trees import CellTree, Floats, Indices
+from perrecord.released.fitting.trees import CellTree, Floats, stretches
+from perrecord.released.numbers import Integers, floats
 
 _MUCH_WIDER = 4
 """A chain of tables is one tree where the combinations are so many times its cells."""
@@ -28,14 +29,15 @@ class FamilyFit:
 
     trees: tuple[CellTree, ...]
     fitted: Fitted
-    places: tuple[Indices, ...]
+    rows: tuple[Placed, ...]
 
 
 def fit_family(
-    family: Family, layout: Layout, values: Sequence[Floats], variances: Sequence[Floats]
+    family: Family, layout: Layout, values: Sequence[Integers], variances: Sequence[Floats]
 ) -> FamilyFit | None:
     """Return the least squares fit of numbers by member and row; None where there is none.
 
+    Variances are by row too, or one number where all rows of a member have the same.
     There is none if the combinations are too many to be written out, or the equations were not
     solved; `perrecord check` tells of the first beforehand.
     """
@@ -44,35 +46,40 @@ def fit_family(
     cells = sum(len(each) for each in values)
     is_narrow = layout.size <= min(MOST_CELLS, max(_MUCH_WIDER * cells, 10_000))
     if is_narrow and not any(family.selected):
-        grid, spread = _gathered(layout.shape, layout.places, values, variances)
+        grid, spread = _gathered(layout.shape, layout.rows, values, variances)
         sweeps = separated(layout.trees, spread)
         if sweeps is not None:
-            return FamilyFit(layout.trees, fit_separable(grid, sweeps), layout.places)
+            fitted = fit_separable(grid, sweeps, in_place=True)
+            return FamilyFit(layout.trees, fitted, layout.rows)
     if family.is_chain:
         one = one_tree(family, layout)
-        grid, spread = _gathered((one.tree.size,), one.places, values, variances)
-        fitted = fit_separable(grid, [sweep_of(one.tree, spread)])
-        return FamilyFit((one.tree,), fitted, one.places)
+        shape = (one.tree.size,)
+        rows = tuple(Placed.of(each, shape) for each in one.places)
+        grid, spread = _gathered(shape, rows, values, variances)
+        fitted = fit_separable(grid, [sweep_of(one.tree, spread)], in_place=True)
+        return FamilyFit((one.tree,), fitted, rows)
     if layout.size > MOST_CELLS:
         return None
-    grid, spread = _gathered(layout.shape, layout.places, values, variances)
+    grid, spread = _gathered(layout.shape, layout.rows, values, variances)
     fitted = fit_by_gradients(layout.trees, grid, spread)
-    return FamilyFit(layout.trees, fitted, layout.places) if fitted.residual <= _SOLVED else None
+    return FamilyFit(layout.trees, fitted, layout.rows) if fitted.residual <= _SOLVED else None
 
 
 def _gathered(
     shape: tuple[int, ...],
-    places: Sequence[Indices],
-    values: Sequence[Floats],
+    rows: Sequence[Placed],
+    values: Sequence[Integers],
     variances: Sequence[Floats],
 ) -> tuple[Floats, Floats]:
     """Return the value and variance of each cell; what was measured twice is put together."""
-    size = prod(shape)
-    weights, total = np.zeros(size), np.zeros(size)
-    for place, value, variance in zip(places, values, variances, strict=True):
-        weights[place] += 1 / variance
-        total[place] += value / variance
-    with np.errstate(divide="ignore"):
-        spread = np.divide(1, weights, out=weights)
-    np.multiply(total, spread, out=total, where=np.isfinite(spread))
-    return total.reshape(shape), spread.reshape(shape)
+    weights, total = np.zeros(shape), np.zeros(shape)
+    for each, value, variance in zip(rows, values, variances, strict=True):
+        for which, piece in each.pieces():
+            weight = 1 / (variance[which].reshape(piece.shape) if variance.ndim else variance)
+            weights[piece.index] += weight
+            total[piece.index] += floats(value[which]).reshape(piece.shape) * weight
+    for sums, weight in zip(stretches(total, -1), stretches(weights, -1), strict=True):
+        np.divide(sums, np.where(weight > 0, weight, 1.0), out=sums)
+        with np.errstate(divide="ignore"):
+            np.divide(1, weight, out=weight)
+    return total, weights

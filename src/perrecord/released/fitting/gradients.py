@@ -61,7 +61,7 @@ def fit_by_gradients(trees: Sequence[CellTree], values: Floats, variances: Float
         better = preconditioned(residual)
         slope, before = float(np.vdot(residual, better)), slope
         direction = better + (slope / before) * direction
-    return Fitted(added_up(trees, leaves), _bounds(trees, variances), False, left, steps)
+    return Fitted(added_up(trees, leaves), (_bounds(trees, variances),), False, left, steps)
 
 
 def _nearby(trees: Sequence[CellTree], weights: Floats) -> list[tuple[Sweep, Floats]]:

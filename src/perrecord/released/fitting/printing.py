@@ -6,13 +6,15 @@ import numpy as np
 import numpy.typing as npt
 
 from perrecord.released.fitting.descent import stages
-from perrecord.released.fitting.trees import CellTree, Flags, Floats, Siblings
+from perrecord.released.fitting.trees import CellTree, Flags, Floats, Siblings, stretches
 
 Whole = npt.NDArray[np.int64]
 
 
-def printed(trees: Sequence[CellTree], values: Floats, is_known: Flags) -> Whole:
-    """Return every number rounded: leaves by themselves, the others as sums of their children.
+def printed(
+    trees: Sequence[CellTree], values: Floats, is_known: Flags, parts: float = 1.0
+) -> Whole:
+    """Return every number in parts, rounded: leaves by themselves, others as their children's sums.
 
     Where a child has no number its parent is rounded by itself. A sum of n leaves moves by about
     sqrt(n / 12), so the unit should be small beside the errors.
@@ -21,8 +23,15 @@ def printed(trees: Sequence[CellTree], values: Floats, is_known: Flags) -> Whole
     >>> printed([tree], np.array([1.2, 0.4, 0.4, 0.4]), np.ones(4, np.bool_)).tolist()
     [0, 0, 0, 0]
     """
-    every = np.rint(np.where(is_known, values, 0.0)).astype(np.int64)
+    every = np.empty(values.shape, dtype=np.int64)
+    by_rows = (stretches(each, axis=-1) for each in (every, values, is_known))
+    for rounded, number, known in zip(*by_rows, strict=True):
+        rounded[...] = np.rint(np.where(known, number * parts, 0.0))
+    has_all = bool(is_known.all())
     for axis, tree in enumerate(trees):
+        if has_all:
+            tree.add_up(every, axis)
+            continue
         along, known = np.moveaxis(every, axis, 0), np.moveaxis(is_known, axis, 0)
         for each in reversed(tree.siblings):
             have_all = np.logical_and.reduceat(known[each.level], each.first, axis=0)

@@ -7,7 +7,7 @@ from functools import reduce
 import numpy as np
 
 from perrecord.released.fitting.sweeps import Sweep, sweep_of
-from perrecord.released.fitting.trees import CellTree, Flags, Floats
+from perrecord.released.fitting.trees import STRETCH, CellTree, Flags, Floats
 
 _CLOSE = 1e-9
 """How far, relatively, variances may be from a product for the product to be taken for them."""
@@ -18,24 +18,35 @@ class Fitted:
     """Fitted numbers for every combination of nodes, an axis for each hierarchy."""
 
     values: Floats
-    variances: Floats
-    """Infinite where there is no number."""
+    factors: tuple[Floats, ...]
+    """What multiplies to the variances, each of one hierarchy's length or of all."""
     is_exact: bool = True
     """Whether the variances are the true ones; else they are never below them."""
     residual: float = 0.0
     """How far the equations are from being solved, relatively; 0 where they are solved directly."""
     steps: int = 0
 
+    @property
+    def variances(self) -> Floats:
+        """Of every number; infinite where there is none."""
+        return np.asarray(reduce(np.multiply, self.factors))
 
-def fit_separable(values: Floats, sweeps: Sequence[Sweep]) -> Fitted:
+    @property
+    def is_known(self) -> Flags:
+        """Which combinations have a number."""
+        flags = reduce(np.logical_and, (np.isfinite(each) for each in self.factors))
+        return np.asarray(np.broadcast_to(flags, self.values.shape))
+
+
+def fit_separable(values: Floats, sweeps: Sequence[Sweep], *, in_place: bool = False) -> Fitted:
     """Return the least squares fit where the variance of a cell is a product over hierarchies.
 
     The variance of every fitted number is the product of those along each hierarchy.
     """
-    fitted = values.copy()
+    fitted = values if in_place else values.copy()
     for axis, sweep in enumerate(sweeps):
         sweep.fit(fitted, axis)
-    return Fitted(fitted, outer([sweep.variances for sweep in sweeps]))
+    return Fitted(fitted, _each_along_its_own([sweep.variances for sweep in sweeps]))
 
 
 def separated(trees: Sequence[CellTree], variances: Floats) -> tuple[Sweep, ...] | None:
@@ -52,16 +63,32 @@ def separated(trees: Sequence[CellTree], variances: Floats) -> tuple[Sweep, ...]
     for axis in range(variances.ndim):
         line = variances[tuple(slice(None) if a == axis else start[a] for a in range(len(start)))]
         factors.append(np.array(line if axis == 0 else line / variances[start]))
-    product = outer(factors)
+    first, rest = factors[0], outer(factors[1:])
+    width = max(1, STRETCH // rest.size)
+    for begin in range(0, len(first), width):
+        part = slice(begin, begin + width)
+        if not _are_close(np.multiply.outer(first[part], rest), variances[part]):
+            return None
+    return tuple(sweep_of(tree, each) for tree, each in zip(trees, factors, strict=True))
+
+
+def _are_close(product: Floats, variances: Floats) -> bool:
+    """Tell whether all of a product are nearly these, and infinite where these are."""
     is_measured = np.isfinite(variances)
     if not np.array_equal(np.isfinite(product), is_measured):
-        return None
+        return False
     with np.errstate(invalid="ignore"):
         product /= variances  # no number where both are infinite, which is far from nothing
     product -= 1
-    if (np.abs(product, out=product) > _CLOSE).any():
-        return None
-    return tuple(sweep_of(tree, each) for tree, each in zip(trees, factors, strict=True))
+    return not (np.abs(product, out=product) > _CLOSE).any()
+
+
+def _each_along_its_own(factors: Sequence[Floats]) -> tuple[Floats, ...]:
+    """Return factors of hierarchies, shaped so that they multiply to every combination."""
+    return tuple(
+        each.reshape([-1 if place == axis else 1 for place in range(len(factors))])
+        for axis, each in enumerate(factors)
+    )
 
 
 def outer(factors: Sequence[Floats]) -> Floats:

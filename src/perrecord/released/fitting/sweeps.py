@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perrecord.released.fitting.trees import CellTree, Flags, Floats
+from perrecord.released.fitting.trees import CellTree, Flags, Floats, stretches
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,17 +37,17 @@ class Sweep:
 
     def fit(self, values: Floats, axis: int = 0) -> None:
         """Put the fitted numbers into the place of the measured ones; unmeasured ones are 0."""
-        along = np.moveaxis(values, axis, 0)
-        wide = (slice(None), *[None] * (along.ndim - 1))
-        along *= self.own[wide]
-        totals = []
-        for each in reversed(self.tree.siblings):
-            total = each.total(along[each.level])
-            totals.append(total)
-            along[each.parents] += self.below[each.parents][wide] * total
-        for each in self.tree.siblings:
-            left = along[each.parents] - totals.pop()
-            along[each.level] += self.share[each.level][wide] * left[each.group]
+        wide = (slice(None), *[None] * (values.ndim - 1))
+        for along in stretches(values, axis):
+            np.multiply(along, self.own[wide], out=along)
+            totals = []
+            for each in reversed(self.tree.siblings):
+                total = each.total(along[each.level])
+                totals.append(total)
+                along[each.parents] += self.below[each.parents][wide] * total
+            for each in self.tree.siblings:
+                left = along[each.parents] - totals.pop()
+                along[each.level] += self.share[each.level][wide] * left[each.group]
 
 
 def sweep_of(tree: CellTree, variances: Floats) -> Sweep:

@@ -1,0 +1,131 @@
+"""Time the full-size release with consistent tables beside the same release without, in one run.
+
+    python benchmarks/consistent.py [--rows 8000000] [--turns 3] [--quick] [--write]
+
+The workload is in `full_size/workload.py`: 6.7 million cells of six levels, of which four answers
+each are fitted over all levels. Each contender has a process of its own, and they take turns, so
+that differences and ratios hold where seconds do not. perrecord is measured in an environment of
+its own that holds what its users install. A quick run shows that all of it works; its figures and
+goals mean nothing. With `--write` the tables are kept in `benchmarks/consistent.md`. Linux.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from full_size.contenders import Perrecord, Turns, take_turns
+from full_size.workload import ANSWERS, PYTHON, all_cells, prepare
+from goals import Goal, end_with, goals_table
+from machine import load, machine, versions
+from peers import perrecord_alone
+
+RESULTS = Path(__file__).resolve().parent / "consistent.md"
+SMALL_ROWS = 100_000
+MOST_SECONDS, MOST_MB = 4.0, 1_000
+"""How much more a release with consistent tables may take, of time on two cores and of memory."""
+
+PAIRS = (
+    (Perrecord("plain"), Perrecord("consistent", is_consistent=True)),
+    (
+        Perrecord("plain, with intervals", has_intervals=True),
+        Perrecord("consistent, with intervals", has_intervals=True, is_consistent=True),
+    ),
+)
+"""The same release without consistent tables and with them."""
+
+COLUMNS = ("median s", "least s", "CPU s", "peak MB", "MB written")
+
+
+def measure(rows: int, turns: int, scratch: Path) -> tuple[list[str], list[Goal]]:
+    """Run all in turn; return their table, what consistent tables add, and the goals."""
+    folder = prepare(scratch / "data", rows)
+    contenders = [each for pair in PAIRS for each in pair]
+    found = take_turns(contenders, folder, scratch, turns)
+    lines = [
+        f"{rows:,} establishments, {all_cells(folder):,} cells of six levels; {len(ANSWERS)} "
+        f"answers each, all fitted. Every figure is of a whole process; {turns} turns.",
+        "",
+        f"| | {' | '.join(COLUMNS)} |",
+        f"|---|{'---:|' * len(COLUMNS)}",
+        *(f"| {each.name} | {' | '.join(_figures(found[each.name]))} |" for each in contenders),
+        "",
+        "What consistent tables take more, and as a ratio:",
+        "",
+        "| | median s | CPU s | peak MB | × s | × CPU s | × MB |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    goals: list[Goal] = []
+    for plain, fitted in PAIRS:
+        before, after = found[plain.name], found[fitted.name]
+        seconds, memory = after.wall - before.wall, after.peak_mb - before.peak_mb
+        lines.append(
+            f"| {fitted.name} | {seconds:.2f} | {after.cpu - before.cpu:.2f} | {memory:,.0f} "
+            f"| {after.wall / before.wall:.2f} | {after.cpu / before.cpu:.2f} "
+            f"| {after.peak_mb / before.peak_mb:.2f} |"
+        )
+        goals += [
+            Goal(
+                f"{fitted.name}: at most {MOST_SECONDS:.0f} s more",
+                f"{seconds:.2f} s",
+                seconds <= MOST_SECONDS,
+            ),
+            Goal(
+                f"{fitted.name}: at most {MOST_MB:,} MB more",
+                f"{memory:,.0f} MB",
+                memory <= MOST_MB,
+            ),
+        ]
+    return [*lines, ""], goals
+
+
+def _figures(turns: Turns) -> list[str]:
+    written = turns.runs[0].written_mb
+    return [
+        f"{turns.wall:.2f}",
+        f"{turns.least:.2f}",
+        f"{turns.cpu:.2f}",
+        f"{turns.peak_mb:,.0f}",
+        f"{written:,.0f}",
+    ]
+
+
+def main() -> None:
+    """Measure, print, keep the tables if asked to, and say which goals are missed."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rows", type=int, help="8 million if not given; 100,000 if quick")
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="small, to see that all of it works")
+    parser.add_argument("--write", action="store_true", help="keep the tables in consistent.md")
+    given = parser.parse_args()
+    if given.quick and given.write:
+        parser.error("a quick run measures nothing worth keeping; leave out --quick or --write")
+    alone = perrecord_alone()
+    if isinstance(alone, str):
+        sys.exit(f"perrecord could not be installed apart: {alone}")
+    os.environ[PYTHON] = str(alone)
+    load_before = load()
+    rows = given.rows or (SMALL_ROWS if given.quick else 8_000_000)
+    with tempfile.TemporaryDirectory() as scratch:
+        lines, goals = measure(rows, 1 if given.quick else given.turns, Path(scratch))
+    head = [
+        "# Consistent tables, beside the same release without",
+        "",
+        "Made by `python benchmarks/consistent.py --write`.",
+        "",
+        f"{machine()}; {versions('duckdb', 'pyarrow', 'numpy')}.",
+        "",
+    ]
+    end = [*goals_table(goals), "", f"Load of the machine before the run: {load_before}."]
+    text = "\n".join([*head, *lines, "## Goals", "", *end]) + "\n"
+    print(text, end="")
+    if given.write:
+        RESULTS.write_text(text, encoding="utf-8")
+    sys.stdout.flush()
+    if not given.quick:
+        end_with(goals)
+
+
+if __name__ == "__main__":
+    main()
