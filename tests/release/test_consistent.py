@@ -267,6 +267,29 @@ def test_printed_numbers_add_up_to_the_last_digit(tmp_path):
             assert all(Decimal(value) % step == 0 for value in cells[column])
 
 
+def test_numbers_that_nobody_published_are_the_sums_of_what_is_below(tmp_path):
+    """Without a total, nothing below it becomes 0, and all of it adds up."""
+    extra = "post_processing: {consistent: {nonnegative: true, whole: true}}\n"
+    queries = [each for each in FULL if each.split("\n")[0].split()[-1] in BELOW]
+    assert len(queries) == len(BELOW)
+    tables, _, _ = released(tmp_path, queries, extra)
+    cells = tables["county_industry"]
+    for ending in ("", "_nonnegative", "_whole"):
+        column = f"emp_consistent{ending}"
+        assert max(cells[column]) > 0
+        for name, key in (("county", "county"), ("industry", "naics")):
+            for value, of in zip(tables[name][column], tables[name][key], strict=True):
+                inside = [
+                    Decimal(each)
+                    for each, other in zip(cells[column], cells[key], strict=True)
+                    if other == of
+                ]
+                assert sum(inside) == Decimal(value)
+
+
+BELOW = ("county", "industry", "county_industry")
+
+
 def test_a_chain_of_tables_over_keys_that_are_no_product(tmp_path):
     """A rollup is one tree; amounts that differ from table to table are its weights."""
     queries = [

@@ -243,9 +243,8 @@ class _Folder:
         missing = sorted({*keys, *answers} - {*rows.column_names})
         if missing:
             raise InputError(
-                f"{str(self.path / f'tables/{name}.parquet')!r} is no Parquet file with the columns "
-                f"that {_PACKAGE} lists, such as {missing[0]!r}; expected a folder as it was "
-                "published."
+                f"{str(self.path)!r}: the table {name!r} is no Parquet file with the columns that "
+                f"{_PACKAGE} lists, such as {missing[0]!r}; expected a folder as it was published."
             )
         return PublishedTable(name, rows, keys, answers)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from perrecord.released.fitting.products import Fitted, added_up, leaves_of, outer, separated
 from perrecord.released.fitting.sweeps import Sweep, sweep_of
-from perrecord.released.fitting.trees import CellTree, Floats, walk
+from perrecord.released.fitting.trees import CellTree, Flags, Floats, walk
 
 _PRECISE = 1e-8
 _MOST_STEPS = 500
@@ -112,7 +112,21 @@ def _bounds(trees: Sequence[CellTree], variances: Floats) -> Floats:
         sweeps = _above(trees, kept)
         if sweeps is not None:
             np.minimum(least, outer([each.variances for each in sweeps]), out=least)
-    return np.where(is_measured, least, np.inf)
+    return np.where(is_measured, least, _of_sums(trees, least, is_measured))
+
+
+def _of_sums(trees: Sequence[CellTree], variances: Floats, is_measured: Flags) -> Floats:
+    """Return variances of cells that were not measured: finite if all leaves below them were.
+
+    Such a cell is the sum of its leaves, and is not published; it gets the sum of their variances.
+    """
+    is_leaf = leaves_of(trees)
+    missing = np.where(is_leaf & ~is_measured, 1.0, 0.0)
+    total = np.where(is_leaf & is_measured, variances, 0.0)
+    for axis, tree in enumerate(trees):
+        tree.add_up(missing, axis)
+        tree.add_up(total, axis)
+    return np.where(missing == 0, total, np.inf)
 
 
 def _full_sets(
