@@ -84,6 +84,7 @@ MAKES_NOISY = {
     "mechanisms/additive.py",
     "mechanisms/quantiles.py",
     "mechanisms/selection.py",
+    "mechanisms/kept.py",
     "lab/audit/replay/selection.py",
 }
 

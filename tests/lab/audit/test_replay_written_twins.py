@@ -146,7 +146,7 @@ def test_progress_that_hangs_on_the_data_is_caught(monkeypatch):
 
     def sealing(tables):
         def seal(self, charge):
-            self.watch.step(str([table.files for table in tables]))
+            self.watch.step(str([numbers for _, numbers in tables]))
             return original(self, charge)
 
         return seal
