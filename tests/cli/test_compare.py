@@ -158,6 +158,71 @@ def test_folders_that_are_not_two_releases_are_refused(releases):
     assert (shown.code, "is not what the release's manifest.json says" in shown.err) == (1, True)
 
 
+def rewritten(folder, change):
+    """Change the package of a release, and the manifest with it, as somebody else might."""
+    package = folder / "datapackage.json"
+    content = json.loads(package.read_text("utf-8"))
+    change(content)
+    package.write_text(json.dumps(content), encoding="utf-8")
+    manifest = folder / "manifest.json"
+    listed = json.loads(manifest.read_text("utf-8"))
+    for name in listed["files"]:
+        listed["files"][name]["sha256"] = sha256((folder / name).read_bytes()).hexdigest()
+    manifest.write_text(json.dumps(listed), encoding="utf-8")
+
+
+def test_folders_from_elsewhere_write_nothing_outside_and_end_in_words(releases):
+    """A table named ../evil, a package without a schema, a table that is no Parquet."""
+
+    def evil(package):
+        package["resources"][0]["name"] = "../evil"
+
+    def bare(package):
+        del package["resources"][0]["schema"]
+
+    for change in (evil, bare):
+        for side in ("old", "new"):
+            shutil.copytree(releases / side, releases / f"{change.__name__}_{side}")
+            rewritten(releases / f"{change.__name__}_{side}", change)
+        sides = (f"{change.__name__}_old", f"{change.__name__}_new")
+        shown = run("compare", *sides, "--out", "inside/growth")
+        assert (shown.code, "is no folder of a release" in shown.err) == (1, True)
+        assert not list(releases.rglob("evil*.csv"))
+    (releases / "old" / "tables/counties.parquet").write_bytes(b"no table")
+    rewritten(releases / "old", lambda _: None)
+    shown = run("compare", "old", "new")
+    assert (shown.code, "is no Parquet file with the columns" in shown.err) == (1, True)
+
+
+def test_keys_of_another_type_are_left_out_with_their_reason(releases):
+    """Numbers and text are never joined."""
+    table = releases / "old" / "tables/counties.parquet"
+    rows = pq.read_table(table)
+    column = rows["county"].cast(pa.int64())
+    pq.write_table(rows.set_column(0, "county", column), table)
+    rewritten(releases / "old", lambda _: None)
+    found = run("compare", "old", "new", "--json").json()
+    assert found["left_out"][0] == {
+        "name": "counties",
+        "reason": "its keys are int64 in the old one, string in the new one",
+    }
+
+
+def test_a_key_column_is_never_replaced_by_a_number(releases):
+    """Named as a column of the comparison would be, it is refused."""
+
+    def renamed(package):
+        package["resources"][0]["schema"]["fields"][0]["name"] = "employees_change"
+
+    for side in ("old", "new"):
+        table = releases / side / "tables/counties.parquet"
+        rows = pq.read_table(table)
+        pq.write_table(rows.rename_columns(["employees_change", *rows.column_names[1:]]), table)
+        rewritten(releases / side, renamed)
+    shown = run("compare", "old", "new")
+    assert (shown.code, "two columns 'employees_change'" in shown.err) == (1, True)
+
+
 def test_a_package_describes_keys_units_licence_and_bytes(releases):
     """What programs need to know of the tables, as the standard has it."""
     spec = (releases / "old.yaml").read_text("utf-8").replace("est.ledger", "third.ledger")

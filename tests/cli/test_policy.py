@@ -1,5 +1,7 @@
 """`policy`: what hypothetical records lose."""
 
+from fractions import Fraction
+
 import pytest
 
 from tests.cli.conftest import changed, run
@@ -177,3 +179,39 @@ def test_files_that_are_no_records_or_no_policy(published):
     assert run("policy", "none.json").code == 1
     both = run("policy", "published", "--record", "emp=1", "--records", "records.csv")
     assert both.code == 2
+
+
+@pytest.mark.parametrize("moved", [("county=37001", "county=48001"), ("county=37001", "county=")])
+def test_what_follows_from_a_dimension_that_changes_may_change_too(folder, moved):
+    """A published policy does not know the state of a county: it is priced as another one.
+
+    From the spec, which derives it, the change costs as much where the state is another.
+    """
+    changed(folder, "group_by: [county]", "group_by: [state]")
+    changed(folder, "keys: counties", "keys: states")
+    changed(folder, "keys:\n", 'keys:\n  states: {values: {state: ["37", "48"]}}\n')
+    assert run("ledger", "create", "release.yaml").code == 0
+    assert run("release", "release.yaml", "--out", "published").code == 0
+    before, after = moved
+    given = ("--record", "emp=10", "--record", before, "--change", after, "--json")
+    here, there = (
+        run("policy", each, *given).json()["change"] for each in ("published", "release.yaml")
+    )
+    assert Fraction(here["loss"]) == Fraction(there["loss"]) > 0
+
+
+def test_a_measure_that_changes_leaves_cells_as_they_are_unless_they_go_by_it(folder):
+    """Only what an expression reads can follow from it."""
+    changed(folder, "group_by: [county]", "group_by: [large]")
+    changed(folder, "keys: counties", "keys: sizes")
+    changed(folder, "keys:\n", "keys:\n  sizes: {values: {large: [false, true]}}\n")
+    changed(
+        folder, "dimensions: {county: county,", "dimensions: {large: emp > 100, county: county,"
+    )
+    assert run("ledger", "create", "release.yaml").code == 0
+    assert run("release", "release.yaml", "--out", "published").code == 0
+    given = ("--record", "emp=10", "--record", "county=37001", "--change", "emp=4000", "--json")
+    here, there = (
+        run("policy", each, *given).json()["change"] for each in ("published", "release.yaml")
+    )
+    assert Fraction(here["loss"]) >= Fraction(there["loss"]) > 0

@@ -391,6 +391,32 @@ def test_check_says_which_tables_estimate_the_same_number(tmp_path):
     assert "the same numbers are" not in asked
 
 
+@pytest.mark.parametrize(
+    ("areas", "message"),
+    [
+        ("01001,south\n01003,south\n01005,south\n02001,west\n", None),
+        ("01001,south\n02001,west\n", "2 keys of 'county' lie in no 'region'"),
+        ("01001,east\n01003,east\n01005,east\n02001,west\n", "1 keys of 'region' hold no key"),
+    ],
+)
+def test_check_says_where_keys_of_two_levels_contradict_each_other(tmp_path, areas, message):
+    """A table of hierarchies that leaves keys out, or names parents that are not published."""
+    queries = [
+        query("region", ["region"], "regions", "emp: {sum: emp, split: moderate, rho: 0.3}"),
+        query("county", ["county"], "counties", "emp: {sum: emp, split: moderate, rho: 0.3}"),
+    ]
+    extra = (
+        "post_processing: {consistent: true}\n"
+        "hierarchies: [{source: areas.csv, on: county, columns: [region]}]\n"
+    )
+    loaded = load_spec(prepared(tmp_path, queries, extra))
+    (tmp_path / "areas.csv").write_text(f"county,region\n{areas}")
+    with open_table(loaded) as table:
+        found = "\n".join(warnings_of(loaded, build(loaded, table.schema)))
+    assert ("would move by what is missing" in found) is (message is not None)
+    assert (message or "") in found
+
+
 def test_check_names_what_is_not_made_consistent_and_why(tmp_path):
     """Averages, different values, quantiles, what decided a selection, what stands alone."""
     answers = (

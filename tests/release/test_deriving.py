@@ -127,6 +127,9 @@ def test_they_stand_where_their_answers_are_and_are_described(released):
         ("states_total.farms / states_total.cattle", "names answers of other tables alone"),
         ("farms / states_by_state.mean", None),
         ("cattle / selected.cattle", "no answer 'cattle' in the table 'selected'"),
+        ("cattle --farms", "has a comment"),
+        ("1e400 * cattle", "expected a number between 1e-100 and 1e100"),
+        ("cattle / 1e-400", "expected a number between 1e-100 and 1e100"),
     ],
 )
 def test_what_cannot_be_derived_is_refused_at_its_line(tmp_path, formula, message):
@@ -155,6 +158,26 @@ def test_a_name_that_is_taken_is_refused(tmp_path, name):
         pytest.raises(SpecError, match=f"has a column '{name}.*already"),
     ):
         build(loaded, opened.schema)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (("x", "x_se"), "would be named as one of 'x'"),
+        (("x_rounded", "x"), "would be named as one of 'x_rounded'"),
+        (("x", "X"), "would be named as one of 'x'"),
+        (("",), "expected a name of letters"),
+        (("x\\ny",), "expected a name of letters"),
+        (("Cattle",), "has a column 'cattle' already"),
+    ],
+)
+def test_columns_of_derived_numbers_have_names_of_their_own(tmp_path, names, message):
+    """Also apart from each other, and from answers in capitals."""
+    written = ", ".join(f'"{name}": cattle / farms' for name in names)
+    loaded = load_spec(prepared(tmp_path, spec=f"{SPEC}derived: {{{written}}}\n", ledger=False))
+    with open_table(loaded) as opened, pytest.raises(SpecError) as caught:
+        build(loaded, opened.schema)
+    assert message in str(caught.value)
 
 
 def test_an_average_whose_parts_are_published_is_pointed_out(tmp_path):

@@ -338,4 +338,24 @@ TWINS = (
         "return min(any_of(added for added, _ in sides), any_of(taken for _, taken in sides))",
         ("policy/test_changes.py::test_selections_of_the_theory",),
     ),
+    Twin(
+        "what follows from a dimension that changes stays as it was",
+        "release/document.py",
+        'others[name] = "another" if is_loose or words & _words(own) else ""',
+        'others[name] = "another" if words & _words(own) else ""',
+        (
+            "cli/test_policy.py"
+            "::test_what_follows_from_a_dimension_that_changes_may_change_too[moved0]",
+        ),
+    ),
+    Twin(
+        "cells that go by a measure stay when it changes",
+        "release/document.py",
+        'others[name] = "another" if is_loose or words & _words(own) else ""',
+        'others[name] = "another" if is_loose else ""',
+        (
+            "cli/test_policy.py"
+            "::test_a_measure_that_changes_leaves_cells_as_they_are_unless_they_go_by_it",
+        ),
+    ),
 )

@@ -71,4 +71,32 @@ TWINS = (
         "+ 0 * below.errors**2",
         ("release/test_deriving.py::test_each_is_what_the_published_columns_give",),
     ),
+    Twin(
+        "a comment in a formula is passed over",
+        "released/formulas.py",
+        'if "--" in text or "/*" in text:',
+        "if not text:",
+        ("release/test_deriving.py::test_what_cannot_be_derived_is_refused_at_its_line",),
+    ),
+    Twin(
+        "two derived numbers share a column",
+        "release/spec/deriving.py",
+        "    if mine & theirs:",
+        "    if mine == theirs:",
+        ("release/test_deriving.py::test_columns_of_derived_numbers_have_names_of_their_own",),
+    ),
+    Twin(
+        "a folder from elsewhere says where tables are written",
+        COMPARING,
+        'if not is_table_name(resource["name"]):',
+        'if not resource["name"]:',
+        (f"{COMPARED}::test_folders_from_elsewhere_write_nothing_outside_and_end_in_words",),
+    ),
+    Twin(
+        "a key column of a comparison is replaced by a number",
+        COMPARING,
+        "    if twice:",
+        "    if len(twice) > 1:",
+        (f"{COMPARED}::test_a_key_column_is_never_replaced_by_a_number",),
+    ),
 )

@@ -125,4 +125,24 @@ TWINS = (
         "return grouping.scan, Total(aggregate.measure, None)",
         (f"{_RELEASE}::test_check_names_what_is_not_made_consistent_and_why",),
     ),
+    Twin(
+        "what nobody published is taken for unknown, and what is below it for nothing",
+        "released/fitting/gradients.py",
+        "    return np.where(missing == 0, total, np.inf)",
+        "    return np.where(missing < 0, total, np.inf)",
+        (
+            "release/test_consistent.py"
+            "::test_numbers_that_nobody_published_are_the_sums_of_what_is_below",
+        ),
+    ),
+    Twin(
+        "keys above that hold none below are not named",
+        "queries/hierarchies/placing.py",
+        "            if orphans or empty:",
+        "            if orphans:",
+        (
+            "release/test_consistent.py"
+            "::test_check_says_where_keys_of_two_levels_contradict_each_other",
+        ),
+    ),
 )

@@ -1,8 +1,9 @@
 """Where the cells of a family's tables stand in its hierarchies, found from public keys alone."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -92,6 +93,40 @@ def declared_trees(
                 tables.append(cells.project(own) if cells is not None and own else NO_KEYS)
         found.append(_axis(hierarchy, levels, plan.schema, tables, declared)[0] if levels else None)
     return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """Keys of two levels that cannot add up, as far as declared keys show it."""
+
+    above: tuple[str, ...]
+    below: tuple[str, ...]
+    orphans: int
+    """Keys below of which nothing says what they lie in."""
+    empty: int
+    """Keys above that hold no key below."""
+
+
+def misfits(family: Family, plan: Plan, declared: Sequence[Lookup] = ()) -> Iterator[Misfit]:
+    """Yield levels whose listed keys contradict each other, wherever all keys are declared."""
+    for axis, hierarchy in enumerate(family.hierarchies):
+        listed: dict[int, set[tuple[Any, ...]]] = {}
+        for member, level in zip(family.members, family.levels, strict=True):
+            cells = plan.groupings[member.grouping].grouping.cells
+            columns = hierarchy.levels[level[axis]]
+            if isinstance(cells, Keys) and columns and set(columns) <= set(cells.columns):
+                listed.setdefault(level[axis], set()).update(cells.project(columns).rows())
+        for high, low in pairwise(sorted(listed)):
+            above, below = hierarchy.levels[high], hierarchy.levels[low]
+            following = followed(plan.schema, below, declared)
+            parents = [
+                tuple(following[name].value(dict(zip(below, row, strict=True))) for name in above)
+                for row in listed[low]
+            ]
+            orphans = sum(all(part is None for part in parent) for parent in parents)
+            empty = len(listed[high].difference(parents))
+            if orphans or empty:
+                yield Misfit(above, below, orphans, empty)
 
 
 def _axis(

@@ -8,7 +8,7 @@ import numpy as np
 
 from perrecord.errors import listing
 from perrecord.queries.hierarchies import Family, Hierarchy, Member
-from perrecord.queries.hierarchies.placing import MOST_CELLS, declared_trees
+from perrecord.queries.hierarchies.placing import MOST_CELLS, Misfit, declared_trees, misfits
 from perrecord.release.names import table_names
 from perrecord.release.spec.build import Workload
 from perrecord.release.spec.names import Found
@@ -23,6 +23,7 @@ def consistent_advice(workload: Workload) -> Iterator[Found]:
     """Yield hints about numbers that several tables estimate."""
     is_asked = workload.post_processing.consistent is not None
     told: set[tuple[str, ...]] = set()
+    unfit: set[tuple[tuple[str, ...], tuple[str, ...]]] = set()
     if not is_asked:
         yield from _not_asked(workload)
     for family in workload.families.fitted:
@@ -35,6 +36,11 @@ def consistent_advice(workload: Workload) -> Iterator[Found]:
                 f"{cells:,} combinations; at most {MOST_CELLS:,} are fitted. Publish fewer levels "
                 "at once, or tables of which each lies below the next.",
             )
+        if is_asked:
+            for misfit in misfits(family, workload.plan, workload.hierarchies):
+                if (misfit.above, misfit.below) not in unfit:
+                    unfit.add((misfit.above, misfit.below))
+                    yield _place(workload, family.members[0]), _contradiction(misfit)
         for hierarchy, tree in zip(family.hierarchies, trees, strict=True):
             for levels, message in _single_children(hierarchy, tree):
                 if levels not in told:
@@ -46,6 +52,20 @@ def consistent_advice(workload: Workload) -> Iterator[Found]:
                 _place(workload, each.member),
                 f"{each.member.answer!r} is not made consistent: {each.reason}.",
             )
+
+
+def _contradiction(found: Misfit) -> str:
+    """Return what is wrong with the keys of two levels, and what it does to the numbers."""
+    above, below = (", ".join(each) for each in (found.above, found.below))
+    parts = []
+    if found.orphans:
+        parts.append(f"{found.orphans:,} keys of {below!r} lie in no {above!r}")
+    if found.empty:
+        parts.append(f"{found.empty:,} keys of {above!r} hold no key of {below!r}")
+    return (
+        f"{' and '.join(parts)}: consistent columns would move by what is missing, however large. "
+        "Complete the lists of keys, or the table of hierarchies that says what lies in what."
+    )
 
 
 def _not_asked(workload: Workload) -> Iterator[Found]:
@@ -62,7 +82,8 @@ def _not_asked(workload: Workload) -> Iterator[Found]:
             _place(workload, members[1]),
             f"{listing(answers)} in the tables {listing(names)}: the same numbers are estimated "
             "more than once, with noise of their own each, and will not add up; write "
-            "post_processing: {consistent: true} for columns that do and err less, at no cost.",
+            "post_processing: {consistent: true} for columns that do and err less, at no cost, if "
+            "every list of keys is complete.",
         )
 
 
