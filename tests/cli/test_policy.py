@@ -98,11 +98,34 @@ def test_a_file_of_records(published):
     path.write_text("name,emp,county\na plant,150,37001\n,,48001\n", encoding="utf-8")
     shown = run("policy", "published", "--records", path)
     assert shown.code == 0
-    assert "a plant  1.9" in shown.out
-    assert "line 3   0.3" in shown.out
+    assert "a plant   1.9" in shown.out
+    assert "line 3    0.3" in shown.out
     found = run("policy", "published", "--records", path, "--json").json()["records"]
     assert [each["loss"] for each in found] == ["1.9", "0.3"]
     assert found[1]["record"] == {"emp": None, "county": "48001"}
+
+
+def test_records_of_a_firm_lose_more_together(published):
+    """In each county its employees are added up; counties add up."""
+    path = published / "branches.csv"
+    path.write_text(
+        "name,emp,county,state\na,100,37001,37\nb,50,37001,37\nc,150,48001,48\n", encoding="utf-8"
+    )
+    found = run("policy", "published", "--records", path, "--json").json()
+    # The count of 37001 moves by 2, that of 48001 by 1; the totals of both by 150 of 50.
+    expected = Fraction(1, 10) * (2**2 + 1) + Fraction(2, 10) * (3**2 + 3**2)
+    assert Fraction(found["together"]["loss"]) == expected
+    assert found["together"]["by_cell"] is True
+    shown = run("policy", "published", "--records", path)
+    assert "together  4.1" in shown.out
+    assert "one unit, such as a firm" in shown.out
+    path.write_text("name,emp\na,100\nb,50\n", encoding="utf-8")
+    shown = run("policy", "published", "--records", path)
+    assert "What they lose together depends on county" in shown.out
+    assert run("policy", "published", "--records", path, "--json").json()["together"] == {
+        "loss": None,
+        "needs": ["county"],
+    }
 
 
 def test_dimensions_are_derived_for_a_spec(folder):

@@ -17,11 +17,13 @@ from perrecord import (
     DiscreteGaussian,
     DocumentError,
     InputError,
+    MissingFieldError,
     Policy,
     SchemaError,
     Split,
 )
 from perrecord.policy.slots import Slot
+from perrecord.release.contents import published_policy
 from perrecord.release.curves import MOST_POINTS, curve_of, together
 from perrecord.release.document import Field, PublishedCharge, PublishedPolicy
 from perrecord.release.reading import read_published
@@ -337,3 +339,46 @@ def test_what_is_no_document_is_refused(text):
     """Not JSON, twins, nested beyond reading, not even text."""
     with pytest.raises(DocumentError):
         read_published(text)
+
+
+def test_a_unit_is_counted_once_and_its_records_each(tmp_path):
+    """Different firms move by one, different establishments by as many as a cell has."""
+    pq.write_table(
+        pa.table({"id": [1], "firm": [1], "emp": [1], "county": ["Kent"]}), tmp_path / "t.parquet"
+    )
+    (tmp_path / "release.yaml").write_text(
+        "title: Firms\nsource: t.parquet\ntable: t\nid: id\nunit: firm\n"
+        "dimensions: [county]\nmeasures: {emp: 1}\nsplits: {big: {emp: 50}}\n"
+        "keys: {counties: {values: {county: [Kent, York]}}}\n"
+        "budget: {rho: 4, splits: [big]}\nledger: l\n"
+        "queries:\n  - name: q\n    group_by: [county]\n    keys: counties\n    answers:\n"
+        "      firms: {count_distinct: firm, rho: 0.1}\n"
+        "      ids: {count_distinct: id, rho: 0.2}\n"
+        "      emp: {sum: emp, split: big, rho: 0.5}\n",
+        encoding="utf-8",
+    )
+    loaded = load_spec(tmp_path / "release.yaml")
+    with open_table(loaded) as table:
+        published = published_policy(build(loaded, table.schema))
+    assert published.unit_column == "firm"
+    assert read_published(published.to_json()) == published
+    firm = [
+        {"county": "Kent", "emp": 25},
+        {"county": "Kent", "emp": 50},
+        {"county": "York", "emp": 50},
+    ]
+    firms, ids = Fraction(1, 10) * 2, Fraction(2, 10) * (2**2 + 1)
+    assert published.unit(firm).amount == firms + ids + Fraction(1, 2) * (Fraction(9, 4) + 1)
+    assert published.asked_of_units == ("county", "emp")
+    with pytest.raises(MissingFieldError, match="depends on county"):
+        published.unit([{"emp": 25}])
+
+
+def test_what_is_kept_for_further_answers_is_paid_for_together():
+    """Then only what each loses alone is known, and T7 makes it one loss."""
+    policy = Policy.constant("0.2")
+    emp = Field("emp", "measure", resolution=Fraction(1))
+    charge = PublishedCharge("a", "", Policy.constant("0.1"), (), ())
+    published = PublishedPolicy("", "t", (emp,), (charge,), policy)
+    assert published.unit([{"emp": 1}, {"emp": 2}]).amount == Fraction(2, 10) * 4
+    assert not published.is_by_cell([{"emp": 1}])

@@ -13,6 +13,7 @@ from perrecord.exact import figure_up
 
 if TYPE_CHECKING:
     from perrecord.cli.records import Row, Subject
+    from perrecord.cli.together import JointLosses
     from perrecord.policy.meaning import Meaning
     from perrecord.policy.split import Split
     from perrecord.policy.terms import Form
@@ -129,8 +130,8 @@ def one_record(found: RecordLosses) -> Iterator[str]:
     yield from ("", "What it means", *_meaning(found))
 
 
-def several_records(every: list[RecordLosses]) -> Iterator[str]:
-    """Yield what several records lose, a line for each."""
+def several_records(every: list[RecordLosses], joint: "JointLosses") -> Iterator[str]:
+    """Yield what several records lose, a line for each, and one for all of them together."""
     rows = [
         [
             found.name,
@@ -142,7 +143,20 @@ def several_records(every: list[RecordLosses]) -> Iterator[str]:
         ]
         for found in every
     ]
+    if joint.loss is not None:
+        rows.append(
+            [
+                "together",
+                amount(joint.loss),
+                figure_up(joint.delta, 3) if joint.delta else "-",
+                "",
+                figure_up(joint.epsilon, 4),
+                "-" if joint.power is None else percent_at_most(joint.power),
+            ]
+        )
     yield from columns(["record", "loss", "delta", "pieces", "epsilon", "power"], rows, margin="")
+    yield ""
+    yield from joint.words()
     yield ""
     yield "epsilon is at a delta of 1e-6; power is what an attacker attains at most, at 5 % false"
     yield "alarms. The parts of each loss, and how closely values could be estimated: --json."

@@ -11,6 +11,8 @@ from perrecord.cli.losses import as_json as losses_as_json
 from perrecord.cli.losses import losses_of_record, one_record, several_records
 from perrecord.cli.output import amount, indented, show, show_json
 from perrecord.cli.records import Subject, records_of, subject_of, typed_record
+from perrecord.cli.together import as_json as joint_as_json
+from perrecord.cli.together import together
 
 EXAMPLES = examples(
     "perrecord policy published/policy.json",
@@ -46,7 +48,8 @@ def policy(
     records: Annotated[
         Path | None,
         typer.Option(
-            help="A public CSV file of hypothetical records; a column 'name' may name them."
+            help="A public CSV file of hypothetical records, such as the branches of a firm; a "
+            "column 'name' may name them. Says what each loses, and all together."
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
@@ -76,17 +79,19 @@ def policy(
         _show_policy(subject, as_json=as_json)
         return
     found = [losses_of_record(subject, name, each) for name, each in given]
+    joint = None if records is None else together(subject, [each for _, each in given])
     if as_json:
         show_json(
             {
                 "title": subject.published.title,
                 "records": [losses_as_json(each) for each in found],
+                **({} if joint is None else {"together": joint_as_json(joint)}),
             }
         )
-    elif records is None:
+    elif joint is None:
         show(subject.published.title, "", *one_record(found[0]))
     else:
-        show(subject.published.title, "", *several_records(found))
+        show(subject.published.title, "", *several_records(found, joint))
 
 
 def _show_change(

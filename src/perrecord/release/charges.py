@@ -8,7 +8,7 @@ from perrecord.errors import CurrencyError, InputError
 from perrecord.policy.cases import Record
 from perrecord.policy.changes import change_loss, signed
 from perrecord.policy.loss import Loss
-from perrecord.policy.outputs import NoisyNumber, OnRows, Output, Selection
+from perrecord.policy.outputs import ChosenCandidate, NoisyNumber, OnRows, Output, Selection
 from perrecord.policy.policy import Policy
 from perrecord.policy.terms import slots_of
 from perrecord.release.curves import curve_of, together
@@ -80,6 +80,15 @@ class PublishedCharge:
                     yield from (*scope.columns, distinct)
                 case _:
                     yield from each.scope.columns
+
+    def measures(self) -> Iterator[str]:
+        """Yield the measures that its numbers add up or count, or that it chooses quantiles of."""
+        for noise in self.noise or ():
+            if noise.measure is not None:
+                yield noise.measure
+        for each in self.outputs or ():
+            if isinstance(each, ChosenCandidate):
+                yield each.measure
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,6 +159,7 @@ def published_policy(workload: Workload) -> PublishedPolicy:
         workload.budget,
         (workload.description,) if workload.description else (),
         workload.examples,
+        workload.schema.unit,
     )
 
 

@@ -14,8 +14,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from perrecord.errors import InputError, listing
+from perrecord.errors import InputError, MissingFieldError, listing
 from perrecord.policy.cases import DimensionValue, Record
+from perrecord.policy.changes import unit_loss
 from perrecord.policy.document import FormWriter, Json, growths
 from perrecord.policy.loss import Loss, total
 from perrecord.policy.policy import Policy
@@ -24,7 +25,7 @@ from perrecord.release.changes import Raised, raised, write_raised
 from perrecord.release.charges import ChargeShare, PublishedCharge, published_delta
 from perrecord.release.curves import Curve, curve_of, together
 from perrecord.release.fields import TYPES, Field
-from perrecord.release.noise import check_noise
+from perrecord.release.noise import check_noise, dimensions_read
 from perrecord.release.writing import (
     write_curve,
     write_field,
@@ -71,6 +72,8 @@ class PublishedPolicy:
     notes: tuple[str, ...] = ()
     examples: tuple[Example, ...] = ()
     """Named records, invented ones, for the policy page to start with."""
+    unit_column: str | None = None
+    """The column that says which records belong together, such as those of one firm."""
 
     def __post_init__(self) -> None:
         _no_twins("field", [field.name for field in self.fields])
@@ -177,6 +180,57 @@ class PublishedPolicy:
         sides = [charge.lone_keys(before, after) for charge in self.charges]
         return max(together(added for added, _ in sides), together(taken for _, taken in sides))
 
+    def unit(self, rows: Iterable[Record]) -> Loss:
+        """Return what several records of one unit lose together, all added or all taken away.
+
+        Cell by cell (T34): every record must give the fields `asked_of_units`. From what each loses
+        alone (T7), which is more, where that cannot be done.
+        """
+        records = self._unit(rows)
+        if not self.is_by_cell(records):
+            return Loss(self.total.group_loss(records), is_exact=False)
+        return total(unit_loss(charge.outputs or (), records) for charge in self.charges)
+
+    def unit_delta(self, rows: Iterable[Record]) -> Fraction:
+        """Return the delta that goes with `unit`, rounded up (T9)."""
+        return self.total.group_delta(self._unit(rows))
+
+    def is_by_cell(self, rows: Iterable[Record]) -> bool:
+        """Tell whether all that these records enter is stated, and nothing kept for more."""
+        records = [self.record(row) for row in rows]
+        is_stated = all(charge.outputs is not None for charge in self.charges)
+        return is_stated and not self.keeps_something(*records)
+
+    @cached_property
+    def asked_of_units(self) -> tuple[str, ...]:
+        """The fields that decide which records share a cell, what its noise is, and moves it."""
+        fields = {field.name for field in self.fields}
+        return tuple(name for name in self._read_by_units if name in fields)
+
+    @cached_property
+    def _read_by_units(self) -> tuple[str, ...]:
+        read = {name for _, slot in self.total.slots for name in slot.keys}
+        for charge in self.charges:
+            read.update(charge.columns(), charge.measures())
+            read.update(*(dimensions_read(noise.cells) for noise in charge.noise or ()))
+        return tuple(sorted(read))
+
+    def _unit(self, rows: Iterable[Record]) -> list[Record]:
+        """Return records of one unit as the policy sees them, with its id and their own."""
+        hidden = set(self._read_by_units) - set(self.asked_of_units)
+        records: list[Record] = [
+            {name: "" if name == self.unit_column else f"{place}" for name in hidden}
+            | self.record(row)
+            for place, row in enumerate(rows)
+        ]
+        lacking = [name for name in self.asked_of_units if any(name not in row for row in records)]
+        if lacking:
+            raise MissingFieldError(
+                f"what records lose together depends on {listing(lacking)}, which some lack; give "
+                "it for each, or leave the value empty where a record has none."
+            )
+        return records
+
     @cached_property
     def changes(self) -> tuple[Raised, ...]:
         """What it costs that a measure of an example is 5, 10 or 20 % greater, where it is said."""
@@ -224,6 +278,7 @@ class PublishedPolicy:
             "version": VERSION,
             "title": self.title,
             "table": self.table,
+            "unit": self.unit_column,
             "fields": [write_field(field) for field in self.fields],
             "charges": [_charge(charge, writer) for charge in self.charges],
             "total": self.total.document(),

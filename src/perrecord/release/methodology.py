@@ -110,7 +110,22 @@ def _policy(workload: Workload, published: PublishedPolicy) -> Iterator[str]:
             seen, near = _recognised(published, record), _estimated(published, record)
             yield f"| {_cell(name)} | {loss} | {seen} | {near} |"
     yield ""
+    yield from (_unit(published), "")
     yield from _changes(published)
+
+
+def _unit(published: PublishedPolicy) -> str:
+    """Return what a unit is in this release, and how its loss is found (T34)."""
+    owner = (
+        "nothing in it says which records belong together"
+        if published.unit_column is None
+        else f"records of the same {_code(published.unit_column)} belong together, as one unit"
+    )
+    return (
+        f"The policy is that of one record. In this table {owner}. Whoever is behind several "
+        "records loses more than each of them does: `perrecord policy --records` adds up, cell by "
+        "cell, what they lose together."
+    )
 
 
 def _changes(published: PublishedPolicy) -> Iterator[str]:

@@ -26,7 +26,7 @@ from perrecord.release.writing import write_curve
 V = TypeVar("V")
 
 _TOP = ["budget", "changes", "charges", "curves", "examples", "fields", "format", "notes",
-        "table", "title", "total", "version"]  # fmt: skip
+        "table", "title", "total", "unit", "version"]  # fmt: skip
 
 
 def read_published(written: str) -> PublishedPolicy:
@@ -55,6 +55,7 @@ def read_published(written: str) -> PublishedPolicy:
             examples=tuple(
                 _each(top["examples"], "examples", partial(_read_example, measures=measures))
             ),
+            unit_column=None if top["unit"] is None else _plain_text(top["unit"], "unit"),
         )
     if top["curves"] != [write_curve(curve) for curve in published.curves]:
         raise DocumentError(
@@ -84,8 +85,9 @@ def _parsed(written: str) -> Json:
             f"the published policy is of version {top.get('version')!r}; this perrecord reads "
             f"1 and {VERSION}. A newer perrecord may read it: pip install --upgrade perrecord."
         )
-    # Version 1, of perrecord 0.1, did not say what changes cost.
-    return _exactly({"changes": []} | top if top["version"] == 1 else top, "the document", _TOP)
+    # Version 1, of perrecord 0.1, said neither what changes cost nor what a unit is.
+    unsaid: Json = {"changes": [], "unit": None} if top["version"] == 1 else {}
+    return _exactly(unsaid | top, "the document", _TOP)
 
 
 def _read_charge(value: object, where: str) -> PublishedCharge:

@@ -358,4 +358,25 @@ TWINS = (
             "::test_a_measure_that_changes_leaves_cells_as_they_are_unless_they_go_by_it",
         ),
     ),
+    Twin(
+        "records of a firm lose what each loses alone, added up",
+        "release/document.py",
+        "return total(unit_loss(charge.outputs or (), records) for charge in self.charges)",
+        "return total(unit_loss(c.outputs or (), [r]) for c in self.charges for r in records)",
+        ("cli/test_policy.py::test_records_of_a_firm_lose_more_together",),
+    ),
+    Twin(
+        "records of one firm are taken for records of several",
+        "release/document.py",
+        '{name: "" if name == self.unit_column else f"{place}" for name in hidden}',
+        '{name: f"{place}" for name in hidden}',
+        ("release/test_published.py::test_a_unit_is_counted_once_and_its_records_each",),
+    ),
+    Twin(
+        "records without ids are taken for one",
+        "release/document.py",
+        '{name: "" if name == self.unit_column else f"{place}" for name in hidden}',
+        '{name: "" for name in hidden}',
+        ("release/test_published.py::test_a_unit_is_counted_once_and_its_records_each",),
+    ),
 )
