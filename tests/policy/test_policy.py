@@ -1,5 +1,7 @@
 """Policies: the paper's worked examples, the laws of the algebra, errors."""
 
+import itertools
+import math
 import sqlite3
 from fractions import Fraction
 
@@ -251,10 +253,12 @@ def test_a_slot_in_each_part_is_a_selection_of_its_own():
     alone = Policy.slot("1/100", ["key"], threshold=2)
     parts = Policy.by("region", {"north": alone}, default=alone)
     records = [{"region": "north", "key": "a"}, {"region": "south", "key": "a"}]
-    one = alone.delta(records[0])
+    one, curve = alone.delta(records[0]), alone.form.slots[0].delta
     assert parts.delta(records[0]) == one
-    assert rounded_up(parts.group_delta(records), 1 - (1 - one) ** 2)
-    assert alone.group_delta(records) == alone.form.slots[0].delta(2)
+    assert alone.group_delta(records) == curve(2)
+    # Two selections, or one of a filter that lets both parts pass: the bound holds for either.
+    assert rounded_up(parts.group_delta(records), 1 - (1 - curve(2)) * (1 - curve(0)))
+    assert parts.group_delta(records) >= max(curve(2), 1 - (1 - one) ** 2)
     assert parts != alone
     assert not parts.is_below(alone)
     assert not alone.is_below(parts)
@@ -274,7 +278,24 @@ def test_slots_in_overlapping_parts_are_told_apart():
     ]
     curve = slot.form.slots[0].delta
     missed = (1 - curve(1)) * (1 - curve(2)) * (1 - curve(2)) * (1 - curve(4))
-    assert rounded_up(policy.group_delta(records), 1 - missed)
+    bound = (1 - curve(3)) * (1 - curve(0)) * (1 - curve(6)) * (1 - curve(0))
+    assert rounded_up(policy.group_delta(records), 1 - bound)
+    assert policy.group_delta(records) >= 1 - missed
+
+
+@pytest.mark.parametrize("threshold", [-3, 0, 2, 13, 40])
+@pytest.mark.parametrize("rho", ["1/100", "1/10", "2"])
+def test_parts_taken_together_are_never_less_visible(rho, threshold):
+    """For every way to merge three parts of one key into selections."""
+    slot = Policy.slot(rho, ["k"], split=Split(x=1), threshold=threshold)
+    policy = Policy.by("a", {1: slot, 2: slot, 3: slot}, Policy.zero())
+    curve = slot.form.slots[0].delta
+    for pieces in itertools.product((1, 2, 5, 12, 30), repeat=3):
+        records = [{"k": "v", "x": x, "a": place + 1} for place, x in enumerate(pieces)]
+        bound = policy.group_delta(records)
+        x, y, z = pieces
+        for merged in ((x, y, z), (x + y, z), (x, y + z), (x + z, y), (x + y + z,)):
+            assert bound >= 1 - math.prod(1 - curve(each) for each in merged)
 
 
 def test_many_slots_and_keys_take_no_time():

@@ -87,16 +87,18 @@ class LossFunction:
     def group_delta(self, records: Iterable[Record]) -> Fraction:
         """Return the delta of several records changed together, rounded up (T9).
 
-        Each slot is one selection on the records of its part; a group's pieces add up within each
-        of its keys.
+        A group's pieces add up within each of its keys. Equal slots of several parts may be one
+        selection each, or one selection of a filter that lets several parts pass: the bound holds
+        for both.
         """
-        runs: dict[tuple[Guard, Slot, int], list[Record]] = {}
+        runs: dict[tuple[Slot, int], dict[Guard, list[Record]]] = {}
         for record in map(as_record, several(records)):
             seen: Counter[tuple[Guard, Slot]] = Counter()
-            for run in slots_of(self.form, record):
-                runs.setdefault((*run, seen[run]), []).append(record)
-                seen[run] += 1
-        return any_of(slot.delta_of_group(members) for (_, slot, _), members in runs.items())
+            for guard, slot in slots_of(self.form, record):
+                parts = runs.setdefault((slot, seen[guard, slot]), {})
+                parts.setdefault(guard, []).append(record)
+                seen[guard, slot] += 1
+        return any_of(slot.delta_of_parts(parts.values()) for (slot, _), parts in runs.items())
 
     def substitution_loss(self, record: Record, other: Record) -> Fraction:
         """Return the loss when one record is replaced by another (T20)."""

@@ -65,17 +65,27 @@ class Slot:
         """Return delta(m) = Pr[Z >= tau - m], rounded up."""
         return _tail(self.rho, self.threshold - pieces)
 
-    def delta_of_group(self, records: Iterable[Record]) -> Fraction:
-        """Return 1 - prod over keys k of (1 - Pr[Z >= tau - M_k]), rounded up (T9).
+    def delta_of_parts(self, parts: Iterable[Iterable[Record]]) -> Fraction:
+        """Return 1 - prod over keys k of (1 - delta(M_k)) (1 - delta(0))^(n_k - 1), rounded up.
 
         M_k adds up the pieces of the records in key k: two records of five pieces alone in one
-        key are as visible as one of ten.
+        key are as visible as one of ten. n_k is the number of parts that they lie in, each of them
+        a selection of its own, or all of them one: the bound holds for both (docs/theory.md).
         """
         totals: Counter[tuple[object, ...]] = Counter()
-        for record in records:
-            key = tuple((type(part), part) for part in (dimension(record, n) for n in self.keys))
-            totals[key] += self.pieces(record)
-        return any_of(self.delta(pieces) for pieces in totals.values())
+        counts: Counter[tuple[object, ...]] = Counter()
+        for part in parts:
+            own: Counter[tuple[object, ...]] = Counter()
+            for record in part:
+                values = (dimension(record, name) for name in self.keys)
+                own[tuple((type(value), value) for value in values)] += self.pieces(record)
+            totals += own
+            counts.update(own.keys())
+        return any_of(
+            delta
+            for key, pieces in totals.items()
+            for delta in (self.delta(pieces), *[self.delta(0)] * (counts[key] - 1))
+        )
 
 
 def any_of(deltas: Iterable[Fraction]) -> Fraction:

@@ -1,6 +1,6 @@
 """What one answer or one key selection of a release costs: a record, and a change of it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -55,15 +55,17 @@ class PublishedCharge:
             return Loss(self.policy.change(before, after), is_exact=False)
         return change_loss(self.outputs, [before], [after])
 
-    def lone_keys(self, before: Record, after: Record) -> tuple[Fraction, Fraction]:
+    def lone_keys(
+        self, before: Sequence[Record], after: Sequence[Record]
+    ) -> tuple[Fraction, Fraction]:
         """Return the chance that a key is shown which the other side lacks: after, before (T9)."""
         if self.outputs is None:
-            return published_delta(self.policy, after), published_delta(self.policy, before)
+            return self.policy.group_delta(after), self.policy.group_delta(before)
         sides = [
             (added, taken, curve_of(each.slot))
             for each in self.outputs
             if isinstance(each, Selection)
-            for added, taken in each.lone_pieces(signed([before], [after]))
+            for added, taken in each.lone_pieces(signed(before, after))
         ]
         return (
             together(curve.at(added) for added, _, curve in sides if added),

@@ -177,7 +177,7 @@ class PublishedPolicy:
         before, after = self.pair(row, other)
         if self.keeps_something(before, after):
             return max(published_delta(self.total, each) for each in (before, after))
-        sides = [charge.lone_keys(before, after) for charge in self.charges]
+        sides = [charge.lone_keys([before], [after]) for charge in self.charges]
         return max(together(added for added, _ in sides), together(taken for _, taken in sides))
 
     def unit(self, rows: Iterable[Record]) -> Loss:
@@ -193,7 +193,10 @@ class PublishedPolicy:
 
     def unit_delta(self, rows: Iterable[Record]) -> Fraction:
         """Return the delta that goes with `unit`, rounded up (T9)."""
-        return self.total.group_delta(self._unit(rows))
+        records = self._unit(rows)
+        if self.keeps_something(*records):
+            return self.total.group_delta(records)
+        return together(charge.lone_keys(records, [])[1] for charge in self.charges)
 
     def is_by_cell(self, rows: Iterable[Record]) -> bool:
         """Tell whether all that these records enter is stated, and nothing kept for more."""
@@ -208,6 +211,11 @@ class PublishedPolicy:
         return tuple(name for name in self._read_by_units if name in fields)
 
     @cached_property
+    def hidden_from_units(self) -> tuple[str, ...]:
+        """What else decides it and is no field: the ids of units, and of records."""
+        return tuple(name for name in self._read_by_units if name not in self.asked_of_units)
+
+    @cached_property
     def _read_by_units(self) -> tuple[str, ...]:
         read = {name for _, slot in self.total.slots for name in slot.keys}
         for charge in self.charges:
@@ -217,9 +225,11 @@ class PublishedPolicy:
 
     def _unit(self, rows: Iterable[Record]) -> list[Record]:
         """Return records of one unit as the policy sees them, with its id and their own."""
-        hidden = set(self._read_by_units) - set(self.asked_of_units)
         records: list[Record] = [
-            {name: "" if name == self.unit_column else f"{place}" for name in hidden}
+            {
+                name: "" if name == self.unit_column else f"{place}"
+                for name in self.hidden_from_units
+            }
             | self.record(row)
             for place, row in enumerate(rows)
         ]

@@ -20,7 +20,8 @@ from perrecord.release.page_data import fields_asked, page_data
 
 _SCRIPTS = (
     "exact.js", "typed.js", "figures.js", "policy.js", "meaning.js", "attack.js", "changes.js",
-    "chart.js", "fields.js", "record.js", "words.js", "results.js", "curves.js", "page.js",
+    "chart.js", "fields.js", "record.js", "unit.js", "words.js", "results.js", "curves.js",
+    "firm.js", "page.js",
 )  # fmt: skip
 _DEEPEST = 9
 
@@ -62,6 +63,7 @@ def policy_page(published: PublishedPolicy) -> str:
         selects=bool(published.total.slots),
         tapers=has_growth(published.total.form),
         has_budget=published.budget is not None,
+        unit=None if published.unit_column is None else _encodable(published.unit_column),
         security=Markup(  # noqa: S704 - our own, without double quotes
             f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
             "base-uri 'none'; form-action 'none'"

@@ -47,6 +47,7 @@ def page_data(published: PublishedPolicy) -> Json:
             for field in published.fields
             if field.name in asked
         ],
+        "unit": _unit(published, sizes),
         "labels": [[field.name, field.label] for field in published.fields],
         "splits": writer.splits(),
         "shown_splits": list(range(shown)),
@@ -58,6 +59,22 @@ def page_data(published: PublishedPolicy) -> Json:
         "examples": [
             [name, [[column, _tag(value)] for column, value in write_record(record).items()]]
             for name, record in published.examples
+        ],
+    }
+
+
+def _unit(published: PublishedPolicy, sizes: Sizes) -> Json | None:
+    """Return what records of one unit are described by; None if what they share is not stated."""
+    if any(charge.outputs is None for charge in published.charges):
+        return None
+    needed = fields_asked(published).union(published.asked_of_units)
+    return {
+        "column": published.unit_column,
+        "hidden": list(published.hidden_from_units),
+        "fields": [
+            _field(field, sizes, is_priced=False)
+            for field in published.fields
+            if field.name in needed
         ],
     }
 

@@ -291,4 +291,22 @@ TWINS = (
         "np.full_like(revealed, 0.05)",
         ("policy/test_meaning.py::test_odds_with_key_selection_hold_for_both_right_answers",),
     ),
+    Twin(
+        "equal selections of several parts are taken for selections of their own",
+        "policy/function.py",
+        "parts = runs.setdefault((slot, seen[guard, slot]), {})",
+        "parts = runs.setdefault((slot, hash(guard)), {})",
+        (
+            "policy/test_policy.py::test_a_slot_in_each_part_is_a_selection_of_its_own",
+            "release/test_changes.py::"
+            "test_one_record_loses_no_more_than_its_policy_and_a_unit_no_more_than_the_fallback",
+        ),
+    ),
+    Twin(
+        "parts that are selections of their own are taken for one",
+        "policy/slots.py",
+        "for delta in (self.delta(pieces), *[self.delta(0)] * (counts[key] - 1))",
+        "for delta in (self.delta(pieces),)",
+        ("policy/test_policy.py::test_parts_taken_together_are_never_less_visible",),
+    ),
 )

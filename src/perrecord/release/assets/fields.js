@@ -130,36 +130,38 @@ const listControl = (field, id) => {
   };
 };
 
+// A measure as it is counted, from what was typed: { number, missing, note } or { problem }.
+const readMeasure = (field, typed) => {
+  if (typed.trim() === "")
+    return { number: ZERO, missing: true, note: "Nothing entered: counted as 0." };
+  const { number, problem } = typedNumber(typed, field.unit);
+  if (problem) return { problem };
+  const [step, largest] = [exact(field.resolution), BigInt(field.largest)];
+  const steps = roundHalfAway(divide(number, step));
+  if (size(steps) > largest) {
+    const most = multiply(fraction(largest), step);
+    if (field.outside === "null")
+      return {
+        number: ZERO,
+        missing: true,
+        note: `Beyond ${shown(most)}, the most that this table counts: treated as missing, which counts as 0.`,
+      };
+    return {
+      number: steps < 0n ? subtract(ZERO, most) : most,
+      note: `Beyond ${shown(most)}, the most that this table counts: cut to it.`,
+    };
+  }
+  const rounded = multiply(fraction(steps), step);
+  const isRounded = isBelow(rounded, number) || isBelow(number, rounded);
+  const note = isRounded
+    ? `Rounded to steps of ${shown(step)}: counted as ${shown(rounded)}.`
+    : "";
+  return { number: rounded, note };
+};
+
 const measureControl = (field, id, example) => {
   const input = make("input", { type: "text", id, inputmode: "decimal", autocomplete: "off" });
-  const step = exact(field.resolution);
-  const largest = BigInt(field.largest);
-  const read = () => {
-    if (input.value.trim() === "")
-      return { number: ZERO, missing: true, note: "Nothing entered: counted as 0." };
-    const { number, problem } = typedNumber(input.value, field.unit);
-    if (problem) return { problem };
-    const steps = roundHalfAway(divide(number, step));
-    if (size(steps) > largest) {
-      const most = multiply(fraction(largest), step);
-      if (field.outside === "null")
-        return {
-          number: ZERO,
-          missing: true,
-          note: `Beyond ${shown(most)}, the most that this table counts: treated as missing, which counts as 0.`,
-        };
-      return {
-        number: steps < 0n ? subtract(ZERO, most) : most,
-        note: `Beyond ${shown(most)}, the most that this table counts: cut to it.`,
-      };
-    }
-    const rounded = multiply(fraction(steps), step);
-    const isRounded = isBelow(rounded, number) || isBelow(number, rounded);
-    const note = isRounded
-      ? `Rounded to steps of ${shown(step)}: counted as ${shown(rounded)}.`
-      : "";
-    return { number: rounded, note };
-  };
+  const read = () => readMeasure(field, input.value);
   const nodes = field.unit
     ? [
         make(

@@ -118,3 +118,10 @@ new ResizeObserver(drawSoon).observe(at("result"));
 at("words").open = false; // open without script, where nothing else tells
 at("calculator").hidden = false;
 begin();
+at("unit-section").hidden = unit === null;
+if (unit !== null) {
+  clearUnit();
+  at("unit-records").addEventListener("input", showUnit);
+  at("unit-add").addEventListener("click", addRecord);
+  at("unit-clear").addEventListener("click", clearUnit);
+}
