@@ -235,7 +235,7 @@ def _at_corner(growth: BlurredRho | BlurredEpsilon, size: Fraction) -> Fraction:
     at_most: Fraction = growth.rise() * size**growth.power
     most = Fraction(0)
     for k in range(1, _MOST_CORNERS + 1):
-        most = max(most, growth.loss(k * size).amount / k**growth.power)
+        most = max(most, growth.loss(k * size).amount / Fraction(k**growth.power))
         if most_from(k + 1) <= most * (k + 1) ** growth.power:
             return min(most, at_most)
     return at_most
