@@ -23,7 +23,7 @@ from functools import lru_cache
 from flint import arb
 
 from perrecord.errors import InputError
-from perrecord.exact import Exact, rational, sqrt_up
+from perrecord.exact import Exact, rational, sqrt_up, text
 from perrecord.laws.bounded_range import bounded_range, rho_of_pure
 from perrecord.laws.enclosure import ball, enclose
 from perrecord.laws.tapering import FARTHEST, narrowest, next_to_no_noise, power_of, tapered_rho
@@ -87,6 +87,12 @@ def least_blurred_spread_for_epsilon(epsilon: Exact, at: Exact, by: Exact, nu: i
     return _least_spread(blurred_epsilon, amount, size, rational(by, "by"), nu)
 
 
+def check_by(by: Fraction) -> None:
+    """Refuse a share of its size, added to the noise by each record, that is none."""
+    if not 0 < by <= 1:
+        raise InputError(f"by is {text(by)}; expected a number above 0 and at most 1, such as 0.1.")
+
+
 @dataclass(frozen=True, slots=True)
 class _Move:
     """From one Student law to another: the square of the shift, the lesser A and the larger."""
@@ -105,8 +111,7 @@ class _Move:
         squares = [rational(each, "a sum of squares") for each in (before, after)]
         if exact <= 0:
             raise InputError(f"the spread is {spread}; expected a number above 0.")
-        if times <= 0:
-            raise InputError(f"by is {by}; expected a number above 0, such as 0.1.")
+        check_by(times)
         if min(squares) < 0:
             raise InputError("a sum of squares is below 0; expected 0 or more.")
         lesser, larger = (exact + nu * times**2 * each for each in sorted(squares))

@@ -20,21 +20,30 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
-from perrecord.errors import InputError
+import numpy as np
+
 from perrecord.exact import Exact, figure_up, rational, sqrt_up, text
 from perrecord.laws.blurring import (
     NORMALISER,
     blurred_epsilon_between,
     blurred_rho_between,
+    check_by,
     least_blurred_spread_for_epsilon,
     least_blurred_spread_for_rho,
 )
 from perrecord.laws.enclosure import ball, enclose
 from perrecord.laws.scales import student_scale
 from perrecord.laws.tapering import ON_INTEGERS, power_of
-from perrecord.policy.growth import Growth
+from perrecord.policy.growth import Floats, Growth
 from perrecord.policy.loss import Loss
-from perrecord.policy.tapering import check_spread, examples, round_size, student_sql
+from perrecord.policy.tapering import (
+    FLOAT_SLACK,
+    check_spread,
+    examples,
+    round_size,
+    student_sql,
+    tapered_floats,
+)
 
 _MOST_CORNERS = 64
 """Corners that are looked at one by one; smaller sizes are left to the steepest rise."""
@@ -53,10 +62,7 @@ class _Blurred(Growth):
     def __post_init__(self) -> None:
         power_of(self.nu)
         check_spread(self.spread)
-        if not 0 < self.by <= 1:
-            raise InputError(
-                f"by is {text(self.by)}; expected a number above 0 and at most 1, such as 0.1."
-            )
+        check_by(self.by)
 
     @abstractmethod
     def rise(self) -> Fraction:
@@ -67,16 +73,16 @@ class _Blurred(Growth):
         return self.rise() if power == self.power else None
 
     @abstractmethod
-    def _between(self, shift: Fraction, before: Fraction, after: Fraction) -> Fraction:
+    def between(self, shift: Fraction, before: Fraction, after: Fraction) -> Fraction:
         """Return what a shift costs that moves Q, too, rounded up."""
 
     def loss(self, size: Fraction) -> Loss:
         """Return the loss of a record of this size, rounded up; nothing, exactly, for none."""
-        return Loss(self._between(size, Fraction(0), size**2), is_exact=not size)
+        return Loss(self.between(size, Fraction(0), size**2), is_exact=not size)
 
     def change(self, before: Fraction, after: Fraction) -> Loss:
         """Return what it costs to replace a value by another: bounded for a change by a share."""
-        cost = self._between(abs(after - before), before**2, after**2)
+        cost = self.between(abs(after - before), before**2, after**2)
         return Loss(cost, is_exact=not cost)
 
     def at_corner(self, size: Fraction) -> Fraction:
@@ -122,7 +128,29 @@ class _Blurred(Growth):
 
     def sql(self, size: str) -> str:
         """Return the loss of a DOUBLE as SQL, about right."""
-        return blurred_sql(self.power, self.nu, self.by, f"({size} / {math.sqrt(self.spread)!r})")
+        shift = f"({size} / {math.sqrt(self.spread)!r})"
+        widening = f"({float(self.nu * self.by**2)!r} * {shift} * {shift})"
+        return blurred_sql(self.power, self.nu, shift, "CAST(0 AS DOUBLE)", widening)
+
+    @abstractmethod
+    def _floats(self, logs: Floats, distances: Floats, ratios: Floats) -> Floats:
+        """Return the losses, about, at L, t and B = |x| / (2 sqrt A) of the wider noise."""
+
+    def floats(self, sizes: Floats) -> Floats | None:
+        """Return the loss of each size, rounded up by more than all roundings can take off.
+
+        What is below any float that keeps its digits is rounded up to the least one that does.
+        """
+        shifts, root = sizes / math.sqrt(self.spread), math.sqrt(self.nu) * float(self.by)
+        with np.errstate(over="ignore", under="ignore"):
+            wide = np.hypot(1, root * shifts)
+            small = np.minimum(root * shifts, 1)
+            logs = np.where(small < 1, np.log1p(small**2) / 2, np.log(wide))
+            share = root * shifts / (wide + 1)  # its square is (w - 1) / (w + 1)
+            ratios = shifts / 2 / np.sqrt(wide) * np.hypot(1, root * share)
+            found = self._floats(logs, 2 * np.arcsinh(ratios), shifts / 2 / wide) * FLOAT_SLACK
+        least = np.where(sizes > 0, np.finfo(np.float64).smallest_normal, 0)
+        return np.asarray(np.maximum(found, least), dtype=np.float64)
 
     def parameters(self) -> dict[str, Fraction]:
         """Return what the growth is written down by."""
@@ -148,8 +176,17 @@ class BlurredRho(_Blurred):
     kind: ClassVar[str] = "blurred"
     power: ClassVar[int] = 2
 
-    def _between(self, shift: Fraction, before: Fraction, after: Fraction) -> Fraction:
+    def between(self, shift: Fraction, before: Fraction, after: Fraction) -> Fraction:
+        """Return what a shift costs that moves Q, too, rounded up."""
         return blurred_rho_between(shift, before, after, self.spread, self.by, self.nu)
+
+    def _floats(self, logs: Floats, distances: Floats, ratios: Floats) -> Floats:
+        m = power_of(self.nu)
+        epsilon = m * distances + (m - 1 + float(NORMALISER)) * logs
+        widening = (2 * m - 1 + float(NORMALISER)) * logs
+        widened = np.minimum(_pure(widening), _range(2 * m * logs))
+        apart = (np.sqrt(tapered_floats(ratios, self.nu)) + np.sqrt(widened)) ** 2
+        return np.asarray(np.minimum(np.minimum(_pure(epsilon), _range(2 * m * distances)), apart))
 
     def rise(self) -> Fraction:
         """Return c with P(x) <= c x^2 for every x: the shift's own share, and that of widening."""
@@ -169,8 +206,13 @@ class BlurredEpsilon(_Blurred):
     kind: ClassVar[str] = "blurred_epsilon"
     power: ClassVar[int] = 1
 
-    def _between(self, shift: Fraction, before: Fraction, after: Fraction) -> Fraction:
+    def between(self, shift: Fraction, before: Fraction, after: Fraction) -> Fraction:
+        """Return what a shift costs that moves Q, too, rounded up."""
         return blurred_epsilon_between(shift, before, after, self.spread, self.by, self.nu)
+
+    def _floats(self, logs: Floats, distances: Floats, ratios: Floats) -> Floats:  # noqa: ARG002
+        m = power_of(self.nu)
+        return np.asarray(m * distances + (m - 1 + float(NORMALISER)) * logs)
 
     def rise(self) -> Fraction:
         """Return c with P(x) <= c |x| for every x."""
@@ -185,26 +227,36 @@ def blurred(
 
     The power says what the amount is counted in: 2 for zCDP, 1 for pure epsilon.
     """
-    share = rational(by, "by")
-    if power == BlurredRho.power:
-        return BlurredRho(least_blurred_spread_for_rho(amount, at, share, nu), share, nu)
-    return BlurredEpsilon(least_blurred_spread_for_epsilon(amount, at, share, nu), share, nu)
+    is_rho = power == BlurredRho.power
+    least = least_blurred_spread_for_rho if is_rho else least_blurred_spread_for_epsilon
+    return blurred_growth(power, least(amount, at, by, nu), rational(by, "by"), nu)
 
 
-def blurred_sql(power: int, nu: int, by: Fraction, y: str) -> str:
-    """Return the loss at y = |x| / sqrt A0, a DOUBLE, as SQL, but for its last digits."""
-    m, c = power_of(nu), float(nu * by**2)
-    wide = f"sqrt(1 + {c!r} * {y} * {y})"
-    log = f"ln({wide})"
-    root = f"sqrt((1 + {c!r} * ({wide} - 1) / ({wide} + 1)) / {wide})"
-    apart = f"2 * asinh({y} / 2 * {root})"
-    epsilon = f"({m} * {apart} + {m - 1} * {log})"
+def blurred_growth(
+    power: int, spread: Fraction, by: Fraction, nu: int
+) -> BlurredRho | BlurredEpsilon:
+    """Return the loss of blurred noise of these parameters, counted as the power says."""
+    return (BlurredRho if power == BlurredRho.power else BlurredEpsilon)(spread, by, nu)
+
+
+def blurred_sql(power: int, nu: int, shift: str, before: str, after: str) -> str:
+    """Return what it costs to move a number and its noise, as SQL, but for its last digits.
+
+    The shift is in units of sqrt A0; `before` and `after` are nu by^2 Q / A0 of the records that
+    change. All are DOUBLEs.
+    """
+    m = power_of(nu)
+    lesser, larger = f"(1 + least({before}, {after}))", f"(1 + greatest({before}, {after}))"
+    log = f"(ln({larger} / {lesser}) / 2)"
+    apart = f"(({larger} - {lesser}) / (sqrt({larger}) + sqrt({lesser})))"
+    root = f"sqrt(({shift} * {shift} + {apart} * {apart}) / (4 * sqrt({larger} * {lesser})))"
+    epsilon = f"({2 * m} * asinh({root}) + {m - 1} * {log})"
     if power == BlurredEpsilon.power:
         return epsilon
-    shifted = student_sql(power, nu, f"({y} / (2 * {wide}))")
+    shifted = student_sql(power, nu, f"({shift} / (2 * sqrt({larger})))")
     widened = f"least({_pure_sql(f'({nu} * {log})')}, {_range_sql(f'({2 * m} * {log})')})"
     return (
-        f"least({_pure_sql(epsilon)}, {_range_sql(f'({2 * m} * {apart})')}, "
+        f"least({_pure_sql(epsilon)}, {_range_sql(f'({4 * m} * asinh({root}))')}, "
         f"pow(sqrt({shifted}) + sqrt({widened}), 2))"
     )
 
@@ -218,6 +270,27 @@ def _range_sql(eta: str) -> str:
     y = f"({eta} / (1 - exp(-{eta})))"
     near = f"{eta} * {eta} / 8 * (1 - {eta} * {eta} / 72)"
     return f"CASE WHEN {eta} < 0.03 THEN {near} ELSE {y} - 1 - ln({y}) END"
+
+
+def _pure(epsilon: Floats) -> Floats:
+    return np.asarray(epsilon * np.tanh(epsilon / 2))
+
+
+_SERIES = (
+    1 / 2, -1 / 36, 1 / 405, -1 / 4200, 1 / 42525, -2.3447713042069302e-06, 2.3492086984150475e-07,
+    -2.360302183935341e-08, 2.3758282434409494e-09, -2.3945408764821794e-10,
+)  # fmt: skip
+"""f(2h) by powers of h^2; from h = 1/2 on it is found as it stands."""
+
+
+def _range(eta: Floats) -> Floats:
+    """Return f(eta) of T38, about: h coth h - 1 + ln(sinh h / h), h = eta / 2."""
+    near, far = np.minimum(eta, 1) / 2, np.maximum(eta, 1) / 2
+    series = np.zeros_like(near)
+    for coefficient in reversed(_SERIES):
+        series = (series + coefficient) * near**2
+    direct = far / np.tanh(far) - 1 + far + np.log1p(-np.exp(-2 * far)) - np.log(2 * far)
+    return np.where(eta < 1, series, direct)
 
 
 @lru_cache(maxsize=4096)

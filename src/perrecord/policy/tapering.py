@@ -33,7 +33,7 @@ from perrecord.laws.tapering import (
 from perrecord.policy.growth import Floats, Growth
 from perrecord.policy.loss import Loss
 
-_FLOAT_SLACK = 1 + 2.0**-45
+FLOAT_SLACK = 1 + 2.0**-45
 """Some forty roundings, each of one part in 2^52 at most, lose less than this."""
 
 _LEAST, _GREATEST = Fraction(1, 10**200), Fraction(10**200)
@@ -74,7 +74,7 @@ class _Tapered(Growth):
         What is below any float that keeps its digits is rounded up to the least one that does.
         """
         with np.errstate(over="ignore", under="ignore"):
-            found = self._floats(sizes / (2 * math.sqrt(self.spread))) * _FLOAT_SLACK
+            found = self._floats(sizes / (2 * math.sqrt(self.spread))) * FLOAT_SLACK
         least = np.where(sizes > 0, np.finfo(np.float64).smallest_normal, 0)
         return np.asarray(np.maximum(found, least), dtype=np.float64)
 
@@ -131,11 +131,7 @@ class TaperedRho(_Tapered):
         return tapered_rho(size, self.spread, self.nu)
 
     def _floats(self, ratios: Floats) -> Floats:
-        logs, near = np.arcsinh(ratios), 1 / (1 + ratios**2)
-        found = 4 * float(ON_INTEGERS) * logs * np.tanh(logs)
-        if self.nu == 3:
-            return np.asarray(found)
-        return np.asarray(found * (2 - near) * (1 + near + 0.8 * near**2))
+        return tapered_floats(ratios, self.nu)
 
     def steepest(self, power: int) -> Fraction | None:
         """Return c with P(x) <= c x^2 for every x: what P(x) / x^2 rises to as x falls to 0."""
@@ -204,6 +200,15 @@ def tapered(power: int, amount: Fraction, at: Fraction, nu: int) -> TaperedRho |
 def student_loss(power: int, spread: Fraction, nu: int) -> TaperedRho | TaperedEpsilon:
     """Return the loss of Student noise of this spread, counted as the power says."""
     return TaperedRho(spread, nu) if power == TaperedRho.power else TaperedEpsilon(spread, nu)
+
+
+def tapered_floats(ratios: Floats, nu: int) -> Floats:
+    """Return what shifts cost under zCDP at B = |x| / (2 sqrt A), about."""
+    logs, near = np.arcsinh(ratios), 1 / (1 + ratios**2)
+    found = 4 * float(ON_INTEGERS) * logs * np.tanh(logs)
+    if nu == 3:
+        return np.asarray(found)
+    return np.asarray(found * (2 - near) * (1 + near + 0.8 * near**2))
 
 
 def student_sql(power: int, nu: int, b: str) -> str:
