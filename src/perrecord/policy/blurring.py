@@ -249,11 +249,13 @@ def blurred_sql(power: int, nu: int, shift: str, lesser: str, larger: str) -> st
     log = f"(ln({larger} / {lesser}) / 2)"
     apart = f"(({larger} - {lesser}) / (sqrt({larger}) + sqrt({lesser})))"
     root = f"sqrt(({shift} * {shift} + {apart} * {apart}) / (4 * sqrt({larger} * {lesser})))"
-    epsilon = f"({2 * m} * asinh({root}) + {m - 1} * {log})"
+    more = float(NORMALISER)
+    epsilon = f"({2 * m} * asinh({root}) + {m - 1 + more!r} * {log})"
     if power == BlurredEpsilon.power:
         return epsilon
     shifted = student_sql(power, nu, f"({shift} / (2 * sqrt({larger})))")
-    widened = f"least({_pure_sql(f'({nu} * {log})')}, {_range_sql(f'({2 * m} * {log})')})"
+    pure = _pure_sql(f"({nu + more!r} * {log})")
+    widened = f"least({pure}, {_range_sql(f'({2 * m} * {log})')})"
     return (
         f"least({_pure_sql(epsilon)}, {_range_sql(f'({4 * m} * asinh({root}))')}, "
         f"pow(sqrt({shifted}) + sqrt({widened}), 2))"
