@@ -4,6 +4,7 @@ That they bound the divergences of blurred noise is shown in tests/laws/test_blu
 """
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
@@ -227,9 +228,20 @@ def document_of(growth):
 
 def test_only_student_noise_of_whole_values_is_blurred():
     """Other laws have no such loss."""
-    for law, bounds in (("gaussian", None), ("student7", (Fraction(0), Fraction(9)))):
-        with pytest.raises(InputError, match="a blurred number has Student noise"):
+    for law, bounds, why in (
+        ("gaussian", None, "expected student3 or student7"),
+        ("student7", (Fraction(0), Fraction(9)), "has bounds"),
+    ):
+        with pytest.raises(InputError, match=why):
             CellNoise(law, Fraction(2500), Fraction(1), bounds, BY)
+
+
+def test_the_noise_beside_a_record_grows_with_it():
+    """Its own tenth adds to the variance of the cell: nu / (nu - 2) by^2 x^2."""
+    cell = CellNoise("student7", Fraction(2500), Fraction(1), by=BY)
+    assert float(cell.variance_with(Fraction(10**6))) == pytest.approx(1.4 * 10**10, rel=1e-6)
+    assert cell.variance_with(Fraction(0)) == cell.variance
+    assert replace(cell, by=None).variance_with(Fraction(10**6)) == cell.variance
 
 
 # -- one formula in several languages -----------------------------------------------------------
