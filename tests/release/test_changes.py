@@ -64,11 +64,11 @@ def everything():
         .median("pay", rho="0.1", candidates=range(0, 1000, 100)),
         Query("t").where("sector = 'mine'").sum("emp", split=SCHEME, rho="0.7"),
         Query("t").where("emp > 3").sum("pay", split=SCHEME, rho="0.7").count(rho="0.1"),
-        Query("t").group_by("sector", keys=selected).count(rho="0.4"),
         Query("t")
         .where("sector IN ('mine', 'farm')")
         .group_by("county", keys=selected)
         .count(rho="0.3"),
+        Query("t").group_by("sector", keys=selected).count(rho="0.4"),
     ]
 
 

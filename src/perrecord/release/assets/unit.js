@@ -5,7 +5,8 @@ const apartBy = (items, keyOfItem) => {
   const found = new Map();
   for (const item of items) {
     const key = keyOfItem(item);
-    found.set(key, [...(found.get(key) ?? []), item]);
+    if (!found.has(key)) found.set(key, []);
+    found.get(key).push(item);
   }
   return [...found.values()];
 };
@@ -33,13 +34,15 @@ const jointNumber = (output, records) => {
   const isSure = noise.certain && certain;
   return sum(
     byCell(entered, by).map((own) => {
-      const cell = cellOf(noise, own[0]);
+      const cell = cellOf(noise, own[0]); // parts may cut values differently; their noise is one
       if (distinct !== null) {
         const values = new Set(own.map((record) => partOfKey(record, distinct)));
         values.delete("n");
         return shiftCost(cell, fraction(BigInt(values.size)));
       }
-      const shifts = own.map((record) => shiftOf({ noise, cell }, record));
+      const shifts = own.map((record) =>
+        shiftOf({ noise, cell: cellOf(noise, record) }, record),
+      );
       if ((cell.by ?? null) !== null) return costOfBlurred(cell, shifts, isSure);
       if (isSure) return shiftCost(cell, sum(shifts));
       const up = sum(shifts.filter(({ top }) => top > 0n));
