@@ -6,11 +6,13 @@ from random import Random
 
 import pytest
 
+from perrecord.release.page import policy_page
 from tests.browser import policies
 from tests.browser.test_records import LOW, random_record, seen_by
-from tests.browser.typing import type_record
+from tests.browser.typing import retouched, type_record
 
 FIRMS = 40
+FIELDS = policies.changing().fields
 STATED = [
     name
     for name, made in policies.EVERY.items()
@@ -71,6 +73,31 @@ def test_a_firm_loses_on_the_page_what_the_library_says(name, show):
             exact = published.total.bounded_loss(record)
             assert exact.least <= Fraction(alone) <= exact.amount * (1 + Fraction(1, 10**9))
     assert tab.events("Runtime.exceptionThrown") == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("byCell(entered, by).map((own) => {", "[entered].map((own) => {"),
+        ("shiftOf({ noise, cell: cellOf(noise, record) }, record),", "ONE,"),
+        ("pieces: own.reduce((all, each) => all + each.pieces, 0n),", "pieces: own[0].pieces,"),
+    ],
+    ids=["one cell", "counts", "one record of a key"],
+)
+def test_a_page_that_adds_up_otherwise_is_caught(old, new, show):
+    """Broken twins: two records in one sector and one in another tell each apart."""
+    published = policies.changing()
+    typed = [
+        {each.name: size if each.kind == "measure" else each.values[place] for each in FIELDS}
+        for place, size in ((0, "120"), (0, "45"), (1, "80"))
+    ]
+    lines = ["\t".join(each.name for each in FIELDS), *(line(FIELDS, each) for each in typed)]
+    expected = published.unit([seen_by(published, each) for each in typed])
+    page = policy_page(published)
+    for text, is_right in ((page, True), (retouched(page, old, new), False)):
+        shown = type_lines(show(text, height=LOW), lines)
+        most = expected.amount * (1 + Fraction(1, 10**9))
+        assert (expected.least <= Fraction(shown["loss"]) <= most) is is_right
 
 
 def test_lines_may_be_pasted_typed_or_taken_from_the_form(show):
