@@ -40,6 +40,13 @@ GROWTHS = [
     for by in ("0.05", "0.1", "0.2", "1")
     for nu in (3, 7)
 ]
+
+
+def short(growth):
+    """Return a name for a loss."""
+    return f"{growth.kind}-{float(growth.by)}-{growth.nu}"
+
+
 SIZES = [Fraction(10) ** power * digit for power in range(-3, 9) for digit in (1, 2, 5)]
 AMOUNTS = st.fractions(Fraction(1, 100), 10, max_denominator=100)
 SLACK = 1 + Fraction(1, 2**80)
@@ -62,7 +69,7 @@ def test_a_record_of_the_given_size_loses_the_amount(nu, by):
     assert EMP.loss({"emp": None}) == 0
 
 
-@pytest.mark.parametrize("growth", GROWTHS, ids=str)
+@pytest.mark.parametrize("growth", GROWTHS, ids=short)
 def test_what_comparisons_rest_on(growth):
     """Losses never fall, are below the steepest rise, and at corners below what is said there."""
     losses = [growth.loss(size).amount for size in SIZES]
@@ -247,7 +254,7 @@ def test_the_noise_beside_a_record_grows_with_it():
 # -- one formula in several languages -----------------------------------------------------------
 
 
-@pytest.mark.parametrize("growth", GROWTHS, ids=str)
+@pytest.mark.parametrize("growth", GROWTHS, ids=short)
 def test_sql_says_what_the_loss_is(growth):
     """But for the last digits of floats."""
     sizes = (0.01, 1, 50, 4_000, 10**9)
