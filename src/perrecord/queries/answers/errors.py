@@ -23,6 +23,7 @@ ENDINGS = (
     *OF_RATIOS,
     "_floored",
     "_rounded",
+    "_status",
     "_consistent",
     "_consistent_se",
     "_consistent_low",
