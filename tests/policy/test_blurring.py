@@ -31,6 +31,7 @@ from perrecord.policy.terms import Currency
 from perrecord.release.document import Field, PublishedCharge, PublishedPolicy
 from perrecord.release.noise import CellNoise, Noise
 from perrecord.release.reading import read_published
+from perrecord.release.spec.models import TaperedEntry
 
 EMP = Policy.blurred("0.2", measure="emp", at=50, by="0.1")
 BY = Fraction(1, 10)
@@ -40,6 +41,13 @@ GROWTHS = [
     for by in ("0.05", "0.1", "0.2", "1")
     for nu in (3, 7)
 ]
+
+
+def short(growth):
+    """Return a name for a loss."""
+    return f"{growth.kind}-{float(growth.by)}-{growth.nu}"
+
+
 SIZES = [Fraction(10) ** power * digit for power in range(-3, 9) for digit in (1, 2, 5)]
 AMOUNTS = st.fractions(Fraction(1, 100), 10, max_denominator=100)
 SLACK = 1 + Fraction(1, 2**80)
@@ -62,7 +70,7 @@ def test_a_record_of_the_given_size_loses_the_amount(nu, by):
     assert EMP.loss({"emp": None}) == 0
 
 
-@pytest.mark.parametrize("growth", GROWTHS, ids=str)
+@pytest.mark.parametrize("growth", GROWTHS, ids=short)
 def test_what_comparisons_rest_on(growth):
     """Losses never fall, are below the steepest rise, and at corners below what is said there."""
     losses = [growth.loss(size).amount for size in SIZES]
@@ -133,6 +141,15 @@ def test_a_budget_lists_blurred_answers():
     budget = Budget(1, Split(emp=50), tapers=6 * EMP)
     assert (6 * EMP + Policy.split(1, Split(emp=50))).is_below(budget)
     assert not (12 * EMP).is_below(budget)
+
+
+def test_a_budget_of_a_spec_lists_them_by_their_share():
+    """`by` makes the listed answers blurred ones."""
+    entry = TaperedEntry(measure="emp", at=50, rho="0.2", times=6, by="0.1")
+    assert entry.policy() == 6 * EMP
+    assert TaperedEntry(measure="emp", at=50, rho="0.2").policy() == Policy.tapered(
+        "0.2", measure="emp", at=50
+    )
 
 
 # -- changes and units ---------------------------------------------------------------------------
@@ -247,7 +264,7 @@ def test_the_noise_beside_a_record_grows_with_it():
 # -- one formula in several languages -----------------------------------------------------------
 
 
-@pytest.mark.parametrize("growth", GROWTHS, ids=str)
+@pytest.mark.parametrize("growth", GROWTHS, ids=short)
 def test_sql_says_what_the_loss_is(growth):
     """But for the last digits of floats."""
     sizes = (0.01, 1, 50, 4_000, 10**9)

@@ -1,6 +1,7 @@
 """Every twin, in the order of the layers."""
 
 from tests.twins.topics import (
+    blurring,
     changes,
     confidential,
     derived,
@@ -28,6 +29,7 @@ EVERY = (
     *derived.TWINS,
     *tapering.TWINS,
     *tapered_audits.TWINS,
+    *blurring.TWINS,
     *tables.TWINS,
     *confidential.TWINS,
     *queries.TWINS,
