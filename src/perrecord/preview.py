@@ -123,7 +123,7 @@ def _laws(
 ) -> list[tuple[Fraction, Law]]:
     """Return the laws that the cells of measurements can have, each with its step."""
     plans = [each.noise(schema, columns, currency) for each in measured]
-    return [(noise.step, noise.law(scale)) for noise in plans for scale in noise.scales.every()]
+    return [(noise.step, noise.law(scale)) for noise in plans for scale in noise.extremes()]
 
 
 def _shown(record: Record) -> str:

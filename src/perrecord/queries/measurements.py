@@ -22,6 +22,7 @@ from perrecord.queries.methods import (
     Method,
     Methods,
     Tree,
+    Widening,
     has_default,
     leaves,
     scales_of,
@@ -62,6 +63,11 @@ class Measurement:
         return self.methods.bounds if isinstance(self.methods, Method) else None
 
     @property
+    def widening(self) -> Widening | None:
+        """By what public sizes of cells its noise grows; parts of a total have none (T28)."""
+        return self.methods.widening if isinstance(self.methods, Method) else None
+
+    @property
     def centre(self) -> Fraction:
         """What the values are measured from, in the measure's own units."""
         low, high = self.bounds if self.is_centred and self.bounds else (Fraction(0), Fraction(0))
@@ -72,7 +78,7 @@ class Measurement:
         step = Fraction(1) if self.measure is None else schema.measure(self.measure).resolution
         fixed = schema.fixed_by(columns)
         scales = scales_of(self.tree, frozenset(fixed), partial(self.scale, currency=currency))
-        return NoisePlan(step / 2 if self.is_centred else step, scales, fixed)
+        return NoisePlan(step / 2 if self.is_centred else step, scales, fixed, self.widening)
 
     def scale(self, method: Method, currency: Currency) -> Scale:
         """Return the noise that one of its methods asks for."""

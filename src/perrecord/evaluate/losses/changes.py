@@ -132,6 +132,8 @@ class ChangeWriter:
         is_cut = any(leaf.method.bounds is not None for leaf in leaves(step.tree))
         is_selected = isinstance(grouping.grouping.cells, SelectKeys | SelectCells)
         is_no_total = isinstance(step.aggregate, Different) or self._currency is not Currency.RHO
+        if noise.widening is not None:  # its cells have more noise than losses are priced by
+            return None
         if is_cut or is_selected or is_no_total:
             return None
         return self.losses.form(_weights(noise.scales, partial(_inverse_root, noise.step)))

@@ -1,5 +1,6 @@
 """How a number is made private: one file for each way, and the parts that ways may differ by."""
 
+from perrecord.queries.methods.blurring import Blur, Widening, widening_of
 from perrecord.queries.methods.clamping import Clamping
 from perrecord.queries.methods.counting import Counting
 from perrecord.queries.methods.method import Accounting, Method, Methods
@@ -20,6 +21,7 @@ from perrecord.queries.methods.trees import (
 
 __all__ = [
     "Accounting",
+    "Blur",
     "Branch",
     "Clamping",
     "Counting",
@@ -31,6 +33,7 @@ __all__ = [
     "Taper",
     "Tapering",
     "Tree",
+    "Widening",
     "at",
     "dimensions_of",
     "has_default",
@@ -38,4 +41,5 @@ __all__ = [
     "scales_of",
     "taper_of",
     "tree_of",
+    "widening_of",
 ]

@@ -12,6 +12,7 @@ from perrecord.policy.policy import Policy
 from perrecord.policy.split import measure_name
 from perrecord.policy.tapering import student_loss, tapered
 from perrecord.policy.terms import Currency, Form, SizeLoss
+from perrecord.queries.methods.blurring import Widening
 from perrecord.queries.methods.method import Method
 from perrecord.tables.roles import Roles
 
@@ -86,9 +87,13 @@ def _size(name: str, value: Exact) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class Tapering(Method):
-    """Noise is Student's, so that a record of the taper's size loses the amount (T26)."""
+    """Noise is Student's, so that a record of the taper's size loses the amount (T26).
+
+    Where the cell's noise is wider because of a public size, the record loses less (T28).
+    """
 
     taper: Taper
+    widening: Widening | None = None
 
     def sensitivity(self, measure: str | None, *, is_centred: bool = False) -> Fraction:  # noqa: ARG002
         """Return how large a record is that loses the amount, in the measure's own units."""
@@ -142,4 +147,7 @@ class Tapering(Method):
 
     def words(self, measure: str) -> str:
         """Return how the method treats records, for people."""
-        return f"noise tapered at {text(self.taper.size(measure))}, nu = {self.taper.nu}"
+        tapered = f"noise tapered at {text(self.taper.size(measure))}, nu = {self.taper.nu}"
+        if self.widening is None:
+            return tapered
+        return f"{tapered}, blurred by {text(self.widening.by)} of a public size of each cell"

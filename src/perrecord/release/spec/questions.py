@@ -53,6 +53,15 @@ CandidatesForm = Annotated[
 ]
 
 
+class BlurEntry(Entry):
+    """By which part of a public size of its cell the noise of a total grows."""
+
+    by: Positive
+    """The part, such as 0.1 for ten per cent."""
+    scale: Text
+    """A CSV or Parquet file: the columns of the grouping, and sizes as the measure or as size."""
+
+
 class MethodEntry(Entry):
     """How the records of one part are made private: by splitting, clamping or tapering."""
 
@@ -104,6 +113,8 @@ class AnswerEntry(Entry):
     """Of a total or mean: the bounds that values are cut to."""
     taper: SizeOrName | None = None
     """Of a total or mean: the size of a record that loses the amount, or the name of a taper."""
+    blur: BlurEntry | None = None
+    """Of a tapered total: by which part of a public size of its cell the noise grows."""
     candidates: CandidatesForm | None = None
     """Of a median or quantile: the public numbers to choose from."""
     parts: PartsEntry | None = None
@@ -139,6 +150,11 @@ def whole_cells(value: Any) -> Any:
     is_domain = "domain" in value and bool(value.keys() & {"keep", "at_least"})
     is_whole = isinstance(value.get("sets"), Mapping) or value.keys() == {"keys"}
     return value if is_domain or is_whole else {"sets": value}
+
+
+def _blur_for_every(value: Any) -> Any:
+    is_one = isinstance(value, Mapping) and value.keys() <= BlurEntry.model_fields.keys()
+    return {EVERY: value} if is_one else value
 
 
 class CellsEntry(Entry):
@@ -191,6 +207,8 @@ class QueryEntry(Entry):
     """Of SQL: the bounds of each total and mean, for all or by name."""
     taper: Annotated[Mapping[str, SizeOrName], short(_for_every, Any)] | None = None
     """Of SQL: the size or the taper of each total and mean, for all or by name."""
+    blur: Annotated[Mapping[str, BlurEntry], short(_blur_for_every, Any)] | None = None
+    """Of SQL: what widens the noise of each tapered total, for all or by name."""
     candidates: (
         Annotated[Mapping[str, CandidatesForm], short(_candidates_for_every, Any)] | None
     ) = None
