@@ -31,7 +31,7 @@ _BITS = 96
 _DIGITS = 12
 """A is found to so many decimal digits, rounded up."""
 
-_FARTHEST = Fraction(10**20)
+FARTHEST = Fraction(10**20)
 """The size that noise was asked for is at most so many times sqrt A."""
 
 _DIGITS_OF_FARTHEST = 42
@@ -124,12 +124,17 @@ def _least_spread(price: _Price, amount: Fraction, size: Fraction, power: int) -
     def serves(spread: Fraction) -> bool:
         return at_most(lambda: price(size**2 / (4 * spread), power), amount)
 
-    most = enclose(lambda: price(_FARTHEST**2 / 4, power), _BITS).lower
+    most = enclose(lambda: price(FARTHEST**2 / 4, power), _BITS).lower
     if amount > most:
-        raise InputError(
-            f"a record of size {text(size)} would lose {text(amount)}, and there would be next to "
-            f"no noise; expected a rho or epsilon of at most {figure_down(most, 3)}."
-        )
+        raise next_to_no_noise(amount, size, most)
+    return narrowest(serves, size)
+
+
+def narrowest(serves: Callable[[Fraction], bool], size: Fraction) -> Fraction:
+    """Return the least A of 12 digits that serves, by halving; all above one that serves do, too.
+
+    It is looked for from 10^-40 times the square of the size on.
+    """
     exponent = len(str(int(size**2))) - len(str(int(1 / size**2))) - _DIGITS_OF_FARTHEST
     while not serves(_ten_to(exponent)):
         exponent += 1
@@ -139,6 +144,14 @@ def _least_spread(price: _Price, amount: Fraction, size: Fraction, power: int) -
         middle = (low + high) // 2
         low, high = (low, middle) if serves(middle * unit) else (middle, high)
     return high * unit
+
+
+def next_to_no_noise(amount: Fraction, size: Fraction, most: Fraction) -> InputError:
+    """Return the refusal of an amount that only noise far below the size would come to."""
+    return InputError(
+        f"a record of size {text(size)} would lose {text(amount)}, and there would be next to "
+        f"no noise; expected a rho or epsilon of at most {figure_down(most, 3)}."
+    )
 
 
 def _ten_to(exponent: int) -> Fraction:

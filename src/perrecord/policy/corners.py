@@ -6,8 +6,9 @@ the records with m = k the left side, which grows with every |x|, is largest at 
 only if it holds at the corners k = 1, 2, ... From some k on the growth decides; the corners before
 are looked at.
 
-Where the left holds growths g(|x|), each is replaced by g(T_a) (|x| / T_a)^p, which is as large or
-larger at every corner: only a yes is certain then. Growths on the right are left out.
+Where the left holds growths g(|x|), each is replaced by c (|x| / T_a)^p, c being what it has at the
+corner (g(T_a) for most), which is as large or larger at every corner: only a yes is certain then.
+Growths on the right are left out.
 
 If instead the right side holds only powers |x_a|^p, and the left the pieces of one scheme, the
 tightest records have one |x_a| just above (k - 1) T_a and all else zero.
@@ -75,7 +76,7 @@ def _walk_with_growths(left: Weights, right: Weights, power: int, steps: Steps) 
             if basis.measure not in schemes[0].measures:
                 return None
             threshold = schemes[0].threshold(basis.measure)
-            most = basis.growth.loss(threshold).amount / threshold**power
+            most = basis.growth.at_corner(threshold) / threshold**power
             basis, weight = PowerOf(basis.measure), weight * most  # noqa: PLW2901
         steeper[basis] = steeper.get(basis, Fraction(0)) + weight
     return True if walk(steeper, plain, power, steps) else None

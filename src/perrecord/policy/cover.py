@@ -198,14 +198,14 @@ def _rate(supply: Basis, demand: Basis, power: int) -> Fraction | None:
 def _rate_for_growth(supply: Basis, measure: str, growth: Growth, power: int) -> Fraction | None:
     """Return how much of g(|x|) one unit of the supply covers; g is rounded up wherever it is met.
 
-    With k pieces |x| <= k T, so that g(|x|) <= g(k T) <= k^p g(T), by what every growth proves.
+    With k pieces |x| <= k T, so that g(|x|) <= g(k T) <= c k^p, c being what it has at T.
     """
     most: Fraction | None = None
     match supply:
         case SizeOf(paid, own) if paid == measure:
             return own.pays_for(growth)
         case PiecesOf(Split(cap=None) as split) if measure in split.measures:
-            most = growth.loss(split.threshold(measure)).amount
+            most = growth.at_corner(split.threshold(measure))
         case PowerOf(paid) if paid == measure:
             most = growth.steepest(power)
         case One():

@@ -23,7 +23,7 @@ class Growth(ABC):
     """A public function g of the size |x| of a measure, in the policy's own currency.
 
     What comparisons rest on, and each growth proves of itself: g(0) = 0; g > 0 beyond; g never
-    falls; and g(k x) <= k^power g(x) for whole k >= 1. Parameters are fields that hold fractions.
+    falls; and what `at_corner` says. Parameters are fields that hold fractions.
     """
 
     kind: ClassVar[str]
@@ -38,6 +38,17 @@ class Growth(ABC):
     @abstractmethod
     def loss(self, size: Fraction) -> Loss:
         """Return g(size), as a rational rounded up if it is not one itself."""
+
+    def change(self, before: Fraction, after: Fraction) -> Loss:
+        """Return what it costs a total with noise of this loss to replace a value by another."""
+        return self.loss(abs(after - before))
+
+    def at_corner(self, size: Fraction) -> Fraction:
+        """Return a number c with g(k size) <= c k^power for every whole k >= 1.
+
+        It is g(size) where g(k x) <= k^power g(x) for every x.
+        """
+        return self.loss(size).amount
 
     @abstractmethod
     def limit(self) -> Fraction | None:

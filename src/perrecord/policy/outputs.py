@@ -18,9 +18,11 @@ from fractions import Fraction
 from heapq import nlargest, nsmallest
 from typing import Protocol
 
-from perrecord.errors import InputError
-from perrecord.laws.scales import scale_of
+from perrecord.errors import InputError, InternalError
+from perrecord.laws.scales import StudentScale, scale_of
+from perrecord.policy.blurring import blurred_growth
 from perrecord.policy.cases import Cases, DimensionValue, Record, dimension, missing_field
+from perrecord.policy.compose import group_loss
 from perrecord.policy.loss import Loss, largest, total
 from perrecord.policy.policy import Policy
 from perrecord.policy.slots import Slot, any_of
@@ -107,11 +109,43 @@ class CellStatement(Protocol):
     def step(self) -> Fraction:
         """What the noise is drawn in whole multiples of."""
 
+    @property
+    def by(self) -> Fraction | None:
+        """Of a blurred number: nu by^2 times each squared shift is added to A (T28)."""
+
 
 def shift_loss(cell: CellStatement, shift: Fraction, currency: Currency) -> Loss:
     """Return what it costs to move a noisy number so far."""
     scale = scale_of(cell.law, cell.spread, cell.step)
     return Loss(currency.cost(scale, shift), is_exact=scale.is_exact or not shift)
+
+
+def blurred_loss(
+    cell: CellStatement,
+    shifts: Sequence[tuple[int, Fraction]],
+    currency: Currency,
+    *,
+    is_sure: bool,
+) -> Loss:
+    """Return what shifts, each with the side that it is on, cost a blurred number together (T28).
+
+    They move the number by their sum, and its A by their squares on either side. Unless that
+    `is_sure`, they are charged one by one (T7).
+    """
+    scale = scale_of(cell.law, cell.spread, cell.step)
+    if cell.by is None or not isinstance(scale, StudentScale):
+        raise InternalError("A number was priced as blurred that is not.")
+    growth = blurred_growth(currency.power, scale.size, cell.by, scale.nu)
+    if not is_sure:
+        losses = [growth.loss(abs(shift)).amount for _, shift in shifts]
+        amount = sum(losses, Fraction(0)) if currency.adds_up else group_loss(losses)
+        return Loss(amount, is_exact=not amount)
+    net = sum((side * shift for side, shift in shifts), Fraction(0))
+    before, after = (
+        sum((shift**2 for side, shift in shifts if side == own), Fraction(0)) for own in (-1, 1)
+    )
+    amount = growth.between(abs(net), before, after)
+    return Loss(amount, is_exact=not amount)
 
 
 class NoiseStatement(Protocol):
@@ -140,7 +174,8 @@ class NoiseStatement(Protocol):
 class NoisyNumber:
     """A number with noise in each cell: shifts of a unit's records add up within a cell (T17, T27).
 
-    Gaussian noise: (net shift)^2 / (2 sigma^2). Laplace noise: |net shift| / scale, in epsilon.
+    Gaussian noise: (net shift)^2 / (2 sigma^2). Laplace noise: |net shift| / scale, in epsilon. A
+    blurred number costs what the shifts and their squares on both sides make together (T28).
     Where records may or may not move it, the net shift is the largest that any of them make. A
     count of distinct values, of the column `distinct`, moves by the values that appear or go.
     """
@@ -165,18 +200,31 @@ class NoisyNumber:
 
     def _in_cell(self, records: list[Signed]) -> Loss:
         found = [(each, cell) for each in records if (cell := self.noise.at(each[1])) is not None]
-        shift = self._net_shift([each for each, _ in found])
+        inside, cells = [each for each, _ in found], [cell for _, cell in found]
         # One cell has one noise; if ever it had several, the least of them would cost the most.
-        return largest(shift_loss(cell, shift, self.currency) for _, cell in found)
+        if any(cell.by is not None for cell in cells):
+            shifts = self._shifts(differing(inside))
+            return largest(
+                blurred_loss(cell, shifts, self.currency, is_sure=self._is_sure) for cell in cells
+            )
+        shift = self._net_shift(inside)
+        return largest(shift_loss(cell, shift, self.currency) for cell in cells)
+
+    @property
+    def _is_sure(self) -> bool:
+        return self.noise.is_certain and self.scope.is_certain
+
+    def _shifts(self, records: list[Signed]) -> list[tuple[int, Fraction]]:
+        for _, record in records:
+            if self.noise.measure is not None and self.noise.measure not in record:
+                raise missing_field("measure", self.noise.measure, record)
+        return [(sign, self.noise.shift(record)) for sign, record in records]
 
     def _net_shift(self, records: list[Signed]) -> Fraction:
         if self.distinct is not None:
             return self._distinct_shift(records, self.distinct)
-        for _, record in records:
-            if self.noise.measure is not None and self.noise.measure not in record:
-                raise missing_field("measure", self.noise.measure, record)
-        shifts = [sign * self.noise.shift(record) for sign, record in records]
-        if self.noise.is_certain and self.scope.is_certain:
+        shifts = [sign * shift for sign, shift in self._shifts(records)]
+        if self._is_sure:
             return abs(sum(shifts, Fraction(0)))
         up = sum((shift for shift in shifts if shift > 0), Fraction(0))
         return max(up, up - sum(shifts, Fraction(0)))

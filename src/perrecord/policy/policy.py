@@ -12,6 +12,7 @@ from typing import Any
 from perrecord.errors import CurrencyError, InputError
 from perrecord.exact import Exact
 from perrecord.policy import document, reading, words
+from perrecord.policy.blurring import blurred
 from perrecord.policy.cases import Case, Cases
 from perrecord.policy.dominate import is_below
 from perrecord.policy.excess import Excess, find_excess
@@ -135,6 +136,29 @@ class Policy(LossFunction):
         return _of(currency, SizeLoss(Fraction(1), measure_name(measure), growth))
 
     @classmethod
+    def blurred(
+        cls,
+        rho: Exact | None = None,
+        *,
+        measure: str,
+        at: Exact,
+        by: Exact,
+        nu: int = 7,
+        epsilon: Exact | None = None,
+    ) -> "Policy":
+        """Return the loss of a total whose Student noise grows with its own records (T28).
+
+        A record of size `at` loses rho, and every record adds the share `by` of its size to sd.
+
+        >>> policy = Policy.blurred("0.2", measure="employees", at=50, by="0.1")
+        >>> [round(float(policy.loss({"employees": size})), 2) for size in (50, 150, 4000)]
+        [0.2, 1.7, 22.98]
+        """
+        currency, amount = amount_of(rho, epsilon)
+        growth = blurred(currency.power, amount, positive_threshold(measure, at), by, nu)
+        return _of(currency, SizeLoss(Fraction(1), measure_name(measure), growth))
+
+    @classmethod
     def largest(cls, *policies: "Policy") -> "Policy":
         """Return the largest of several policies, record by record.
 
@@ -172,7 +196,7 @@ class Policy(LossFunction):
     def personalised(
         cls, identifier: str, losses: Mapping[Case, Exact], default: Exact | None = None
     ) -> "Policy":
-        """Return P(r) = Phi(id): losses that hang on a public identifier alone (T20)."""
+        """Return P(r) = Phi(id): losses that depend on a public identifier alone (T20)."""
         return cls.by(
             identifier,
             {key: cls.constant(loss) for key, loss in losses.items()},

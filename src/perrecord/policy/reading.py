@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from perrecord.errors import DocumentError, InputError, listing
 from perrecord.exact import rational, text
+from perrecord.policy.blurring import BlurredEpsilon, BlurredRho
 from perrecord.policy.cases import Cases
 from perrecord.policy.document import FORMAT, VERSIONS, Json, has_growth
 from perrecord.policy.growth import Growth
@@ -35,7 +36,9 @@ from perrecord.policy.terms import (
 
 V = TypeVar("V")
 
-GROWTHS: dict[str, type[Growth]] = {each.kind: each for each in (TaperedRho, TaperedEpsilon)}
+GROWTHS: dict[str, type[Growth]] = {
+    each.kind: each for each in (TaperedRho, TaperedEpsilon, BlurredRho, BlurredEpsilon)
+}
 """Every growth that a document may name, by its kind."""
 
 

@@ -33,7 +33,7 @@ from perrecord.laws.tapering import (
 from perrecord.policy.growth import Floats, Growth
 from perrecord.policy.loss import Loss
 
-_FLOAT_SLACK = 1 + 2.0**-45
+FLOAT_SLACK = 1 + 2.0**-45
 """Some forty roundings, each of one part in 2^52 at most, lose less than this."""
 
 _LEAST, _GREATEST = Fraction(1, 10**200), Fraction(10**200)
@@ -54,13 +54,7 @@ class _Tapered(Growth):
 
     def __post_init__(self) -> None:
         power_of(self.nu)
-        if self.spread <= 0:
-            raise InputError(f"the spread is {text(self.spread)}; expected a number above 0.")
-        if not _LEAST <= self.spread <= _GREATEST:
-            raise InputError(
-                "the noise is wider or narrower than any that a float can describe; expected a "
-                "standard deviation between 1e-100 and 1e100."
-            )
+        check_spread(self.spread)
 
     @abstractmethod
     def _amount(self, size: Fraction) -> Fraction:
@@ -80,7 +74,7 @@ class _Tapered(Growth):
         What is below any float that keeps its digits is rounded up to the least one that does.
         """
         with np.errstate(over="ignore", under="ignore"):
-            found = self._floats(sizes / (2 * math.sqrt(self.spread))) * _FLOAT_SLACK
+            found = self._floats(sizes / (2 * math.sqrt(self.spread))) * FLOAT_SLACK
         least = np.where(sizes > 0, np.finfo(np.float64).smallest_normal, 0)
         return np.asarray(np.maximum(found, least), dtype=np.float64)
 
@@ -90,7 +84,7 @@ class _Tapered(Growth):
 
     def usual_sizes(self) -> tuple[Fraction, ...]:
         """Return a round number of about a third of sqrt A."""
-        return (_round_size(self.spread),)
+        return (round_size(self.spread),)
 
     def limit(self) -> Fraction | None:
         """Return None: slowly, but without limit."""
@@ -102,14 +96,9 @@ class _Tapered(Growth):
 
     def words(self, measure: str, amount: Fraction) -> str:
         """Return the loss in plain English, by the example of three records."""
-        first, *rest = (
-            (_plain(size), figure_up(self.loss(size).amount * amount, 3))
-            for size in (times * _round_size(self.spread) for times in _EXAMPLES)
-        )
-        more = ", ".join(f"one of {size} {loss}" for size, loss in rest)
         return (
-            f"what grows slowly with the size of {measure}: a record of {first[0]} loses "
-            f"{first[1]}, {more} (Student noise of spread {text(self.spread)}, nu = {self.nu})"
+            f"what grows slowly with the size of {measure}: {examples(self, amount)} (Student "
+            f"noise of spread {text(self.spread)}, nu = {self.nu})"
         )
 
     def sql(self, size: str) -> str:
@@ -142,11 +131,7 @@ class TaperedRho(_Tapered):
         return tapered_rho(size, self.spread, self.nu)
 
     def _floats(self, ratios: Floats) -> Floats:
-        logs, near = np.arcsinh(ratios), 1 / (1 + ratios**2)
-        found = 4 * float(ON_INTEGERS) * logs * np.tanh(logs)
-        if self.nu == 3:
-            return np.asarray(found)
-        return np.asarray(found * (2 - near) * (1 + near + 0.8 * near**2))
+        return tapered_floats(ratios, self.nu)
 
     def steepest(self, power: int) -> Fraction | None:
         """Return c with P(x) <= c x^2 for every x: what P(x) / x^2 rises to as x falls to 0."""
@@ -217,6 +202,15 @@ def student_loss(power: int, spread: Fraction, nu: int) -> TaperedRho | TaperedE
     return TaperedRho(spread, nu) if power == TaperedRho.power else TaperedEpsilon(spread, nu)
 
 
+def tapered_floats(ratios: Floats, nu: int) -> Floats:
+    """Return what shifts cost under zCDP at B = |x| / (2 sqrt A), about."""
+    logs, near = np.arcsinh(ratios), 1 / (1 + ratios**2)
+    found = 4 * float(ON_INTEGERS) * logs * np.tanh(logs)
+    if nu == 3:
+        return np.asarray(found)
+    return np.asarray(found * (2 - near) * (1 + near + 0.8 * near**2))
+
+
 def student_sql(power: int, nu: int, b: str) -> str:
     """Return the loss at B = |x| / (2 sqrt A), a DOUBLE, as SQL, but for its last digits."""
     if power == TaperedEpsilon.power:
@@ -228,7 +222,29 @@ def student_sql(power: int, nu: int, b: str) -> str:
     return f"{found} * (2 - {near}) * (1 + {near} + 0.8 * {near} * {near})"
 
 
-def _round_size(spread: Fraction) -> Fraction:
+def check_spread(spread: Fraction) -> None:
+    """Refuse a spread of Student noise that is none, or that floats cannot describe."""
+    if spread <= 0:
+        raise InputError(f"the spread is {text(spread)}; expected a number above 0.")
+    if not _LEAST <= spread <= _GREATEST:
+        raise InputError(
+            "the noise is wider or narrower than any that a float can describe; expected a "
+            "standard deviation between 1e-100 and 1e100."
+        )
+
+
+def examples(growth: Growth, amount: Fraction) -> str:
+    """Return what records of three sizes lose under so many times a loss of Student noise."""
+    (usual,) = growth.usual_sizes()
+    first, *rest = (
+        (_plain(size), figure_up(growth.loss(size).amount * amount, 3))
+        for size in (times * usual for times in _EXAMPLES)
+    )
+    more = ", ".join(f"one of {size} {loss}" for size, loss in rest)
+    return f"a record of {first[0]} loses {first[1]}, {more}"
+
+
+def round_size(spread: Fraction) -> Fraction:
     """Return a round number of about a third of sqrt A: 1, 2 or 5 times a power of ten."""
     target = 0.3 * math.sqrt(spread)
     power = Fraction(10) ** math.floor(math.log10(target))

@@ -189,7 +189,8 @@ def totals_apart(form: Form, one: Record, other: Record, power: int) -> tuple[Fr
             case ExactLoss(amount, name, threshold):
                 cost += amount * (_distance(name, one, other) / threshold) ** power
             case SizeLoss(amount, name, growth):
-                cost += growth.loss(_distance(name, one, other)).amount * amount
+                before, after = (Fraction(measure(each, name) or 0) for each in (one, other))
+                cost += growth.change(before, after).amount * amount
             case Piecewise(cases) if cases.locate(one)[0] == cases.locate(other)[0]:
                 inside, left = totals_apart(cases.at(one), one, other, power)
                 cost += inside

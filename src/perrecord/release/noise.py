@@ -14,7 +14,8 @@ from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from perrecord.errors import InputError, SchemaError, UnknownCaseError
-from perrecord.laws.scales import LawName, scale_of
+from perrecord.laws.blurring import check_by
+from perrecord.laws.scales import LawName, StudentScale, scale_of
 from perrecord.policy.cases import Cases, Record
 
 Moved = Literal["records", "values", "pieces"]
@@ -28,7 +29,8 @@ class CellNoise:
     """The noise of a cell, in the measure's own units; `bounds` are what values are cut to first.
 
     `spread` is sigma^2 of discrete Gaussian noise, the scale of discrete Laplace noise, or A of
-    discrete Student noise, all of them drawn in whole steps.
+    discrete Student noise, all of them drawn in whole steps. Where a total is blurred it is A0, and
+    every record of the cell adds nu by^2 times its squared value (T28).
 
     >>> CellNoise("gaussian", Fraction(1250), Fraction(1)).variance
     Fraction(1250, 1)
@@ -38,15 +40,23 @@ class CellNoise:
     spread: Fraction
     step: Fraction
     bounds: tuple[Fraction, Fraction] | None = None
+    by: Fraction | None = None
 
     def __post_init__(self) -> None:
-        scale_of(self.law, self.spread, self.step)
+        scale = scale_of(self.law, self.spread, self.step)
+        if self.by is not None:
+            check_by(self.by)
+            if not isinstance(scale, StudentScale) or self.bounds is not None:
+                raise InputError("a blurred number has Student noise, and values as they are.")
         if self.bounds is not None and not self.bounds[0] < self.bounds[1]:
             raise InputError("the bounds of a clamped total do not rise.")
 
     @property
     def variance(self) -> Fraction:
-        """The variance of the noise itself, to twelve digits; at least 10^-30 squared steps."""
+        """The variance of the noise itself, to twelve digits; at least 10^-30 squared steps.
+
+        Of a blurred number that of a cell without records, the least.
+        """
         return Fraction(self.shown_variance)
 
     @property

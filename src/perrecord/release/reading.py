@@ -176,7 +176,9 @@ def _read_tree(value: object, where: str) -> NoiseTree:
         rest = None if default is None else _read_tree(default, f"{where}.default")
         with _located(where):
             return Cases.checked(names, cases, rest)
-    given = _exactly(value, where, ["law", "spread", "step", "variance", "bounds"])
+    is_blurred = isinstance(value, dict) and "blurred_by" in value
+    more = ["blurred_by"] if is_blurred else []
+    given = _exactly(value, where, ["law", "spread", "step", "variance", "bounds", *more])
     with _located(where):
         ends = given["bounds"]
         if ends is not None and (not isinstance(ends, list) or len(ends) != 2):
@@ -187,6 +189,7 @@ def _read_tree(value: object, where: str) -> NoiseTree:
             _number(given["spread"], "spread"),
             _number(given["step"], "step"),
             None if low is None or high is None else (low, high),
+            _number(given["blurred_by"], "blurred_by") if is_blurred else None,
         )
         if given["variance"] != str(cell.shown_variance):
             raise DocumentError("the variance is not that of the law.")

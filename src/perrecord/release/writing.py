@@ -43,13 +43,14 @@ def write_noise(noise: Noise, writer: FormWriter) -> Json:
 
 def _tree(tree: NoiseTree, writer: FormWriter) -> Json:
     if isinstance(tree, CellNoise):
-        return {
+        plain = {
             "law": tree.law,
             "spread": text(tree.spread),
             "step": text(tree.step),
             "variance": str(tree.shown_variance),
             "bounds": None if tree.bounds is None else [text(end) for end in tree.bounds],
         }
+        return plain if tree.by is None else plain | {"blurred_by": text(tree.by)}
     return writer.cases(tree, "cells", lambda part: _tree(part, writer))
 
 

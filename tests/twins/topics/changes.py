@@ -57,8 +57,8 @@ TWINS = (
             (
                 "pieces pay for a growth by half their threshold",
                 "policy/cover.py",
-                "most = growth.loss(split.threshold(measure)).amount",
-                "most = growth.loss(split.threshold(measure) / 2).amount",
+                "most = growth.at_corner(split.threshold(measure))",
+                "most = growth.at_corner(split.threshold(measure) / 2)",
                 "test_a_corner_decides_against_pieces",
             ),
             (
