@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from perrecord.errors import InternalError
 from perrecord.laws import Law
 from perrecord.laws.scales import Scale, StudentScale, student_scale
-from perrecord.queries.methods import Scales, Widening
+from perrecord.queries.methods import Blurring, Scales, Widening
 from perrecord.tables.expressions import Expression, columns_of, evaluate
 
 
@@ -26,13 +27,20 @@ class NoisePlan:
     scales: Scales
     fixed: Mapping[str, Expression]
     widening: Widening | None = None
+    blurred: Blurring | None = None
+    """Of noise that grows with the cell's own records: `scales` are of cells without any."""
 
     def law(self, scale: Scale) -> Law:
         """Return the noise law of a scale, on the grid."""
         return scale.law(self.step)
 
     def laws(self, keys: pa.Table) -> tuple[tuple[Law, ...], npt.NDArray[np.intp]]:
-        """Return the laws in use and, for each cell, which of them is its own."""
+        """Return the laws in use and, for each cell, which of them is its own.
+
+        Those of a blurred number are confidential, and no function of the keys.
+        """
+        if self.blurred is not None:
+            raise InternalError("The noise of a blurred number was asked for without its records.")
         if self.widening is not None:
             return self._widened(self.widening, keys)
         dimensions = self.scales.dimensions

@@ -1,4 +1,4 @@
-"""Blurring: noise that grows with a public size of the cell (T28)."""
+"""How noise is blurred: it grows with a public size of the cell, or with its records (T28)."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,24 +19,30 @@ _NONE = Fraction(0)
 
 @dataclass(frozen=True, slots=True, init=False)
 class Blur:
-    """How noise grows: by this part of the cell's public size, `scale`.
+    """By which part of what noise grows: of each record of the cell, or of a public size of it.
 
-    The scale is a table, or the path of a CSV or Parquet file: the columns that the query groups
-    by, and sizes under the name of the measure or under "size". Keys that it lacks have size 0.
+    `scale` is a table, or the path of a CSV or Parquet file: the columns that the query groups by,
+    and sizes under the name of the measure or under "size". Keys that it lacks have size 0. Without
+    a scale the noise grows with the records, and its size is confidential: a total then has bounds
+    in place of a standard error, and none if its values may be negative, `signed`.
 
-    >>> Blur("0.1", scale={"county": ["Kent"], "emp": [1200]})
-    Blur(1/10)
+    >>> Blur("0.1"), Blur("0.1", scale={"county": ["Kent"], "emp": [1200]})
+    (Blur(1/10), Blur(1/10, scale=...))
     """
 
     by: Fraction
-    scale: str | Path | ColumnsGiven
+    scale: str | Path | ColumnsGiven | None
+    signed: bool
 
-    def __init__(self, by: Exact, *, scale: str | Path | ColumnsGiven) -> None:
+    def __init__(
+        self, by: Exact, *, scale: str | Path | ColumnsGiven | None = None, signed: bool = False
+    ) -> None:
         object.__setattr__(self, "by", _by(by))
         object.__setattr__(self, "scale", scale)
+        object.__setattr__(self, "signed", signed)
 
     def __repr__(self) -> str:
-        return f"Blur({self.by})"
+        return f"Blur({self.by})" if self.scale is None else f"Blur({self.by}, scale=...)"
 
 
 def _by(given: Exact) -> Fraction:
@@ -81,15 +87,21 @@ class Widening:
             )
 
 
-def widening_of(given: Blur | None, measure: str) -> Widening | None:
+@dataclass(frozen=True, slots=True)
+class OwnBlur:
+    """Noise that grows with the cell's own records: A = A0 + nu by^2 Q."""
+
+    by: Fraction
+    is_signed: bool
+
+
+def blur_of(given: Exact | Blur | None, measure: str) -> Widening | OwnBlur | None:
     """Return the blur that an answer was given, its sizes read."""
     if given is None:
         return None
     with about("blur"):
-        if not isinstance(given, Blur):
-            raise QueryError(
-                f"the blur is a {type(given).__name__}; expected one such as "
-                'Blur("0.1", scale="last_year.csv").'
-            )
+        blur = given if isinstance(given, Blur) else Blur(given)
+        if blur.scale is None:
+            return OwnBlur(blur.by, blur.signed)
         with about("scale"):
-            return Widening(given.by, PublicSizes(given.scale, measure))
+            return Widening(blur.by, PublicSizes(blur.scale, measure))

@@ -13,8 +13,10 @@ from perrecord.policy.split import Scheme
 from perrecord.policy.terms import Currency
 from perrecord.queries.methods import (
     Accounting,
+    Blurring,
     Clamping,
     Method,
+    OwnBlur,
     Splitting,
     Taper,
     Tapering,
@@ -26,7 +28,7 @@ from perrecord.queries.methods import (
 class Priced:
     """The method of one part, and the currency of its amount."""
 
-    method: Splitting | Clamping | Tapering
+    method: Splitting | Clamping | Tapering | Blurring
     currency: Currency
 
 
@@ -67,7 +69,7 @@ def method_of(
     split: Scheme | None = None,
     clamp: tuple[Exact, Exact] | None = None,
     taper: Taper | None = None,
-    blur: Widening | None = None,
+    blur: Widening | OwnBlur | None = None,
     accounting: Accounting | None = None,
     rho: Exact | None = None,
     epsilon: Exact | None = None,
@@ -150,7 +152,7 @@ def tapering(taper: Taper, *, rho: Exact | None = None, epsilon: Exact | None = 
 
 
 def _tapering(
-    taper: Taper, blur: Widening | None, rho: Exact | None, epsilon: Exact | None
+    taper: Taper, blur: Widening | OwnBlur | None, rho: Exact | None, epsilon: Exact | None
 ) -> Priced:
     if not isinstance(taper, Taper):
         raise QueryError(
@@ -158,6 +160,8 @@ def _tapering(
             about=("taper",),
         )
     currency, amount = priced_amount(rho, epsilon)
+    if isinstance(blur, OwnBlur):
+        return Priced(Blurring(amount, taper, blur.by, blur.is_signed), currency)
     return Priced(Tapering(amount, taper, blur), currency)
 
 

@@ -38,7 +38,7 @@ def from_sql(  # noqa: PLR0913 - an option for whatever SQL cannot say
     split: Scheme | Mapping[str, Scheme] | None = None,
     clamp: Bounds | Mapping[str, Bounds] | None = None,
     taper: Exact | Taper | Mapping[str, Exact | Taper] | None = None,
-    blur: Blur | Mapping[str, Blur] | None = None,
+    blur: Exact | Blur | Mapping[str, Exact | Blur] | None = None,
     candidates: Iterable[Exact] | Mapping[str, Iterable[Exact]] | None = None,
     accounting: Accounting = "split",
 ) -> Query:

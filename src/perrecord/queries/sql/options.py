@@ -27,7 +27,7 @@ class SQLOptions(TypedDict, total=False):
     split: Scheme | Mapping[str, Scheme] | None
     clamp: Bounds | Mapping[str, Bounds] | None
     taper: Exact | Taper | Mapping[str, Exact | Taper] | None
-    blur: Blur | Mapping[str, Blur] | None
+    blur: Exact | Blur | Mapping[str, Exact | Blur] | None
     candidates: Iterable[Exact] | Mapping[str, Iterable[Exact]] | None
     accounting: Accounting
 
@@ -83,7 +83,9 @@ def tapers(
     return _chosen("taper", given, names)
 
 
-def blurs(given: Blur | Mapping[str, Blur] | None, asked: Sequence[AskedAnswer]) -> list[Any]:
+def blurs(
+    given: Exact | Blur | Mapping[str, Exact | Blur] | None, asked: Sequence[AskedAnswer]
+) -> list[Any]:
     """Return the blur of each total, found by its name or its measure's."""
     return _chosen("blur", given, _measure_names(asked, AnswerForm.SUM))
 

@@ -60,12 +60,18 @@ class Answering:
             for currency in ("rho", "epsilon"):
                 if currency in options:
                     options[currency] = amount(options[currency])
-            if entry.blur is not None:  # without its file a widened taper is checked as any other
-                with about("blur", "scale"):
-                    options["blur"] = None if self.blur is None else self.blur(entry.blur)
+            if entry.blur is not None:
+                with about("blur"):
+                    options["blur"] = self._blur(entry.blur)
             if entry.candidates is not None:
                 options["candidates"] = Candidates(entry.candidates)
         return options
+
+    def _blur(self, entry: BlurEntry) -> Blur | None:
+        """Return a blur; while its file is not to be read, a widened taper is one like any."""
+        if self.blur is None:
+            return None if entry.scale is not None else Blur(entry.by, signed=entry.signed)
+        return self.blur(entry)
 
     def _parts(self, entry: PartsEntry, measure: str) -> Parts:
         values = case_keys(entry.cases, entry.by, self.schema)

@@ -77,7 +77,7 @@ class LoadedSpec:
                 *(answer.blur for answer in (query.answers or {}).values()),
                 *(query.blur or {}).values(),
             )
-            if blur is not None
+            if blur is not None and blur.scale is not None
         ]
         return tuple(dict.fromkeys(self.resolve(each) for each in [*keys, *lookups, *scales]))
 

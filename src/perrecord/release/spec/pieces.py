@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from perrecord.accounting.budget import Budget
-from perrecord.errors import InputError
+from perrecord.errors import InputError, about
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
 from perrecord.queries.groupings import SelectKeys
@@ -106,8 +106,11 @@ def _public_file(loaded: LoadedSpec, written: str, refusal: str) -> str:
 
 
 def blur_of(loaded: LoadedSpec, entry: BlurEntry) -> Blur:
-    """Return the blur of an answer, with the path of its sizes."""
-    return Blur(entry.by, scale=_public_file(loaded, entry.scale, _SCALE_OF_SOURCE))
+    """Return the blur of an answer, with the path of its sizes if it has a scale."""
+    if entry.scale is None:
+        return Blur(entry.by, signed=entry.signed)
+    with about("scale"):
+        return Blur(entry.by, scale=_public_file(loaded, entry.scale, _SCALE_OF_SOURCE))
 
 
 def existing(loaded: LoadedSpec, written: str) -> str:
