@@ -129,8 +129,8 @@ class _Blurred(Growth):
     def sql(self, size: str) -> str:
         """Return the loss of a DOUBLE as SQL, about right."""
         shift = f"({size} / {math.sqrt(self.spread)!r})"
-        widening = f"({float(self.nu * self.by**2)!r} * {shift} * {shift})"
-        return blurred_sql(self.power, self.nu, shift, "CAST(0 AS DOUBLE)", widening)
+        larger = f"(1 + {float(self.nu * self.by**2)!r} * {shift} * {shift})"
+        return blurred_sql(self.power, self.nu, shift, "1", larger)
 
     @abstractmethod
     def _floats(self, logs: Floats, distances: Floats, ratios: Floats) -> Floats:
@@ -239,22 +239,23 @@ def blurred_growth(
     return (BlurredRho if power == BlurredRho.power else BlurredEpsilon)(spread, by, nu)
 
 
-def blurred_sql(power: int, nu: int, shift: str, before: str, after: str) -> str:
+def blurred_sql(power: int, nu: int, shift: str, lesser: str, larger: str) -> str:
     """Return what it costs to move a number and its noise, as SQL, but for its last digits.
 
-    The shift is in units of sqrt A0; `before` and `after` are nu by^2 Q / A0 of the records that
-    change. All are DOUBLEs.
+    The shift is in units of sqrt A0; the lesser A and the larger are in units of A0. All are
+    DOUBLEs.
     """
     m = power_of(nu)
-    lesser, larger = f"(1 + least({before}, {after}))", f"(1 + greatest({before}, {after}))"
     log = f"(ln({larger} / {lesser}) / 2)"
     apart = f"(({larger} - {lesser}) / (sqrt({larger}) + sqrt({lesser})))"
     root = f"sqrt(({shift} * {shift} + {apart} * {apart}) / (4 * sqrt({larger} * {lesser})))"
-    epsilon = f"({2 * m} * asinh({root}) + {m - 1} * {log})"
+    more = float(NORMALISER)
+    epsilon = f"({2 * m} * asinh({root}) + {m - 1 + more!r} * {log})"
     if power == BlurredEpsilon.power:
         return epsilon
     shifted = student_sql(power, nu, f"({shift} / (2 * sqrt({larger})))")
-    widened = f"least({_pure_sql(f'({nu} * {log})')}, {_range_sql(f'({2 * m} * {log})')})"
+    pure = _pure_sql(f"({nu + more!r} * {log})")
+    widened = f"least({pure}, {_range_sql(f'({2 * m} * {log})')})"
     return (
         f"least({_pure_sql(epsilon)}, {_range_sql(f'({4 * m} * asinh({root}))')}, "
         f"pow(sqrt({shifted}) + sqrt({widened}), 2))"

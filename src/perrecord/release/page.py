@@ -19,8 +19,9 @@ from perrecord.release.document import PublishedPolicy
 from perrecord.release.page_data import fields_asked, page_data
 
 _SCRIPTS = (
-    "exact.js", "typed.js", "figures.js", "policy.js", "meaning.js", "attack.js", "changes.js",
-    "chart.js", "fields.js", "record.js", "words.js", "results.js", "curves.js", "page.js",
+    "exact.js", "typed.js", "figures.js", "policy.js", "blurring.js", "meaning.js", "attack.js",
+    "changes.js", "chart.js", "fields.js", "record.js", "words.js", "results.js", "curves.js",
+    "page.js",
 )  # fmt: skip
 _DEEPEST = 9
 

@@ -23,8 +23,8 @@ TWINS = (
     Twin(
         "losses of columns are rounded as floats are",
         POLICY,
-        "(2 * math.sqrt(self.spread))) * _FLOAT_SLACK",
-        "(2 * math.sqrt(self.spread))) / _FLOAT_SLACK",
+        "(2 * math.sqrt(self.spread))) * FLOAT_SLACK",
+        "(2 * math.sqrt(self.spread))) / FLOAT_SLACK",
         (f"{TESTS}::test_columns_are_never_below_the_loss",),
     ),
     Twin(

@@ -11,6 +11,7 @@ const compiledCells = (cells) =>
         spread: exact(cells.spread),
         step: exact(cells.step),
         bounds: cells.bounds === null ? null : cells.bounds.map(exact),
+        by: cells.blurred_by === undefined ? null : exact(cells.blurred_by),
       };
 const compiledNoise = (noise) => ({ ...noise, cells: compiledCells(noise.cells) });
 

@@ -100,10 +100,13 @@ const numberChange = (output, before, after, name) => {
     if (before.dimensions.get(distinct) === "n" || (certain && !isApart)) return nothing;
     shifts = [ONE, ONE];
   }
-  const cost = (shift) => shiftCost(cell, shift);
+  const cost = (shift) =>
+    cell.by === null ? shiftCost(cell, shift) : blurredCost(cell, [ZERO, shift], true);
   const isWide = !isBelow(divide(cell.spread, raise(cell.step, 2n)), LEAST_VARIANCE);
   const isGaussian = cell.isGaussian && isWide && isSure;
   if (isApart) return { ...nothing, loss: sum(shifts.map(cost)), isGaussian };
+  if (cell.by !== null)
+    return { ...nothing, loss: blurredCost(cell, shifts, isSure), isGaussian: false };
   if (isSure) return { ...nothing, loss: cost(subtract(...shifts)), isGaussian };
   // A record that may be left out on either side moves it by all that comes, or all that goes.
   const parts = [shifts[1], subtract(ZERO, shifts[0])];

@@ -85,6 +85,15 @@ const compiledTerm = (term, context) => {
         width: 2 * Math.sqrt(toNumber(exact(term.spread))),
         nu: Number(term.nu),
       };
+    case "blurred":
+    case "blurred_epsilon":
+      return {
+        type: "blurred",
+        amount: exact(term.amount),
+        measure: term.measure,
+        cost: term.type === "blurred" ? blurredRho : blurredEpsilon,
+        noise: { spread: exact(term.spread), by: exact(term.by), nu: Number(term.nu) },
+      };
     case "largest":
       return { type: "largest", options: term.options.map((form) => compiledForm(form, context)) };
     case "by":
@@ -123,6 +132,12 @@ const termLoss = (term, record, power) => {
       const own = absolute(record.measures.get(term.measure));
       if (own.top === 0n) return ZERO;
       const grown = term.growth(toNumber(own) / term.width, term.nu);
+      return multiply(term.amount, fromNumber(grown * ROUNDED_UP));
+    }
+    case "blurred": {
+      const own = absolute(record.measures.get(term.measure));
+      if (own.top === 0n) return ZERO;
+      const grown = term.cost(term.noise, own, ZERO, raise(own, 2n));
       return multiply(term.amount, fromNumber(grown * ROUNDED_UP));
     }
     case "largest":

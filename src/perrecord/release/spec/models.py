@@ -136,7 +136,7 @@ TaperForm = Annotated[TaperEntry, short(_taper, dict[str, Any])]
 
 
 class TaperedEntry(Entry):
-    """Tapered answers that a budget allows: so many about a measure, each at this price."""
+    """Tapered or blurred answers that a budget allows: so many about a measure, at this price."""
 
     measure: Text
     """What they are about."""
@@ -150,9 +150,16 @@ class TaperedEntry(Entry):
     """How many of them."""
     nu: Literal[3, 7] = 7
     """As the taper has it."""
+    by: Proportion | None = None
+    """Of blurred answers: the share of its size that each record adds to the noise."""
 
     def policy(self) -> Policy:
         """Return what all of them may cost."""
+        if self.by is not None:
+            return self.times * Policy.blurred(
+                self.rho, measure=self.measure, at=self.at, by=self.by, nu=self.nu,
+                epsilon=self.epsilon,
+            )  # fmt: skip
         return self.times * Policy.tapered(
             self.rho, measure=self.measure, at=self.at, nu=self.nu, epsilon=self.epsilon
         )
