@@ -57,7 +57,7 @@ measures: {emp: 1}
 keys:
   counties: {values: {county: ["01001", "01003", "02001"]}}
   states: {values: {state: ["01", "02"]}}
-budget: {rho: 0.01, tapers: [{measure: emp, at: 50, rho: 0.2, blur: 0.1, times: 2}]}
+budget: {rho: 0.01, tapers: [{measure: emp, at: 50, rho: 0.2, by: 0.1, times: 2}]}
 ledger: est.ledger
 queries:
   - name: counties
@@ -305,18 +305,3 @@ def test_a_blurred_answer_is_not_made_consistent_or_derived_from(folder: Path) -
         build(loaded, opened.schema)
     with source() as est, pytest.raises(QueryError, match=re.escape("has no standard error")):
         answer(est, blurred())[0].with_derived({"twice": "emp * 2"})
-
-
-@pytest.mark.spark
-def test_spark_adds_up_the_same_squares(spark: object) -> None:
-    """The sums behind the noise are the same integers on both engines."""
-    rows = {**ROWS, "emp": [4, 2**62 + 1, -(2**63) + 1, None, 5000]}
-    frame = spark.createDataFrame(
-        pa.table(rows).to_pylist(), "county string, kind string, emp long"
-    )
-    with table(frame, dimensions=["county", "kind"], measures=["emp"], name="est") as est:
-        planned = plan(blurred(), est.schema)
-        (step,) = planned.queries[0].answers[0].measurements
-        with scanned(planned, est) as (cells,):
-            found = revealed(cells.reading(("county",), COUNTIES).squares(step.squares)).tolist()
-    assert found == [16 + (2**62 + 1) ** 2 + 5000**2, (2**63 - 1) ** 2, 0]

@@ -78,7 +78,8 @@ class ChangePrice:
         if self.nu is not None and self.by is not None:
             shift = f"(2 * coalesce(abs({change}), {NOTHING}) * {weight})"
             wider = f"({float(4 * self.nu * self.by**2)!r} * {squares} * {weight} * {weight})"
-            return blurred_sql(power, self.nu, shift, NOTHING, f"coalesce({wider}, {NOTHING})")
+            larger = f"(1 + coalesce({wider}, {NOTHING}))"
+            return blurred_sql(power, self.nu, shift, _AS_BEFORE, larger)
         if self.nu is None:
             return f"{weight} * {powered(change, power)}"
         return student_sql(power, self.nu, f"(coalesce(abs({change}), {NOTHING}) * {weight})")
@@ -229,6 +230,7 @@ class ChangeWriter:
 
 
 _LISTED = "_perrecord_listed"
+_AS_BEFORE = "CAST(1 AS DOUBLE)"
 _LEAST_VARIANCE = Fraction(1, 10**200)
 
 
