@@ -214,6 +214,25 @@ def test_intervals_cover_cells_of_one_of_two_and_of_many(
     assert outside <= 1 - Fraction(confidence)
 
 
+def test_less_confidence_than_the_proof_holds_for_is_not_used() -> None:
+    """Half a step makes up for whole numbers from 80 % on: below that, ends are those of 80 %."""
+    column = Blurred(
+        *("emp", NoisyIntegers(np.array([1000])), Fraction(1), LEAST, Fraction(1, 10), 7, False)
+    )
+    narrow, least, wide = (
+        [values.to_pylist() for _, values in column.beside(each)] for each in ("0.5", "0.8", "0.9")
+    )
+    assert narrow == least != wide
+
+
+def test_the_kind_of_a_column_depends_on_its_numbers_alone() -> None:
+    """Noise so wide that it is drawn in Python's integers leaves no trace in numbers that fit."""
+    rows = {"county": ["01001"], "kind": ["a"], "emp": [2**53]}
+    with source(rows) as est:
+        found = [answer(est, blurred())[0].column("emp").numbers.dtype for _ in range(3)]
+    assert found == [np.dtype(np.int64)] * 3
+
+
 def test_expected_errors_come_from_the_true_squares() -> None:
     """Evaluation knows the squares; its errors are within 5 % above those of the law."""
     with source() as est:

@@ -1,6 +1,7 @@
 """Every twin, in the order of the layers."""
 
 from tests.twins.topics import (
+    blurred,
     changes,
     confidential,
     derived,
@@ -34,6 +35,7 @@ EVERY = (
     *mechanisms.TWINS,
     *ledgers.TWINS,
     *releases.TWINS,
+    *blurred.TWINS,
     *fitting.TWINS,
     *figures.TWINS,
     *tuning.TWINS,

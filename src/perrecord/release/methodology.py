@@ -329,11 +329,11 @@ def _blurring(workload: Workload) -> Iterator[str]:
         yield (
             "Where a total is blurred by its own records, the noise of a cell has the spread A + "
             "nu by^2 Q, Q being the sum of the squared values of its records (T28). It has mean 0. "
-            "How large it is, is confidential: no standard error is published. Ends of intervals, "
-            "and the column that ends in `_sd_at_most`, which bounds the standard deviation with the "
-            "same confidence, follow from the noisy number and the policy alone, and hold where no "
-            "value is negative. Noise in different cells is independent, so that it averages out "
-            "in sums of many."
+            "How large it is, is confidential: no standard error is published. Ends of intervals "
+            "follow from the noisy number and the policy alone, and so does the column that ends "
+            "in `_sd_at_most`, which bounds the standard deviation with the same confidence; both "
+            "hold where no value is negative. Noise in different cells is independent, so that it "
+            "averages out in sums of many."
         )
 
 
