@@ -6,6 +6,7 @@ from functools import cache
 import pyarrow as pa
 
 from perrecord import (
+    Currency,
     Keys,
     Parts,
     Policy,
@@ -19,6 +20,7 @@ from perrecord import (
     tapering,
 )
 from perrecord.lab.synth.industries import industry_codes
+from perrecord.policy.outputs import NoisyNumber, Scope
 from perrecord.queries.plan import plan
 from perrecord.release.document import Field, PublishedCharge, PublishedPolicy
 from perrecord.release.noise import CellNoise, Noise
@@ -317,6 +319,24 @@ def published_rows():
     return PublishedPolicy("Regions that occur", "t", fields, charges, selection + total)
 
 
+@cache
+def blurred(currency=Currency.RHO):
+    """Return totals whose noise grows with the records of their cell, of both nu, one by filter."""
+    form = {"rho": None, "epsilon": None, currency.value: "0.2"}
+    charges, total = [], Policy.zero(currency)
+    kinds = (("0.1", 7, True), ("0.2", 3, True), ("0.05", 7, False))
+    for place, (by, nu, certain) in enumerate(kinds):
+        policy = Policy.blurred(measure="employees", at=50, by=by, nu=nu, **form)
+        (term,) = policy.form.terms
+        cell = CellNoise(f"student{nu}", term.growth.spread, Fraction(1), by=term.growth.by)
+        noise = Noise("values", "employees", cell, is_certain=certain)
+        output = NoisyNumber(noise, Scope(("region",), is_certain=True), currency)
+        charges.append(PublishedCharge(f"t.{place}", "Jobs", policy, (noise,), outputs=(output,)))
+        total += policy
+    fields = (Field("region", "text", "Region"), employees())
+    return PublishedPolicy("Blurred jobs", "t", fields, tuple(charges), total)
+
+
 EVERY = {
     "noisy": noisy,
     "wide noise": lambda: noisy(is_wide=True),
@@ -329,6 +349,8 @@ EVERY = {
     "changing, pure epsilon": lambda: changing("epsilon"),
     "tapered": tapered,
     "tapered, pure epsilon": lambda: tapered("epsilon"),
+    "blurred": blurred,
+    "blurred, pure epsilon": lambda: blurred(Currency.EPSILON),
 }
 
 HOSTILE = (

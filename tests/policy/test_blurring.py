@@ -4,6 +4,7 @@ That they bound the divergences of blurred noise is shown in tests/laws/test_blu
 """
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
@@ -39,6 +40,13 @@ GROWTHS = [
     for by in ("0.05", "0.1", "0.2", "1")
     for nu in (3, 7)
 ]
+
+
+def short(growth):
+    """Return a name for a loss."""
+    return f"{growth.kind}-{float(growth.by)}-{growth.nu}"
+
+
 SIZES = [Fraction(10) ** power * digit for power in range(-3, 9) for digit in (1, 2, 5)]
 AMOUNTS = st.fractions(Fraction(1, 100), 10, max_denominator=100)
 SLACK = 1 + Fraction(1, 2**80)
@@ -61,7 +69,7 @@ def test_a_record_of_the_given_size_loses_the_amount(nu, by):
     assert EMP.loss({"emp": None}) == 0
 
 
-@pytest.mark.parametrize("growth", GROWTHS, ids=str)
+@pytest.mark.parametrize("growth", GROWTHS, ids=short)
 def test_what_comparisons_rest_on(growth):
     """Losses never fall, are below the steepest rise, and at corners below what is said there."""
     losses = [growth.loss(size).amount for size in SIZES]
@@ -227,15 +235,26 @@ def document_of(growth):
 
 def test_only_student_noise_of_whole_values_is_blurred():
     """Other laws have no such loss."""
-    for law, bounds in (("gaussian", None), ("student7", (Fraction(0), Fraction(9)))):
-        with pytest.raises(InputError, match="a blurred number has Student noise"):
+    for law, bounds, why in (
+        ("gaussian", None, "expected student3 or student7"),
+        ("student7", (Fraction(0), Fraction(9)), "has bounds"),
+    ):
+        with pytest.raises(InputError, match=why):
             CellNoise(law, Fraction(2500), Fraction(1), bounds, BY)
+
+
+def test_the_noise_beside_a_record_grows_with_it():
+    """Its own tenth adds to the variance of the cell: nu / (nu - 2) by^2 x^2."""
+    cell = CellNoise("student7", Fraction(2500), Fraction(1), by=BY)
+    assert float(cell.variance_with(Fraction(10**6))) == pytest.approx(1.4 * 10**10, rel=1e-6)
+    assert cell.variance_with(Fraction(0)) == cell.variance
+    assert replace(cell, by=None).variance_with(Fraction(10**6)) == cell.variance
 
 
 # -- one formula in several languages -----------------------------------------------------------
 
 
-@pytest.mark.parametrize("growth", GROWTHS, ids=str)
+@pytest.mark.parametrize("growth", GROWTHS, ids=short)
 def test_sql_says_what_the_loss_is(growth):
     """But for the last digits of floats."""
     sizes = (0.01, 1, 50, 4_000, 10**9)

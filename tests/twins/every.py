@@ -2,6 +2,7 @@
 
 from tests.twins.topics import (
     blurred,
+    blurring,
     changes,
     confidential,
     derived,
@@ -29,6 +30,7 @@ EVERY = (
     *derived.TWINS,
     *tapering.TWINS,
     *tapered_audits.TWINS,
+    *blurring.TWINS,
     *tables.TWINS,
     *confidential.TWINS,
     *queries.TWINS,

@@ -143,6 +143,14 @@ def scale_of(name: str, size: Fraction, step: Fraction) -> Scale:
     return scale
 
 
+def student_scale_of(name: str, size: Fraction, step: Fraction) -> StudentScale:
+    """Return the scale of noise that a document states to be Student noise."""
+    scale = scale_of(name, size, step)
+    if not isinstance(scale, StudentScale):
+        raise InputError(f"the law of a blurred number is {name!r}; expected student3 or student7.")
+    return scale
+
+
 def student_scale(spread: Fraction, nu: int) -> StudentScale:
     """Return the scale of Student noise."""
     power_of(nu)

@@ -220,6 +220,11 @@ class BlurredEpsilon(_Blurred):
         return sqrt_up((m**2 * max(Fraction(1), c) + (m - 1 + NORMALISER) ** 2 * c) / self.spread)
 
 
+def is_blurred(growth: Growth) -> bool:
+    """Tell whether a loss is that of blurred noise."""
+    return isinstance(growth, _Blurred)
+
+
 def blurred(
     power: int, amount: Fraction, at: Fraction, by: Exact, nu: int
 ) -> BlurredRho | BlurredEpsilon:

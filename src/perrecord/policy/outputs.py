@@ -18,8 +18,8 @@ from fractions import Fraction
 from heapq import nlargest, nsmallest
 from typing import Protocol
 
-from perrecord.errors import InputError, InternalError
-from perrecord.laws.scales import StudentScale, scale_of
+from perrecord.errors import InputError
+from perrecord.laws.scales import scale_of, student_scale_of
 from perrecord.policy.blurring import blurred_growth
 from perrecord.policy.cases import Cases, DimensionValue, Record, dimension, missing_field
 from perrecord.policy.compose import group_loss
@@ -132,9 +132,9 @@ def blurred_loss(
     They move the number by their sum, and its A by their squares on either side. Unless that
     `is_sure`, they are charged one by one (T7).
     """
-    scale = scale_of(cell.law, cell.spread, cell.step)
-    if cell.by is None or not isinstance(scale, StudentScale):
-        raise InternalError("A number was priced as blurred that is not.")
+    if cell.by is None:
+        raise InputError("some noise of a cell is blurred and some is not; expected one noise.")
+    scale = student_scale_of(cell.law, cell.spread, cell.step)
     growth = blurred_growth(currency.power, scale.size, cell.by, scale.nu)
     if not is_sure:
         losses = [growth.loss(abs(shift)).amount for _, shift in shifts]

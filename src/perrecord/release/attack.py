@@ -215,7 +215,7 @@ def _information_about(
     """Return what a published number adds to 1 / error^2 of a measure; None if nothing."""
     match noise.moved:
         case "values" if noise.measure == name and cell.cut(value) == value:
-            return 1 / cell.variance
+            return 1 / cell.variance_with(value)
         case "pieces":
             for _, slot in slots_of(charge.policy.form, record):
                 scheme = None if slot.split is None else slot.split.at(record)

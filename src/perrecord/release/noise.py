@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 from perrecord.errors import InputError, SchemaError, UnknownCaseError
 from perrecord.laws.blurring import check_by
-from perrecord.laws.scales import LawName, StudentScale, scale_of
+from perrecord.laws.scales import LawName, scale_of, student_scale_of
 from perrecord.policy.cases import Cases, Record
 
 Moved = Literal["records", "values", "pieces"]
@@ -43,11 +43,12 @@ class CellNoise:
     by: Fraction | None = None
 
     def __post_init__(self) -> None:
-        scale = scale_of(self.law, self.spread, self.step)
+        scale_of(self.law, self.spread, self.step)
         if self.by is not None:
             check_by(self.by)
-            if not isinstance(scale, StudentScale) or self.bounds is not None:
-                raise InputError("a blurred number has Student noise, and values as they are.")
+            student_scale_of(self.law, self.spread, self.step)
+            if self.bounds is not None:
+                raise InputError("a blurred number has bounds; expected values as they are.")
         if self.bounds is not None and not self.bounds[0] < self.bounds[1]:
             raise InputError("the bounds of a clamped total do not rise.")
 
@@ -63,6 +64,13 @@ class CellNoise:
     def shown_variance(self) -> Decimal:
         """The variance as documents show it."""
         return _variance(self.law, self.spread, self.step)
+
+    def variance_with(self, value: Fraction) -> Fraction:
+        """Return the variance in a cell that holds a record of this value and no other."""
+        if self.by is None:
+            return self.variance
+        nu = student_scale_of(self.law, self.spread, self.step).nu
+        return self.variance + Fraction(nu, nu - 2) * self.by**2 * value**2
 
     def cut(self, value: Fraction) -> Fraction:
         """Return the value as it is added up."""

@@ -104,7 +104,8 @@ def least_loss(outputs: Sequence[tuple[PlannedGrouping, NoisyNumber]], record: R
             continue
         if not isinstance(cell, CellNoise) or cell.bounds is not None:
             continue
-        every.append(least_rho(output.noise.shift(record), _variance(cell)))
+        shift = output.noise.shift(record)
+        every.append(least_rho(shift, _variance(cell, shift)))
     return max(every)
 
 
@@ -119,5 +120,7 @@ def _is_published(grouping: PlannedGrouping, record: Record) -> bool:
     return bool(rows.num_rows) or not known
 
 
-def _variance(cell: CellNoise) -> Fraction:
-    return largest_variance(scale_of(cell.law, cell.spread, cell.step), cell.step)
+def _variance(cell: CellNoise, shift: Fraction) -> Fraction:
+    """Return what the variance is not above in a cell that holds the record alone, or nobody."""
+    found = largest_variance(scale_of(cell.law, cell.spread, cell.step), cell.step)
+    return found + cell.variance_with(shift) - cell.variance

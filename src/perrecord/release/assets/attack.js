@@ -78,12 +78,20 @@ const drives = (split, record, name) => {
   return isMost && most > 1n && (cap === null || most <= cap);
 };
 
+// 1 / variance in a cell that holds a record of this value and no other.
+const informationWith = ({ information, by, law }, value) => {
+  if (by === null) return information;
+  const own = multiply(raise(by, 2n), raise(value, 2n));
+  const more = multiply(law === "student3" ? fraction(3n) : fraction(7n, 5n), own);
+  return divide(ONE, add(divide(ONE, information), more));
+};
+
 // What a published number adds to 1 / error^2 of a measure: 1 / variance; or null.
 const informationAbout = (name, { noise, cell, charge }, record) => {
   const value = record.measures.get(name);
   if (noise.moved === "values")
     return noise.measure === name && isEqual(cutTo(cell.bounds, value), value)
-      ? cell.information
+      ? informationWith(cell, value)
       : null;
   if (noise.moved === "records") return null;
   for (const { split } of slotsOf(charge.form, record)) {

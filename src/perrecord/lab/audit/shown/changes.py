@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import permutations, product
 from typing import Any
 
@@ -97,6 +98,9 @@ def _number(output: Json, noise: Json, currency: str, before: Row, after: Row) -
     if len(moves) < 2 or not _is_one_cell(output["by"], before, after):
         return sum((_shifted(cell, shift, currency) for cell, shift in moves), Cost())
     (cell, one), (_, other) = moves
+    if "blurred_by" in cell:
+        is_sure = noise["certain"] and output["certain"]
+        return _blurred(cell, one, other, currency, is_sure=is_sure)
     if output["distinct"] and output["certain"]:
         return Cost()
     if noise["certain"] and output["certain"]:
@@ -105,7 +109,25 @@ def _number(output: Json, noise: Json, currency: str, before: Row, after: Row) -
     return _shifted(cell, worst, currency)
 
 
+def _blurred(cell: Json, one: Fraction, other: Fraction, currency: str, *, is_sure: bool) -> Cost:
+    """Return what a blurred number costs: both values at once, or one after the other (T7)."""
+    spread, by, nu = (
+        Fraction(cell["spread"]),
+        Fraction(cell["blurred_by"]),
+        students.nu_of(cell["law"]),
+    )
+    price = partial(students.blurred, spread, by, nu, currency)
+    if is_sure:
+        return Cost(rest=price(other - one, one**2, other**2))
+    first, second = (price(each, Fraction(0), each**2) for each in (one, other))
+    if currency == "epsilon":
+        return Cost(rest=first + second)
+    return Cost(rest=(math.sqrt(first) + math.sqrt(second)) ** 2)
+
+
 def _shifted(cell: Json, shift: Fraction, currency: str) -> Cost:
+    if "blurred_by" in cell:
+        return _blurred(cell, Fraction(0), shift, currency, is_sure=True)
     spread, nu = Fraction(cell["spread"]), students.nu_of(cell["law"])
     if nu:
         kind = "tapered" if currency == "rho" else "tapered_epsilon"

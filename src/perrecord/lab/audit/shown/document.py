@@ -77,6 +77,9 @@ def _form_loss(form: Json, policy: Json, record: Row, power: int) -> Fraction:
                 nu, spread = int(term["nu"]), Fraction(term["spread"])
                 own = students.loss(term["type"], spread, nu, size)
                 total += Fraction(term["amount"]) * own
+            case "blurred" | "blurred_epsilon":
+                size = Fraction(record[term["measure"]] or 0)
+                total += Fraction(term["amount"]) * blurred_loss_of(term, policy["currency"], size)
             case "largest":
                 total += max(_form_loss(each, policy, record, power) for each in term["options"])
             case "by":
@@ -84,9 +87,16 @@ def _form_loss(form: Json, policy: Json, record: Row, power: int) -> Fraction:
     return total
 
 
+def blurred_loss_of(term: Json, currency: str, size: Fraction) -> Fraction:
+    """Return what a record loses by a blurred term, or a number just below it."""
+    spread, by, nu = Fraction(term["spread"]), Fraction(term["by"]), int(term["nu"])
+    return students.blurred(spread, by, nu, currency, size, Fraction(0), size**2)
+
+
 def spare_of(policy: Json) -> Fraction:
-    """Return by what share of it a loss may be rounded up: none, but for tapered terms."""
-    return students.ROUNDED if "'tapered" in str(policy) else Fraction(0)
+    """Return by what share of it a loss may be rounded up: none, but for irrational terms."""
+    is_irrational = any(kind in str(policy) for kind in ("'tapered", "'blurred"))
+    return students.ROUNDED if is_irrational else Fraction(0)
 
 
 def slots_of(form: Json, record: Row) -> Iterator[Json]:
@@ -183,9 +193,11 @@ def leaves_of(cells: Json | None, key: Row) -> Iterator[Json]:
         yield from leaves_of(cells["default"], key)
 
 
-def variance_of(cell: Json) -> float:
-    """Return the variance of a cell's noise, from its law and spread alone."""
-    return by_hand.variance(cell["law"], Fraction(cell["spread"]), Fraction(cell["step"]))
+def variance_of(cell: Json, value: Fraction = Fraction(0)) -> float:
+    """Return the variance of a cell's noise: by its law and spread, and what a value adds to it."""
+    law, nu = cell["law"], students.nu_of(cell["law"])
+    spread = Fraction(cell["spread"]) + nu * Fraction(cell.get("blurred_by", 0)) ** 2 * value**2
+    return by_hand.variance(law, spread, Fraction(cell["step"]))
 
 
 def estimate_of(document: Json, record: Row, measure: str) -> float | None:
@@ -198,7 +210,7 @@ def estimate_of(document: Json, record: Row, measure: str) -> float | None:
                 continue
             if noise["moved"] == "values" and noise["measure"] == measure:
                 low, high = map(Fraction, cell["bounds"] or (value, value))
-                information += 1 / variance_of(cell) if low <= value <= high else 0
+                information += 1 / variance_of(cell, value) if low <= value <= high else 0
             if noise["moved"] == "pieces":
                 information += _of_pieces(charge["policy"], record, measure, variance_of(cell))
     return 1 / math.sqrt(information) if information else None

@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, ctx, fmpq
 
+from perrecord.lab.audit.blurred import stated_loss
+
 _BITS = 256
 _ON_INTEGERS = 1 + Fraction(1, 2**26)
 ROUNDED = Fraction(1, 2**80)
@@ -44,6 +46,16 @@ def loss(kind: str, spread: Fraction, nu: int, size: Fraction) -> Fraction:
             found = _in_rho(ratio, nu)
         mantissa, exponent = found.lower().man_exp()
     return int(mantissa) * Fraction(2) ** int(exponent)
+
+
+def blurred(
+    spread: Fraction, by: Fraction, nu: int, currency: str,
+    shift: Fraction, before: Fraction, after: Fraction,
+) -> Fraction:  # fmt: skip
+    """Return a number just below what it costs to move a blurred number, and its sum of squares."""
+    first, second = (spread + nu * by**2 * squares for squares in (before, after))
+    shifted = loss("tapered", max(first, second), nu, abs(shift))
+    return stated_loss(first, second, nu, shift, currency, shifted)
 
 
 def _in_rho(ratio: arb, nu: int) -> arb:

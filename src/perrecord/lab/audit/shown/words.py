@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from perrecord.lab.audit.shown import by_hand, students
-from perrecord.lab.audit.shown.document import Json
+from perrecord.lab.audit.shown.document import Json, blurred_loss_of
 from perrecord.lab.audit.shown.numerals import AtMost, Expected, Near, numerals
 
 _MOST_CASES = 12
@@ -47,7 +47,7 @@ def _form(form: Json, whole: Json, style: _Style) -> _Numbers:
                 yield from style.split(whole["splits"][term["split"]])
             case "exact":
                 yield from (Fraction(term["amount"]), Fraction(term["threshold"]))
-            case "tapered" | "tapered_epsilon":
+            case "tapered" | "tapered_epsilon" | "blurred" | "blurred_epsilon":
                 yield from style.tapered(term)
             case "largest":
                 for option in term["options"]:
@@ -71,13 +71,25 @@ def _split(split: Json) -> _Numbers:
 
 
 def _tapered(term: Json) -> _Numbers:
-    """Return the sizes of three records and what they lose, then spread and nu."""
+    """Return the sizes of three records and what they lose, then spread and nu; what is blurred."""
     spread, nu = Fraction(term["spread"]), int(term["nu"])
     for times in _SIZES:
         size = times * students.round_size(spread)
-        lost = Fraction(term["amount"]) * students.loss(term["type"], spread, nu, size)
-        yield from (size, AtMost(lost))
+        if "by" in term:
+            currency = "rho" if term["type"] == "blurred" else "epsilon"
+            own = blurred_loss_of(term, currency, size)
+        else:
+            own = students.loss(term["type"], spread, nu, size)
+        yield from (size, AtMost(Fraction(term["amount"]) * own))
     yield from (spread, nu)
+    if "by" in term:
+        yield 100 * Fraction(term["by"])
+
+
+def _tapered_line(term: Json) -> _Numbers:
+    yield from (Fraction(term["amount"]), Fraction(term["spread"]))
+    yield from [Fraction(term["by"])] if "by" in term else []
+    yield int(term["nu"])
 
 
 def _policies(term: Json, whole: Json) -> _Numbers:
@@ -128,7 +140,7 @@ def _scheme(split: Json) -> _Numbers:
 _WORDS = _Style(_split, _tapered, _policies, _slot)
 _LINE = _Style(
     _scheme,
-    lambda term: iter((Fraction(term["amount"]), Fraction(term["spread"]), int(term["nu"]))),
+    _tapered_line,
     lambda term, _: iter((len(term["cases"]),)),
     lambda slot, _: iter((int(slot["threshold"]),)),
 )
