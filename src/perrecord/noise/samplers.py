@@ -150,8 +150,8 @@ def student_of_squares(
     power = DiscreteStudent(spread, nu).power
     index: dict[int, int] = {}
     which = np.array([index.setdefault(each, len(index)) for each in squares], dtype=np.intp)
-    laws = [Student(fixed + times * each, below, power) for each in index]
-    return draw_students(laws, which, _bits or system_bits(), _certainty)
+    laws, source = [Student(fixed + times * each, below, power) for each in index], _bits
+    return draw_students(laws, which, source or system_bits(), _certainty)
 
 
 def draw(
