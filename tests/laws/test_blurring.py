@@ -206,18 +206,18 @@ def test_the_share_is_what_sums_over_the_integers_say(spread, power):
         )
 
 
-def written_out(shift, before, after, spread, by, nu):
-    """Return epsilon and the three bounds of T28 in another arithmetic, without the integers'."""
-    m, c = mpmath.mpf(nu + 1) / 2, nu * mpmath.mpf(by) ** 2
+def written_out(shift, before, after, spread, by, nu, integers=0):
+    """Return epsilon and the three bounds of T28 in another arithmetic, with the integers' part."""
+    m, c = mpmath.mpf(nu + 1) / 2, nu * by**2
     one, other = (spread + c * each for each in (before, after))
     theta = mpmath.acosh((shift**2 + one + other) / (2 * mpmath.sqrt(one * other)))
     log = abs(mpmath.log(one / other)) / 2
-    epsilon = m * theta + (m - 1) * log
+    epsilon = m * theta + (m - 1 + integers) * log
     b = shift / (2 * mpmath.sqrt(max(one, other)))
-    shifted = 4 * b * mpmath.asinh(b) / mpmath.sqrt(1 + b**2)
+    shifted = (1 + integers) * 4 * b * mpmath.asinh(b) / mpmath.sqrt(1 + b**2)
     if nu == 7:
-        shifted *= (1 + 2 * b**2) * (mpmath.mpf("2.8") + 3 * b**2 + b**4) / (1 + b**2) ** 3
-    widened = min(_pure(nu * log), _range(2 * m * log))
+        shifted *= (1 + 2 * b**2) * (mpmath.mpf(14) / 5 + 3 * b**2 + b**4) / (1 + b**2) ** 3
+    widened = min(_pure((nu + integers) * log), _range(2 * m * log))
     apart = (mpmath.sqrt(shifted) + mpmath.sqrt(widened)) ** 2
     return epsilon, (_pure(epsilon), _range(2 * m * theta), apart)
 
@@ -234,15 +234,14 @@ def _range(eta):
 @given(st.integers(1, 10**9), SQUARES, SQUARES, NUS, BYS, st.sampled_from([25, 2500, 10**8]))
 @settings(max_examples=60)
 def test_prices_are_those_of_the_formula(shift, before, after, nu, by, spread):
-    """Above the formulas for the line, and by less than the integers' 2^-26 or so."""
-    with mpmath.workdps(60):
+    """Rounded up, and by less than one part in 2^90."""
+    with mpmath.workdps(200):
         move = (shift, before, after, spread, mpmath.mpf(by.numerator) / by.denominator, nu)
-        epsilon, bounds = written_out(*move)
+        epsilon, bounds = written_out(*move, integers=mpmath.mpf(2) ** -26)
         found = blurred_epsilon_between(*move[:4], by, nu), blurred_rho_between(*move[:4], by, nu)
-        for price, line in zip(found, (epsilon, min(bounds)), strict=True):
+        for price, formula in zip(found, (epsilon, min(bounds)), strict=True):
             exact = mpmath.mpf(price.numerator) / price.denominator
-            assert line <= exact * (1 + mpmath.mpf(2) ** -90)
-            assert exact <= line * (1 + mpmath.mpf(2) ** -24)
+            assert formula <= exact <= formula * (1 + mpmath.mpf(2) ** -90)
 
 
 def test_the_figures_of_a_tenth():

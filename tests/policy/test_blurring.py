@@ -31,6 +31,7 @@ from perrecord.policy.terms import Currency
 from perrecord.release.document import Field, PublishedCharge, PublishedPolicy
 from perrecord.release.noise import CellNoise, Noise
 from perrecord.release.reading import read_published
+from perrecord.release.spec.models import TaperedEntry
 
 EMP = Policy.blurred("0.2", measure="emp", at=50, by="0.1")
 BY = Fraction(1, 10)
@@ -140,6 +141,15 @@ def test_a_budget_lists_blurred_answers():
     budget = Budget(1, Split(emp=50), tapers=6 * EMP)
     assert (6 * EMP + Policy.split(1, Split(emp=50))).is_below(budget)
     assert not (12 * EMP).is_below(budget)
+
+
+def test_a_budget_of_a_spec_lists_them_by_their_share():
+    """`by` makes the listed answers blurred ones."""
+    entry = TaperedEntry(measure="emp", at=50, rho="0.2", times=6, by="0.1")
+    assert entry.policy() == 6 * EMP
+    assert TaperedEntry(measure="emp", at=50, rho="0.2").policy() == Policy.tapered(
+        "0.2", measure="emp", at=50
+    )
 
 
 # -- changes and units ---------------------------------------------------------------------------

@@ -114,8 +114,8 @@ TWINS = (
             ),
             (
                 "a filter that only the scope knows of is forgotten",
-                "if self.noise.is_certain and self.scope.is_certain:",
-                "if self.noise.is_certain:",
+                "return self.noise.is_certain and self.scope.is_certain",
+                "return self.noise.is_certain",
                 "test_a_filter_is_unknown_if_either_statement_says_so",
             ),
             (

@@ -99,4 +99,11 @@ TWINS = (
         "    if len(twice) > 1:",
         (f"{COMPARED}::test_a_key_column_is_never_replaced_by_a_number",),
     ),
+    Twin(
+        "what has no standard error is called reliable",
+        "release/processing/status.py",
+        "is_reliable = numbers.errors <= float(self.reliable) * sizes",
+        "is_reliable = ~(numbers.errors > float(self.reliable) * sizes)",
+        ("release/test_status.py::test_each_word_follows_from_the_number_and_its_error",),
+    ),
 )

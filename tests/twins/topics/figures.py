@@ -40,8 +40,8 @@ TWINS = (
     Twin(
         "an estimate is said to err by less than its noise",
         "release/attack.py",
-        "            return 1 / cell.variance\n",
-        "            return Fraction(28, 25) / cell.variance\n",
+        "            return 1 / cell.variance_with(value)\n",
+        "            return Fraction(28, 25) / cell.variance_with(value)\n",
         ("release/test_attack.py::test_one_number_tells_as_closely_as_its_noise_is_wide",),
     ),
     Twin(

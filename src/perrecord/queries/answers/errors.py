@@ -32,6 +32,7 @@ ENDINGS = (
     "_sd_at_most",
     "_floored",
     "_rounded",
+    "_status",
     "_consistent",
     "_consistent_se",
     "_consistent_low",

@@ -11,11 +11,12 @@ from perrecord.mechanisms.answers import Answers
 from perrecord.release.processing.consistent import Consistent
 from perrecord.release.processing.flooring import Flooring
 from perrecord.release.processing.rounding import Rounding
+from perrecord.release.processing.status import Status
 from perrecord.release.processing.step import Added, Making, Step, TableStep, WorkloadStep
 from perrecord.release.spec import Workload
 from perrecord.released.derived import Computed
 
-STEPS: tuple[type[Step], ...] = (Flooring, Rounding, Consistent)
+STEPS: tuple[type[Step], ...] = (Flooring, Rounding, Status, Consistent)
 """What can be asked for, in the order in which it is done."""
 
 Beside = Mapping[str, Sequence[Making]]

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from perrecord.errors import InputError, InternalError, QueryError
-from perrecord.exact import rational
+from perrecord.exact import rational, text
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
 from perrecord.queries.hierarchies import Families, families_of
@@ -19,7 +19,7 @@ from perrecord.release.fields import Field
 from perrecord.release.spec.checks import unknown_field
 from perrecord.release.spec.deriving import DerivedNumber, derived_of
 from perrecord.release.spec.load import LoadedSpec
-from perrecord.release.spec.models import Outputs, PostProcessing, Spec
+from perrecord.release.spec.models import Outputs, PostProcessing, Spec, StatusEntry
 from perrecord.release.spec.names import refer
 from perrecord.release.spec.pieces import blur_of, budget_of, keys_of
 from perrecord.release.spec.problems import Problems, found
@@ -145,6 +145,7 @@ def _asked(
     )
     _check_tables(spec, named, problems)
     _check_rounded(spec, named, problems)
+    _check_status(spec.post_processing.status, problems)
     derived_of(spec.derived, named, problems)
     return named, budget
 
@@ -156,6 +157,16 @@ def _check_rounded(spec: Spec, queries: Sequence[NamedQuery], problems: Problems
     for name in spec.post_processing.round:
         for path, message in refer(("post_processing", "round", name), "answer", name, known):
             problems.add(path, message)
+
+
+def _check_status(status: StatusEntry | None, problems: Problems) -> None:
+    """Add cut-offs of which the second is not beyond the first."""
+    if status is not None and status.caution <= status.reliable:
+        problems.add(
+            ("post_processing", "status", "caution"),
+            f"expected a number above {text(status.reliable)}, up to which numbers are reliable; "
+            f"found {text(status.caution)}.",
+        )
 
 
 def _check_tables(spec: Spec, queries: Sequence[NamedQuery], problems: Problems) -> None:

@@ -271,6 +271,15 @@ def _consistent(value: Any) -> Any:
     return ({} if value else None) if isinstance(value, bool) else value
 
 
+class StatusEntry(Entry):
+    """Relative standard errors up to which numbers are called reliable, or usable with caution."""
+
+    reliable: Proportion
+    """Up to this standard error, as a fraction of the number, it is reliable."""
+    caution: Proportion
+    """Up to this one it is to be used with caution; beyond, it is unreliable."""
+
+
 class PostProcessing(Entry):
     """Columns added to the answers; the unbiased ones stay."""
 
@@ -282,6 +291,8 @@ class PostProcessing(Entry):
         ConsistentEntry | None, short(_consistent, bool | ConsistentEntry | None)
     ] = None
     """Add, for each count and total in several tables, a column that adds up over all of them."""
+    status: StatusEntry | None = None
+    """Add a word beside each number: reliable, use with caution, or unreliable."""
 
 
 class Outputs(Entry):

@@ -1,0 +1,78 @@
+"""How far a number may be relied on, in words, by its relative standard error."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from perrecord.exact import text
+from perrecord.release.processing.step import Added, TableStep
+from perrecord.release.spec import Workload
+from perrecord.released.columns import Chosen, Released
+from perrecord.released.derived import Computed, Uncertain, evaluated, uncertain
+
+WORDS = ("reliable", "use with caution", "unreliable")
+
+
+@dataclass(frozen=True, slots=True)
+class Status(TableStep):
+    """`status: {reliable: 0.1, caution: 0.3}`: relative standard errors up to which a word holds.
+
+    Both the number and the standard error are published, so that the word tells nothing more.
+    """
+
+    ending: ClassVar[str] = "_status"
+    reliable: Fraction
+    caution: Fraction
+
+    @classmethod
+    def asked(cls, workload: Workload) -> Self | None:
+        """Return the step as a workload asks for it; None if it does not."""
+        found = workload.post_processing.status
+        return None if found is None else cls(found.reliable, found.caution)
+
+    def added(self, column: Released | Computed) -> Iterator[Added]:
+        """Yield the words beside whatever has standard errors."""
+        if isinstance(column, Chosen):
+            return
+        yield (
+            self.ending,
+            pa.DictionaryArray.from_arrays(self.grades(_numbers(column)), pa.array(WORDS)).cast(
+                pa.string()
+            ),
+        )
+
+    def grades(self, numbers: Uncertain) -> npt.NDArray[np.int8]:
+        """Return the places of words in `WORDS`; what has no number or error is unreliable."""
+        sizes = np.abs(numbers.values)
+        is_reliable = numbers.errors <= float(self.reliable) * sizes
+        is_usable = numbers.errors <= float(self.caution) * sizes
+        return np.where(is_reliable, 0, np.where(is_usable, 1, 2)).astype(np.int8)
+
+    def described(self, answer: str) -> Mapping[str, str]:
+        """Return what the column beside an answer holds, for people."""
+        return {
+            self.ending: f"how far {answer} may be relied on: {WORDS[0]}, {WORDS[1]} or "
+            f"{WORDS[2]}, by the standard error of its noise relative to it"
+        }
+
+    def words(self, quoted: Callable[[str], str]) -> str:  # noqa: ARG002 - it names no answer
+        """Return what the step does, for the methodology."""
+        first, second = (f"{text(100 * each)} %" for each in (self.reliable, self.caution))
+        return (
+            f"Columns that end in `{self.ending}` say how far a number may be relied on: "
+            f"{WORDS[0]} if its standard error is at most {first} of it, {WORDS[1]} if it is at "
+            f"most {second}, {WORDS[2]} beyond, and where there is no standard error. They speak "
+            "of the noise alone: not of cut values, sampling or errors of the data."
+        )
+
+
+def _numbers(column: Released | Computed) -> Uncertain:
+    if isinstance(column, Computed):
+        found = evaluated(column.formula, column.given, 0.5)
+        return Uncertain(found.values, found.errors)
+    return uncertain(column)
