@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from perrecord.mechanisms.rows import RowsAnswer
     from perrecord.preview import Preview
     from perrecord.queries.groupings import SelectCells, SelectKeys
+    from perrecord.queries.methods.blurring import Blur
     from perrecord.queries.methods.parts import Parts, clamping, splitting, tapering
     from perrecord.queries.methods.tapering import Taper
     from perrecord.queries.query import Query
@@ -63,6 +64,7 @@ __all__ = [
     "AmountError",
     "Answers",
     "ApproximationError",
+    "Blur",
     "Budget",
     "BudgetExceededError",
     "Currency",
@@ -124,6 +126,7 @@ __version__ = VERSION
 
 _LOADED_WHEN_USED = {
     "Answers": "mechanisms.answers",
+    "Blur": "queries.methods.blurring",
     "Budget": "accounting.budget",
     "Domain": "tables.domains",
     "Keys": "tables.keys",

@@ -28,6 +28,8 @@ class Expected:
     deviations: tuple[float, ...]
     is_of_total: bool = False
     """Of an average: the noise is that of its total, which the count then divides."""
+    is_blurred: bool = False
+    """Whether noise grows with the cell's own records: the deviation is that of an empty cell."""
 
     def shown(self) -> str:
         """Return the noise for people: one figure, or from the least to the most."""
@@ -35,6 +37,8 @@ class Expected:
             return "-"
         least, most = min(self.deviations), max(self.deviations)
         figures = f"{least:,.4g}" if least == most else f"{least:,.4g} to {most:,.4g}"
+        if self.is_blurred:
+            return f"{figures} and more"
         return f"{figures}, of its total" if self.is_of_total else figures
 
 
@@ -97,6 +101,7 @@ def expected(plan: Plan) -> tuple[Expected, ...]:
                     charged.policy,
                     deviations,
                     len(measured) > 1,
+                    any(each.blurred is not None for each in measured),
                 )
             )
     return tuple(found)
@@ -123,7 +128,7 @@ def _laws(
 ) -> list[tuple[Fraction, Law]]:
     """Return the laws that the cells of measurements can have, each with its step."""
     plans = [each.noise(schema, columns, currency) for each in measured]
-    return [(noise.step, noise.law(scale)) for noise in plans for scale in noise.scales.every()]
+    return [(noise.step, noise.law(scale)) for noise in plans for scale in noise.extremes()]
 
 
 def _shown(record: Record) -> str:

@@ -1,6 +1,7 @@
 """Every twin, in the order of the layers."""
 
 from tests.twins.topics import (
+    blurred,
     blurring,
     changes,
     confidential,
@@ -36,6 +37,7 @@ EVERY = (
     *mechanisms.TWINS,
     *ledgers.TWINS,
     *releases.TWINS,
+    *blurred.TWINS,
     *fitting.TWINS,
     *figures.TWINS,
     *tuning.TWINS,

@@ -7,11 +7,14 @@ import pyarrow as pa
 from perrecord import noise as samplers
 from perrecord.confidential.held import Confidential
 from perrecord.confidential.revealing import revealed
-from perrecord.laws import Law
+from perrecord.errors import InternalError
+from perrecord.laws import DiscreteStudent, Law
 from perrecord.noise.bits import BitSource
+from perrecord.queries.methods import Blurring
 from perrecord.queries.noise_plan import NoisePlan
+from perrecord.released.blurred import Blurred
 from perrecord.released.columns import Estimate
-from perrecord.released.numbers import Integers, NoisyIntegers, added
+from perrecord.released.numbers import Integers, NoisyIntegers, added, narrowed
 
 
 def estimate(
@@ -28,6 +31,40 @@ def estimate(
     else:
         drawn = _drawn_by_cell(laws, which, bits)
     return Estimate(name, noisy(exact, drawn), noise.step, laws, which)
+
+
+def blurred(
+    name: str,
+    exact: Confidential[Integers],
+    squares: Confidential[Integers],
+    noise: NoisePlan,
+    bits: BitSource | None,
+) -> Blurred:
+    """Return exact integers with noise that grows with the cell's squares, in steps (T28).
+
+    The law of a cell is confidential: it goes to the sampler and nowhere else.
+    """
+    law, method = _without_records(noise)
+    growth = law.nu * method.by**2
+    drawn = samplers.student_of_squares(
+        law.spread, growth, revealed(squares).tolist(), nu=law.nu, _bits=bits
+    )
+    found = NoisyIntegers(narrowed(added(revealed(exact), drawn)))
+    return blurred_numbers(name, found, noise)
+
+
+def blurred_numbers(name: str, numbers: NoisyIntegers, noise: NoisePlan) -> Blurred:
+    """Return noisy numbers with what is public of their noise."""
+    law, method = _without_records(noise)
+    return Blurred(name, numbers, noise.step, law.spread, method.by, law.nu, method.is_signed)
+
+
+def _without_records(noise: NoisePlan) -> tuple[DiscreteStudent, Blurring]:
+    """Return the noise of a cell without records, and the one method of a blurred number."""
+    law = noise.law(noise.scales.at({}))
+    if not isinstance(law, DiscreteStudent) or noise.blurred is None:
+        raise InternalError("A number was to be blurred that is not.")
+    return law, noise.blurred
 
 
 def noisy(exact: Confidential[Integers], drawn: Integers) -> NoisyIntegers:

@@ -13,6 +13,7 @@ from perrecord.errors import InputError, QueryError, listing
 from perrecord.exact import Exact
 from perrecord.mechanisms.write import write_csv, write_parquet
 from perrecord.policy.policy import Policy
+from perrecord.released.blurred import Blurred
 from perrecord.released.columns import Chosen, Released
 from perrecord.released.derived import Computed, formula, uncertain
 from perrecord.released.numbers import as_floats
@@ -85,7 +86,7 @@ class Answers:
 
     def _with_error(self, name: str) -> Released:
         column = self.column(name)
-        if isinstance(column, Chosen):
+        if isinstance(column, Chosen | Blurred):
             raise QueryError(
                 f"{name!r} has no standard error; derived numbers are of counts, totals and "
                 "averages."

@@ -19,6 +19,8 @@ import pyarrow as pa
 
 from perrecord.errors import ReleaseError
 from perrecord.exact import text
+from perrecord.laws import DiscreteStudent
+from perrecord.mechanisms.additive import blurred_numbers
 from perrecord.mechanisms.answers import UNGROUPED, Answers
 from perrecord.mechanisms.selection import rows_estimate
 from perrecord.policy.terms import Currency
@@ -26,6 +28,7 @@ from perrecord.queries.answers import Answer
 from perrecord.queries.groupings import SelectKeys
 from perrecord.queries.measurements import Choice, Step
 from perrecord.queries.plan import Plan, PlannedGrouping
+from perrecord.released.blurred import Blurred
 from perrecord.released.columns import Chosen, Estimate, Released
 from perrecord.released.numbers import Integers, NoisyIntegers, whole_numbers
 from perrecord.tables.keys import Keys
@@ -95,10 +98,12 @@ class _Kept:
 
     def _result(
         self, asked: Answer, step: Step, drawn: NoisyIntegers, keys: pa.Table, currency: Currency
-    ) -> Estimate | Chosen:
+    ) -> Estimate | Blurred | Chosen:
         if isinstance(step, Choice):
             return Chosen(asked.name, step.candidates, drawn)
         noise = step.noise(self.planned.schema, self.grouping.grouping.columns, currency)
+        if step.blurred is not None:
+            return blurred_numbers(asked.name, drawn, noise)
         laws, which = noise.laws(keys)
         return Estimate(asked.name, drawn, noise.step, laws, which)
 
@@ -113,8 +118,11 @@ class _Kept:
             )
 
 
-def _noise(part: Estimate | Chosen) -> dict[str, Any]:
-    """Return what a number was drawn with, as plain values."""
+def _noise(part: Estimate | Blurred | Chosen) -> dict[str, Any]:
+    """Return what a number was drawn with, as plain values; of a blurred one what is public."""
+    if isinstance(part, Blurred):
+        least = DiscreteStudent(part.spread, part.nu)
+        return {"step": text(part.step), "blurred": repr(least), "by": text(part.by)}
     if isinstance(part, Chosen):
         return {"candidates": [text(each) for each in part.candidates]}
     return {"step": text(part.step), "laws": [repr(law) for law in part.laws]}

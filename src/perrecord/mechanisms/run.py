@@ -7,7 +7,7 @@ from typing import TypeVar
 import pyarrow as pa
 
 from perrecord.confidential.withheld import withheld
-from perrecord.mechanisms.additive import estimate
+from perrecord.mechanisms.additive import blurred, estimate
 from perrecord.mechanisms.answers import UNGROUPED, Answers
 from perrecord.mechanisms.parallel import in_threads
 from perrecord.mechanisms.quantiles import quantile
@@ -22,6 +22,7 @@ from perrecord.queries.measurements import Choice, Measurement, Step
 from perrecord.queries.noise_plan import NoisePlan
 from perrecord.queries.plan import Plan, PlannedGrouping, plan
 from perrecord.queries.query import Query
+from perrecord.released.blurred import Blurred
 from perrecord.released.columns import Chosen, Estimate, Released
 from perrecord.tables.keys import Keys
 from perrecord.tables.schema import Schema
@@ -155,11 +156,14 @@ class _Run:
 
     def _result(
         self, asked: Answer, step: Step, keys: pa.Table, read: "_Read"
-    ) -> Estimate | Chosen:
+    ) -> Estimate | Blurred | Chosen:
         if isinstance(step, Choice):
             counts = read.buckets(step.bucket)
             return quantile(asked.name, step, counts, keys.num_rows, self.currency, self.bits)
         exact = read.exact.numbers(step.aggregate)
+        if step.blurred is not None:
+            squares = read.exact.squares(step.squares)
+            return blurred(asked.name, exact, squares, self._noise(step), self.bits)
         return estimate(asked.name, exact, keys, self._noise(step), self.bits)
 
     def _noise(self, step: Measurement) -> NoisePlan:

@@ -10,6 +10,7 @@ from perrecord.noise.samplers import (
     discrete_student_each,
     draw,
     gaussian_tail,
+    student_of_squares,
 )
 
 __all__ = [
@@ -23,4 +24,5 @@ __all__ = [
     "draw",
     "gaussian_tail",
     "passing",
+    "student_of_squares",
 ]

@@ -7,7 +7,9 @@ which charge for it first.
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
+from math import lcm
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,6 +129,29 @@ def discrete_student_each(
     different, which = _different(spread, "the spread")
     laws = [Student.of(DiscreteStudent(each, nu)) for each in different]
     return draw_students(laws, which, _bits or system_bits(), _certainty)
+
+
+def student_of_squares(
+    spread: Fraction,
+    growth: Fraction,
+    squares: Sequence[int],
+    *,
+    nu: int = 7,
+    _bits: BitSource | None = None,
+    _certainty: Certainty = CERTAIN,
+) -> Integers:
+    """Return one discrete Student for each square Q, of spread A = spread + growth Q (T28).
+
+    >>> student_of_squares(Fraction(100, 3), Fraction(7, 100), [0, 10**12, 10**40]).shape
+    (3,)
+    """
+    below = lcm(spread.denominator, growth.denominator)
+    fixed, times = int(spread * below), int(growth * below)
+    power = DiscreteStudent(spread, nu).power
+    index: dict[int, int] = {}
+    which = np.array([index.setdefault(each, len(index)) for each in squares], dtype=np.intp)
+    laws, source = [Student(fixed + times * each, below, power) for each in index], _bits
+    return draw_students(laws, which, source or system_bits(), _certainty)
 
 
 def draw(

@@ -39,6 +39,31 @@ class Total:
     is_centred: bool = False
 
 
+ROOT = 3_037_000_500
+"""The least number whose square is above 2^63 - 1: grid values are q ROOT + r, |q|, |r| < ROOT."""
+
+
+@dataclass(frozen=True, slots=True)
+class SquarePart:
+    """A part of the sum of a measure's squares: the sums of q^2, q r and r^2, value = q ROOT + r.
+
+    Each addend fits 64 bits, whatever the value (T28).
+    """
+
+    measure: str
+    power: int
+    """Of ROOT: 2, 1 or 0; the sum of squares is ROOT^2 q^2 + 2 ROOT q r + r^2."""
+
+
+def square_factor(part: SquarePart) -> int:
+    """Return what a part of a sum of squares is multiplied by.
+
+    >>> sum(square_factor(SquarePart("emp", power)) for power in (0, 1, 2)) == (ROOT + 1) ** 2
+    True
+    """
+    return (1, 2 * ROOT, ROOT**2)[part.power]
+
+
 @dataclass(frozen=True, slots=True)
 class Pieces:
     """How many split rows."""
@@ -46,7 +71,7 @@ class Pieces:
     split: Scheme
 
 
-Aggregate = Rows | Filled | Different | Total | Pieces
+Aggregate = Rows | Filled | Different | Total | SquarePart | Pieces
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,16 @@ import numpy as np
 import pyarrow as pa
 
 from perrecord.confidential.held import Confidential
-from perrecord.confidential.tally import Addends, ExactSums, integers
+from perrecord.confidential.tally import Addends, ExactSums, combined, integers
 from perrecord.errors import SourceError
-from perrecord.queries.aggregates import Aggregate, Bucket, Different, Rows
+from perrecord.queries.aggregates import (
+    Aggregate,
+    Bucket,
+    Different,
+    Rows,
+    SquarePart,
+    square_factor,
+)
 from perrecord.queries.plan import Plan, source_set
 from perrecord.queries.positions import Coded, Places, Positions
 from perrecord.queries.scan import SET, GroupColumn, GroupSet, Scan, cells_sql, scan_sql
@@ -309,6 +316,10 @@ class Reading:
         for chunk in self.cells.chunks(source):
             tally.add(self._placed(chunk), chunk.addends[aggregate])
         return tally.sums()
+
+    def squares(self, parts: Sequence[SquarePart]) -> Confidential[Integers]:
+        """Return the sum of squares of a measure's grid values, put together from its parts."""
+        return combined([(square_factor(each), self.numbers(each)) for each in parts])
 
     def _placed(self, chunk: Chunk) -> Positions:
         if not chunk.is_kept:

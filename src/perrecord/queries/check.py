@@ -13,7 +13,7 @@ from perrecord.policy.terms import Currency
 from perrecord.queries.answers import Answer
 from perrecord.queries.answers.errors import ENDINGS
 from perrecord.queries.groupings import KEYS_CHARGE, Grouping, SelectCells, SelectKeys, WhichCells
-from perrecord.queries.methods import Branch, Splitting, Tree, has_default, tree_of
+from perrecord.queries.methods import Branch, Splitting, Tree, Widening, has_default, tree_of
 from perrecord.queries.methods.fitting import check_scheme
 from perrecord.queries.query import Query
 from perrecord.tables.expressions import Expression, Value, columns_of, evaluate, kind_of
@@ -86,6 +86,9 @@ def _check_answer(answer: Answer, query: Query, schema: Schema) -> None:
         ):
             for branch in _branches(measurement.tree):
                 _check_default(branch, query, schema)
+        if measurement.widening is not None:
+            with about("answers", answer.name, "blur"):
+                _check_scale(measurement.widening, query, schema)
 
 
 def _check_names(query: Query) -> None:
@@ -181,6 +184,15 @@ def _check_key_types(tables: Iterable[pa.Table], kinds: dict[str, Kind]) -> None
                     f"the keys of {column.name!r} are {column.type}, the table's column holds "
                     f"{kinds[column.name].value}; write the keys in the same kind."
                 )
+
+
+def _check_scale(widening: Widening, query: Query, schema: Schema) -> None:
+    """Refuse public sizes by other columns than those of the one grouping, or of another kind."""
+    for grouping in query.groupings:
+        widening.check(grouping.columns)
+        kinds = {name: schema.grouping_kind(name) for name in grouping.columns}
+        with about("scale"):
+            _check_key_types(widening.sizes.keys.factors, kinds)
 
 
 def _branches(tree: Tree) -> Iterator[Branch]:

@@ -16,12 +16,14 @@ from perrecord.laws.scales import Scale, largest
 from perrecord.policy.cases import Cases
 from perrecord.policy.policy import Policy
 from perrecord.policy.terms import Currency
-from perrecord.queries.aggregates import Aggregate, Bucket, Total
+from perrecord.queries.aggregates import Aggregate, Bucket, SquarePart, Total
 from perrecord.queries.methods import (
+    Blurring,
     Leaf,
     Method,
     Methods,
     Tree,
+    Widening,
     has_default,
     leaves,
     scales_of,
@@ -62,6 +64,23 @@ class Measurement:
         return self.methods.bounds if isinstance(self.methods, Method) else None
 
     @property
+    def widening(self) -> Widening | None:
+        """By what public sizes of cells its noise grows; parts of a total have none (T28)."""
+        return self.methods.widening if isinstance(self.methods, Method) else None
+
+    @property
+    def blurred(self) -> Blurring | None:
+        """The method by which its noise grows with the cell's own records, if it does (T28)."""
+        return self.methods if isinstance(self.methods, Blurring) else None
+
+    @property
+    def squares(self) -> tuple[SquarePart, ...]:
+        """What its noise grows with: the parts of a sum of squares, or nothing."""
+        if self.blurred is None or self.measure is None:
+            return ()
+        return tuple(SquarePart(self.measure, power) for power in (2, 1, 0))
+
+    @property
     def centre(self) -> Fraction:
         """What the values are measured from, in the measure's own units."""
         low, high = self.bounds if self.is_centred and self.bounds else (Fraction(0), Fraction(0))
@@ -72,7 +91,8 @@ class Measurement:
         step = Fraction(1) if self.measure is None else schema.measure(self.measure).resolution
         fixed = schema.fixed_by(columns)
         scales = scales_of(self.tree, frozenset(fixed), partial(self.scale, currency=currency))
-        return NoisePlan(step / 2 if self.is_centred else step, scales, fixed)
+        own = step / 2 if self.is_centred else step
+        return NoisePlan(own, scales, fixed, self.widening, self.blurred)
 
     def scale(self, method: Method, currency: Currency) -> Scale:
         """Return the noise that one of its methods asks for."""

@@ -119,7 +119,12 @@ def _grouping(
         Charged(answer, filtered(answer.policy(fixed, currency))) for answer in query.answers
     )
     selection = selection_policy(grouping)
-    aggregates = [step.aggregate for answer in query.answers for step in answer.measurements]
+    aggregates = [
+        aggregate
+        for answer in query.answers
+        for step in answer.measurements
+        for aggregate in (step.aggregate, *step.squares)
+    ]
     if isinstance(grouping.cells, SelectKeys):
         split = grouping.cells.split
         aggregates.append(Rows() if split is None else Pieces(split))

@@ -14,7 +14,7 @@ from perrecord.queries.answers import Answer, Average, Count, CountDistinct, Qua
 from perrecord.queries.answers.average import halves
 from perrecord.queries.answers.quantile import candidates_of, level_of
 from perrecord.queries.groupings import Grouping, WhichCells
-from perrecord.queries.methods import Accounting, Counting, Taper, taper_of
+from perrecord.queries.methods import Accounting, Blur, Counting, Taper, blur_of, taper_of
 from perrecord.queries.methods.parts import (
     Parts,
     cases_of,
@@ -183,6 +183,7 @@ class Query:
         split: Scheme | None = None,
         clamp: tuple[Exact, Exact] | None = None,
         taper: Exact | Taper | None = None,
+        blur: Exact | Blur | None = None,
         rho: Exact | None = None,
         epsilon: Exact | None = None,
         accounting: Accounting | None = None,
@@ -192,7 +193,8 @@ class Query:
         """Return the query with the total of a measure, by splitting, clamping or tapering.
 
         `taper` is the size of a record that loses the amount: a number, or a `Taper` with sizes of
-        several measures (T26).
+        several measures (T26). `blur` makes its noise grow by this part of each record, or, as a
+        `Blur` with a scale, of a public size of the cell (T28).
         With `parts`, each part of a public partition has its own method (T5):
         `parts=Parts("sector", {"farm": splitting(...), ...: clamping(...)})`.
         """
@@ -203,6 +205,7 @@ class Query:
                     split=split,
                     clamp=clamp,
                     taper=taper,
+                    blur=blur,
                     accounting=accounting,
                     rho=rho,
                     epsilon=epsilon,
@@ -212,6 +215,7 @@ class Query:
                 split=split,
                 clamp=clamp,
                 taper=taper_of(taper, measure),
+                blur=blur_of(blur, measure),
                 accounting=accounting,
                 rho=rho,
                 epsilon=epsilon,
@@ -242,6 +246,7 @@ class Query:
                 split=split,
                 clamp=clamp,
                 taper=taper_of(taper, measure),
+                blur=None,
                 accounting=accounting,
                 **currency.amount(of_total),
             )

@@ -13,6 +13,7 @@ from perrecord.queries.aggregates import (
     Filled,
     Pieces,
     Rows,
+    SquarePart,
     Total,
 )
 from perrecord.queries.methods import dimensions_of
@@ -21,6 +22,7 @@ from perrecord.queries.values import (
     bucket_value,
     pieces_value,
     scheme_tree,
+    square_value,
     total_value,
 )
 from perrecord.tables.dialects import DUCKDB, Dialect
@@ -158,6 +160,8 @@ def _value(aggregate: Aggregate, schema: Schema, parts: JoinedTables) -> str | N
             return f"records.{parts.dialect.identifier(column)}"
         case Total(measure):
             return total_value(aggregate, schema.measure(measure).resolution, parts)
+        case SquarePart():
+            return square_value(aggregate, parts.dialect)
         case Pieces(split):
             resolutions: dict[str, Fraction] = {n: m.resolution for n, m in schema.measures}
             return pieces_value(split, resolutions, parts)
@@ -171,7 +175,7 @@ def _aggregated(aggregate: Aggregate, value: str, dialect: Dialect) -> str:
             return f"count({value})"
         case Different():
             return f"count(DISTINCT {value})"
-        case Total() | Pieces():
+        case Total() | SquarePart() | Pieces():
             return dialect.total(value)
 
 
@@ -194,5 +198,7 @@ def columns_read(aggregate: Aggregate) -> set[str]:
             return {column}
         case Total(measure, clamps):
             return {measure, *(dimensions_of(clamps) if clamps is not None else ())}
+        case SquarePart(measure):
+            return {measure}
         case Pieces(split):
             return {*split.measures, *dimensions_of(scheme_tree(split))}

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from perrecord.policy.cases import Cases
 from perrecord.policy.split import Scheme, Split
-from perrecord.queries.aggregates import Bucket, Total, bucket_bounds
+from perrecord.queries.aggregates import ROOT, Bucket, SquarePart, Total, bucket_bounds
 from perrecord.queries.methods import Branch, Leaf, Method, Splitting, Tree, tree_of
 from perrecord.tables.dialects import Dialect
 from perrecord.tables.measures import LARGEST
@@ -96,6 +96,14 @@ def total_value(total: Total, resolution: Fraction, parts: JoinedTables) -> str:
         f"CASE WHEN {value} > {high} THEN {high} WHEN {value} < {low} THEN {low} ELSE {value} END"
     )
     return f"(2 * ({clamped}) - ({low} + {high}))" if total.is_centred else clamped
+
+
+def square_value(part: SquarePart, dialect: Dialect) -> str:
+    """Return what a record adds to a part of the sum of squares; NULL where the measure is NULL."""
+    value = f"records.{dialect.identifier(part.measure)}"
+    quotient, rest = dialect.divided(value, ROOT)
+    first, second = [(rest, rest), (quotient, rest), (quotient, quotient)][part.power]
+    return f"({first} * {second})"
 
 
 def pieces_value(split: Scheme, resolutions: Mapping[str, Fraction], parts: JoinedTables) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from perrecord.errors import visible
 from perrecord.exact import figure_up, text
+from perrecord.policy.blurring import BlurredEpsilon, BlurredRho
 from perrecord.policy.cases import Record
 from perrecord.policy.document import growths
 from perrecord.policy.tapering import TaperedEpsilon, TaperedRho
@@ -263,7 +264,8 @@ def _foot(workload: Workload) -> Iterator[str]:
     yield "## Numbers and noise"
     yield ""
     grown = {term.growth for term in growths(workload.policy.form)}
-    nus = sorted({each.nu for each in grown if isinstance(each, TaperedRho | TaperedEpsilon)})
+    students = TaperedRho | TaperedEpsilon | BlurredRho | BlurredEpsilon
+    nus = sorted({each.nu for each in grown if isinstance(each, students)})
     law = "law that the policy states" if nus else "discrete Gaussian or discrete Laplace law"
     yield (
         f"Sums are exact integers; the noise is drawn from the exact {law} "
@@ -286,6 +288,7 @@ def _foot(workload: Workload) -> Iterator[str]:
             "not hide its value, which is known as closely as the noise lets it be."
         )
         yield ""
+    yield from (line for each in _blurring(workload) for line in (each, ""))
     yield from (line for step in steps_of(workload) for line in (step.words(_inline), ""))
     derived = derived_words(workload, _inline)
     yield from () if derived is None else (derived, "")
@@ -325,6 +328,28 @@ def _code(words: str) -> str:
 
 def _cell(words: str) -> str:
     return _inline(words)
+
+
+def _blurring(workload: Workload) -> Iterator[str]:
+    asked = [each for named in workload.queries for each in named.query.answers]
+    steps = [step for answer in asked for step in answer.measurements]
+    if any(step.widening is not None for step in steps):
+        yield (
+            "Where a total is blurred by a public size, the noise of a cell has the spread A + nu "
+            "by^2 size^2, what is added to A being rounded up to two digits. Standard errors are "
+            "those of the cell. The policy counts on A alone, which is the least: records of cells "
+            "with a size lose less."
+        )
+    if any(step.blurred is not None for step in steps):
+        yield (
+            "Where a total is blurred by its own records, the noise of a cell has the spread A + "
+            "nu by^2 Q, Q being the sum of the squared values of its records (T28). It has mean 0. "
+            "How large it is, is confidential: no standard error is published. Ends of intervals "
+            "follow from the noisy number and the policy alone, and so does the column that ends "
+            "in `_sd_at_most`, which bounds the standard deviation with the same confidence; both "
+            "hold where no value is negative. Noise in different cells is independent, so that it "
+            "averages out in sums of many."
+        )
 
 
 def _averages(workload: Workload) -> Iterator[str]:

@@ -5,14 +5,15 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from perrecord.errors import InternalError
 from perrecord.laws.scales import Scale, largest
 from perrecord.policy.cases import Cases
 from perrecord.policy.terms import Currency
-from perrecord.queries.aggregates import Different, Filled, Pieces, Rows, Total
+from perrecord.queries.aggregates import Different, Filled, Pieces, Rows, SquarePart, Total
 from perrecord.queries.answers import Answer
 from perrecord.queries.groupings import SelectKeys
 from perrecord.queries.measurements import Measurement
-from perrecord.queries.methods import Leaf, Method, Tree, leaves
+from perrecord.queries.methods import Blurring, Leaf, Method, Tree, leaves
 from perrecord.queries.plan import Plan, PlannedGrouping
 from perrecord.queries.policies import passing
 from perrecord.release.noise import CellNoise, Noise, NoiseTree
@@ -43,6 +44,8 @@ def _stated(planned: Plan, grouping: PlannedGrouping, step: Measurement) -> Nois
             return Noise("pieces", None, cells)
         case Rows():
             return Noise("records", None, cells)
+        case SquarePart():
+            raise InternalError("A sum of squares was to be published.")
 
 
 def stated_rows(planned: Plan, grouping: PlannedGrouping) -> tuple[Noise, ...]:
@@ -62,7 +65,8 @@ def _cells(planned: Plan, grouping: PlannedGrouping, step: Measurement) -> Noise
 
     def leaf(method: Method, settled: Scale | None) -> CellNoise:
         scale = own(method) if settled is None else settled
-        return CellNoise(scale.name, scale.size, noise.step, method.bounds)
+        by = method.by if isinstance(method, Blurring) else None
+        return CellNoise(scale.name, scale.size, noise.step, method.bounds, by)
 
     return _tree(step.tree, None, frozenset(noise.fixed), own, leaf)
 

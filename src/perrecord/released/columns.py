@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from perrecord.errors import ProbabilityError
-from perrecord.exact import Exact, rational
+from perrecord.exact import Exact
 from perrecord.laws import Law
 from perrecord.laws.widths import deviation, half_width
+from perrecord.released.blurred import Blurred
+from perrecord.released.confidence import confidence_level
 from perrecord.released.numbers import (
     NoisyIntegers,
     added,
@@ -218,7 +219,7 @@ class Chosen:
         return to_arrow(rounded_to(steps, step / unit)[self.index], unit)
 
 
-Released = Estimate | Ratio | Chosen
+Released = Estimate | Blurred | Ratio | Chosen
 
 
 def _errors(
@@ -231,14 +232,3 @@ def _errors(
 
 _SLACK = 1e-15
 """What scaling in floats may move an end by, relatively."""
-
-
-def confidence_level(confidence: Exact) -> Fraction:
-    """Return a confidence as a rational, or refuse what is none."""
-    level = rational(confidence, "the confidence")
-    if not 0 < level < 1:
-        raise ProbabilityError(
-            f"the confidence is {confidence}; expected a number strictly between 0 and 1, such as "
-            '"0.95".'
-        )
-    return level

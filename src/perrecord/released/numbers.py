@@ -35,6 +35,14 @@ def whole_numbers(numbers: Sequence[int]) -> Integers:
     return np.array(numbers, dtype=np.int64 if is_small else np.object_)
 
 
+def narrowed(numbers: Integers) -> Integers:
+    """Return numbers as int64 where all of them fit, whichever way they were computed.
+
+    What type a column has then depends on its numbers alone.
+    """
+    return numbers.astype(np.int64) if _is_small(numbers) else numbers.astype(np.object_)
+
+
 def to_arrow(numbers: Integers, step: Fraction, *, is_short: bool = False) -> pa.Array:
     """Return numbers * step exactly: int64 where they are whole and fit, else decimals.
 

@@ -100,10 +100,8 @@ TWINS = (
     Twin(
         "a tapered answer is priced by what was asked, not by its cell's noise",
         METHOD,
-        "growth = student_loss(currency.power, cell.size, self.taper.nu)",
-        "growth = self.scale(measure, currency) and tapered(\n"
-        "            currency.power, self.amount, self.sensitivity(measure), self.taper.nu\n"
-        "        )",
+        "growth = self.growth_of(cell.size, currency)",
+        "growth = self.growth(self.amount, self.sensitivity(measure), currency)",
         ("queries/test_tapering.py::test_parts_that_share_a_cell_share_the_widest_taper",),
     ),
     Twin(

@@ -1,8 +1,8 @@
 """What a record changes in every number that a plan releases, as SQL (T17).
 
 A change of size x in a number with Gaussian noise costs x^2 / (2 sigma^2), with Laplace noise
-|x| / scale, with Student noise what T26 says. It depends on the record alone: on its values, its
-filter, its cell.
+|x| / scale, with Student noise what T26 says, with blurred noise what T28 does. It depends on the
+record alone: on its values, its filter, its cell.
 """
 
 from collections.abc import Callable
@@ -16,15 +16,24 @@ from perrecord.evaluate.losses.loss_sql import NOTHING, LossWriter, double, powe
 from perrecord.exact import sqrt_up
 from perrecord.laws.least import least_sql
 from perrecord.laws.scales import Scale, StudentScale
+from perrecord.policy.blurring import blurred_sql
 from perrecord.policy.tapering import student_sql
 from perrecord.policy.terms import Constant, Currency, Form, Piecewise
-from perrecord.queries.aggregates import Aggregate, Different, Filled, Pieces, Rows, Total
+from perrecord.queries.aggregates import (
+    Aggregate,
+    Different,
+    Filled,
+    Pieces,
+    Rows,
+    SquarePart,
+    Total,
+)
 from perrecord.queries.groupings import SelectCells, SelectKeys
 from perrecord.queries.measurements import Choice, Measurement, Step
 from perrecord.queries.methods import Scales, leaves
 from perrecord.queries.noise_plan import NoisePlan
 from perrecord.queries.plan import Plan, PlannedGrouping
-from perrecord.queries.values import pieces_value, total_value
+from perrecord.queries.values import pieces_value, square_value, total_value
 from perrecord.tables.expressions import to_sql
 from perrecord.tables.keys import Keys
 
@@ -59,9 +68,18 @@ class ChangePrice:
 
     weight: str
     nu: int | None = None
+    by: Fraction | None = None
 
-    def cost(self, weight: str, change: str, power: int) -> str:
-        """Return the cost of a change, a DOUBLE, given the weight as SQL."""
+    def cost(self, weight: str, change: str, squares: str, power: int) -> str:
+        """Return the cost of a change, a DOUBLE, given the weight and the squares it is of as SQL.
+
+        Blurred noise has 1 / (2 sqrt A0) for its weight, and a change widens it by its squares.
+        """
+        if self.nu is not None and self.by is not None:
+            shift = f"(2 * coalesce(abs({change}), {NOTHING}) * {weight})"
+            wider = f"({float(4 * self.nu * self.by**2)!r} * {squares} * {weight} * {weight})"
+            larger = f"(1 + coalesce({wider}, {NOTHING}))"
+            return blurred_sql(power, self.nu, shift, _AS_BEFORE, larger)
         if self.nu is None:
             return f"{weight} * {powered(change, power)}"
         return student_sql(power, self.nu, f"(coalesce(abs({change}), {NOTHING}) * {weight})")
@@ -132,6 +150,8 @@ class ChangeWriter:
         is_cut = any(leaf.method.bounds is not None for leaf in leaves(step.tree))
         is_selected = isinstance(grouping.grouping.cells, SelectKeys | SelectCells)
         is_no_total = isinstance(step.aggregate, Different) or self._currency is not Currency.RHO
+        if noise.widening is not None or noise.blurred is not None:
+            return None  # its cells have more noise than losses are priced by
         if is_cut or is_selected or is_no_total:
             return None
         return self.losses.form(_weights(noise.scales, partial(_inverse_root, noise.step)))
@@ -150,6 +170,8 @@ class ChangeWriter:
             case Total(measure):
                 resolution = schema.measure(measure).resolution
                 return total_value(aggregate, resolution, self.losses.parts)
+            case SquarePart():
+                return square_value(aggregate, dialect)
             case Pieces(split):
                 resolutions = {name: each.resolution for name, each in schema.measures}
                 return pieces_value(split, resolutions, self.losses.parts)
@@ -164,8 +186,9 @@ class ChangeWriter:
         The key of its cell fixes them, so they find the cell's own noise.
         """
         laws = sorted({_nu(scale) or 0 for scale in noise.scales.every()})
+        by = None if noise.blurred is None else noise.blurred.by
         return tuple(
-            ChangePrice(self.losses.form(_weights(noise.scales, weight)), nu or None)
+            ChangePrice(self.losses.form(_weights(noise.scales, weight)), nu or None, by)
             for nu in laws
             for weight in (partial(_weight, nu or None, noise.step, self._currency),)
         )
@@ -207,6 +230,7 @@ class ChangeWriter:
 
 
 _LISTED = "_perrecord_listed"
+_AS_BEFORE = "CAST(1 AS DOUBLE)"
 _LEAST_VARIANCE = Fraction(1, 10**200)
 
 

@@ -231,8 +231,9 @@ class _Run:
 
     def _entered(self, entry: GroupingChanges) -> str:
         costs = [
-            price.cost(price.weight, self._size(change), self.power)
+            price.cost(price.weight, size, f"({size} * {size})", self.power)
             for change in entry.changes
+            for size in (self._size(change),)
             for price in change.prices
         ]
         return f"CASE WHEN {entry.condition} THEN {' + '.join(costs)} ELSE {NOTHING} END"
@@ -253,11 +254,14 @@ class _Run:
             total = writer.dialect.total(f"v{place}")
             added = f"count(DISTINCT v{place})" if change.is_distinct else total
             inner.append(f"{double(added)} AS v{place}")
+            if any(price.by is not None for price in change.prices):
+                value = double(f"v{place}")
+                inner.append(f"sum({value} * {value}) AS q{place}")
             for number, price in enumerate(change.prices):
                 weight = f"w{place}_{number}"
                 shown.append(f"{price.weight} AS {weight}")
                 inner.append(f"max({weight}) AS {weight}")
-                costs.append(price.cost(weight, f"v{place}", self.power))
+                costs.append(price.cost(weight, f"v{place}", f"q{place}", self.power))
             if change.least is not None:
                 shown.append(f"{change.least} AS least{place}")
                 inner.append(f"max(least{place}) AS least{place}")

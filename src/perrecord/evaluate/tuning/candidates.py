@@ -77,7 +77,15 @@ WRITTEN = Candidate(AS_WRITTEN)
 def is_open(answer: Answer) -> bool:
     """Tell whether another way may stand in place of an answer's own."""
     methods = [step.methods for step in answer.measurements[:1]]
-    return any(isinstance(each, Splitting | Tapering) for each in methods)
+    return not is_blurred(answer) and any(
+        isinstance(each, Splitting | Tapering) for each in methods
+    )
+
+
+def is_blurred(answer: Answer) -> bool:
+    """Tell whether noise grows with a size of the cell, public or its own; no goal changes it."""
+    steps = answer.measurements
+    return any(step.blurred is not None or step.widening is not None for step in steps)
 
 
 def _by(way: TotalMethod, method: Method) -> Method:

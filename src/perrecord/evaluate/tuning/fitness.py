@@ -23,6 +23,7 @@ from perrecord.evaluate.losses.policies import (
     cell_losses,
     policy_losses,
 )
+from perrecord.evaluate.tuning.candidates import is_blurred
 from perrecord.evaluate.tuning.goals import Goal
 from perrecord.evaluate.tuning.needs import (
     allowed,
@@ -230,11 +231,15 @@ def fitness(planned: Plan, table: Table, *, within: Exact, confidence: Exact = "
     goal = Goal.of(within, confidence)
     if planned.policy.currency is not Currency.RHO:
         raise CurrencyError("fitness for use is in zCDP; give the answers rho, not epsilon.")
-    found = [_requirement(each, goal) for each in truths(planned, table) if each.count is None]
+    found = [
+        _requirement(each, goal)
+        for each in truths(planned, table)
+        if each.count is None and not is_blurred(each.answer)
+    ]
     if not found:
         raise InputError(
-            "the workload has no count and no total; averages and quantiles have no one noise to "
-            "compare with a goal."
+            "the workload has no count and no total but blurred ones; those, averages and "
+            "quantiles have no one noise to compare with a goal."
         )
     return Fitness(planned, goal, tuple(found))
 

@@ -128,9 +128,9 @@ def tune(
 
     A goal such as `"5% for 95% of cells"` holds for every count, total and average of every table
     by itself, `"emp: 5% for 95% of cells"` for one answer. Answers without a goal, quantiles, key
-    selections and answers whose cells are all 0 keep their amounts, and so does the answer that
-    decides which cells of a domain are kept, unless a goal is about it. Amounts are rounded up to
-    four digits.
+    selections, blurred totals and answers whose cells are all 0 keep their amounts, and so does the
+    answer that decides which cells of a domain are kept, unless a goal is about it. Amounts are
+    rounded up to four digits.
 
     With `schemes`, which may be empty, split and tapered totals are made private in the way whose
     policy is smallest: split by `schemes`, finer and coarser ones, or tapered (`candidates`).

@@ -12,7 +12,7 @@ from perrecord.errors import CurrencyError, InputError
 from perrecord.evaluate.accuracy.errors import CellErrors, cell_errors
 from perrecord.evaluate.accuracy.noise_size import Floats
 from perrecord.evaluate.accuracy.truths import Truth, truths
-from perrecord.evaluate.tuning.candidates import Candidate, candidates, is_open
+from perrecord.evaluate.tuning.candidates import Candidate, candidates, is_blurred, is_open
 from perrecord.evaluate.tuning.goals import Target, check_names, target_of
 from perrecord.evaluate.tuning.needs import (
     allowed,
@@ -75,10 +75,18 @@ class Tuner:
         names = {place: asked[place[0]].names(place[1]) for place in found}
         check_names(targets, [name for each in names.values() for name in each])
         aims = {place: target_of(targets, names[place]) for place in found}
+        for place, aim in aims.items():
+            if is_blurred(found[place].answer) and aim is not None and aim.about is not None:
+                raise InputError(
+                    f"the goal is about {aim.about!r}, which is blurred: tuning leaves it as it "
+                    "is. Leave the goal out, or blur it after tuning the taper."
+                )
         kept = {
             place: aim
             for place, aim in aims.items()
-            if aim is not None and not (aim.about is None and _decides_cells(asked, place))
+            if aim is not None
+            and not is_blurred(found[place].answer)
+            and not (aim.about is None and _decides_cells(asked, place))
         }
         if not kept:
             raise InputError(
@@ -91,7 +99,7 @@ class Tuner:
 
     @property
     def untouched(self) -> tuple[str, ...]:
-        """Answers that stay as they are, as table.answer: without a target, or all of them 0."""
+        """Answers that stay as they are, as table.answer: no target, blurred, or all of them 0."""
         return tuple(
             f"{each.name}.{answer.name}"
             for number, each in enumerate(self.asked)

@@ -1,10 +1,10 @@
 """An answer: the steps that it is made of, and what is made of their results."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from perrecord.policy.cases import Cases
 from perrecord.policy.policy import Policy
@@ -12,6 +12,7 @@ from perrecord.policy.split import Scheme
 from perrecord.policy.terms import Currency
 from perrecord.queries.measurements import Choice, Measurement, Step
 from perrecord.queries.methods import Method, Methods, leaves, tree_of
+from perrecord.released.blurred import Blurred
 from perrecord.released.columns import Chosen, Estimate, Released
 from perrecord.tables.roles import Roles
 
@@ -25,8 +26,10 @@ class Answer(ABC):
 
     name: str
 
-    beside: ClassVar[dict[str, str]] = {}
-    """What stands beside the answer, by the ending of the column's name; {0} is the answer."""
+    @property
+    def beside(self) -> Mapping[str, str]:
+        """What stands beside the answer, by the ending of the column's name; {0} is the answer."""
+        return {}
 
     @property
     @abstractmethod
@@ -50,7 +53,7 @@ class Answer(ABC):
     def mapped(self, change: Callable[[Method], Methods]) -> Self:
         """Return the answer with each of its methods, part by part, changed."""
 
-    def combined(self, results: Sequence[Estimate | Chosen]) -> Released:
+    def combined(self, results: Sequence[Estimate | Blurred | Chosen]) -> Released:
         """Return what is published of the results of its steps."""
         (only,) = results
         return only

@@ -1,6 +1,6 @@
 """The mean of a measure: a noisy total over a noisy count (T13)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Self
@@ -15,6 +15,7 @@ from perrecord.queries.answers.total import total_of
 from perrecord.queries.measurements import Measurement, Step
 from perrecord.queries.methods import Counting, Method, Methods, leaves, tree_of
 from perrecord.queries.methods.parts import priced_amounts
+from perrecord.released.blurred import Blurred
 from perrecord.released.columns import Chosen, Estimate, Ratio, Released
 from perrecord.tables.roles import Roles
 
@@ -31,7 +32,10 @@ class Average(Answer):
     method: Methods
     count: Counting
 
-    beside = OF_RATIOS
+    @property
+    def beside(self) -> Mapping[str, str]:
+        """What stands beside the answer, by the ending of the column's name."""
+        return OF_RATIOS
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -70,7 +74,7 @@ class Average(Answer):
             raise InternalError("the count of an average became something else.")
         return replace(self, method=mapped_methods(self.method, change), count=count)
 
-    def combined(self, results: Sequence[Estimate | Chosen]) -> Released:
+    def combined(self, results: Sequence[Estimate | Blurred | Chosen]) -> Released:
         """Return the total divided by the count."""
         total, count = results
         if not isinstance(total, Estimate) or not isinstance(count, Estimate):

@@ -1,6 +1,6 @@
 """The number of records (T10)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -21,7 +21,10 @@ class Count(Answer):
     method: Counting | Cases[Counting]
     column: str | None = None
 
-    beside = OF_NOISE
+    @property
+    def beside(self) -> Mapping[str, str]:
+        """What stands beside the answer, by the ending of the column's name."""
+        return OF_NOISE
 
     @property
     def steps(self) -> tuple[Step, ...]:

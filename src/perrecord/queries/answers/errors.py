@@ -10,6 +10,14 @@ OF_NOISE = {
 }
 """Of one noisy number."""
 
+OF_BLURRED = {
+    "_low": "lower end of the confidence interval of {0}",
+    "_high": "upper end of the confidence interval of {0}; empty where there is none",
+    "_sd_at_most": "what the standard deviation of the noise of {0} is at most, at the same "
+    "confidence; empty where there is no bound",
+}
+"""Of one noisy number whose noise is confidential."""
+
 OF_RATIOS = {
     "_se": "standard error of {0} by the delta method; too small where {0}_few_records is true",
     "_low": "lower end of the confidence interval of {0}; empty where there is none",
@@ -21,6 +29,7 @@ OF_RATIOS = {
 
 ENDINGS = (
     *OF_RATIOS,
+    "_sd_at_most",
     "_floored",
     "_rounded",
     "_status",

@@ -1,26 +1,31 @@
 """The total of a measure (T11, T12)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Self
 
 from perrecord.errors import about
 from perrecord.queries.aggregates import Total
 from perrecord.queries.answers.answer import Answer, mapped_methods, methods_words
-from perrecord.queries.answers.errors import OF_NOISE
+from perrecord.queries.answers.errors import OF_BLURRED, OF_NOISE
 from perrecord.queries.measurements import Measurement, Step
-from perrecord.queries.methods import Method, Methods, leaves, tree_of
+from perrecord.queries.methods import Blurring, Method, Methods, leaves, tree_of
 from perrecord.tables.roles import Roles
 
 
 @dataclass(frozen=True, slots=True)
 class Sum(Answer):
-    """The total of a measure, by splitting, clamping or tapering (T11, T12, T26)."""
+    """The total of a measure, by splitting, clamping, tapering or blurring (T11, T12, T26, T28)."""
 
     measure: str
     method: Methods
 
-    beside = OF_NOISE
+    @property
+    def beside(self) -> Mapping[str, str]:
+        """What stands beside the answer, by the ending of the column's name."""
+        if not isinstance(self.method, Blurring):
+            return OF_NOISE
+        return {} if self.method.is_signed else OF_BLURRED
 
     @property
     def steps(self) -> tuple[Step, ...]:

@@ -121,6 +121,11 @@ def _never(answer: Answer, grouping: PlannedGrouping) -> str | None:
         )
     if any(isinstance(step.aggregate, Different) for step in answer.measurements):
         return "different values do not add up: one value may be in several cells"
+    if any(step.blurred is not None for step in answer.measurements):
+        return (
+            "its noise grows with its own records, so that no public weight is known; blur it by a "
+            "public scale, which tables can be fitted with"
+        )
     if isinstance(cells, SelectCells) and cells.answer == answer.name:
         return (
             "it decided which cells are published, so it is too large in those that are; ask for "

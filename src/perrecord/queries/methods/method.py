@@ -14,6 +14,7 @@ from perrecord.policy.cases import Cases
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
 from perrecord.policy.terms import Currency
+from perrecord.queries.methods.blurring import Widening
 from perrecord.tables.roles import Roles
 
 Accounting = Literal["split", "exact"]
@@ -72,6 +73,11 @@ class Method(ABC):
     @property
     def bounds(self) -> tuple[Fraction, Fraction] | None:
         """What values are cut to before they are added, if they are."""
+        return None
+
+    @property
+    def widening(self) -> Widening | None:
+        """By what public sizes of cells the noise grows, if it does (T28)."""
         return None
 
     @property

@@ -11,14 +11,24 @@ from perrecord.policy.cases import Cases
 from perrecord.policy.inputs import scheme_of
 from perrecord.policy.split import Scheme
 from perrecord.policy.terms import Currency
-from perrecord.queries.methods import Accounting, Clamping, Method, Splitting, Taper, Tapering
+from perrecord.queries.methods import (
+    Accounting,
+    Blurring,
+    Clamping,
+    Method,
+    OwnBlur,
+    Splitting,
+    Taper,
+    Tapering,
+    Widening,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Priced:
     """The method of one part, and the currency of its amount."""
 
-    method: Splitting | Clamping | Tapering
+    method: Splitting | Clamping | Tapering | Blurring
     currency: Currency
 
 
@@ -59,6 +69,7 @@ def method_of(
     split: Scheme | None = None,
     clamp: tuple[Exact, Exact] | None = None,
     taper: Taper | None = None,
+    blur: Widening | OwnBlur | None = None,
     accounting: Accounting | None = None,
     rho: Exact | None = None,
     epsilon: Exact | None = None,
@@ -71,6 +82,12 @@ def method_of(
             "a total needs exactly one of split, a splitting scheme, clamp, two bounds, and taper, "
             f"a size; found {' and '.join(found) or 'none of them'}."
         )
+    if blur is not None and taper is None:
+        raise QueryError(
+            f"a blur widens the noise of a taper, not that of a {found[0]}; give a taper with it, "
+            "such as 50, the size of a record that loses the amount.",
+            about=("blur",),
+        )
     if split is not None:
         chosen = "split" if accounting is None else accounting
         return splitting(scheme_of(split), rho=rho, epsilon=epsilon, accounting=chosen)
@@ -80,7 +97,7 @@ def method_of(
             about=("accounting",),
         )
     if taper is not None:
-        return tapering(taper, rho=rho, epsilon=epsilon)
+        return _tapering(taper, blur, rho, epsilon)
     return clamping(*_pair(clamp), rho=rho, epsilon=epsilon)
 
 
@@ -131,13 +148,21 @@ def clamping(
 
 def tapering(taper: Taper, *, rho: Exact | None = None, epsilon: Exact | None = None) -> Priced:
     """Return the method of a tapered total, for one of several parts (T26)."""
+    return _tapering(taper, None, rho, epsilon)
+
+
+def _tapering(
+    taper: Taper, blur: Widening | OwnBlur | None, rho: Exact | None, epsilon: Exact | None
+) -> Priced:
     if not isinstance(taper, Taper):
         raise QueryError(
             f"the taper is a {type(taper).__name__}; expected one such as Taper(employees=50).",
             about=("taper",),
         )
     currency, amount = priced_amount(rho, epsilon)
-    return Priced(Tapering(amount, taper), currency)
+    if isinstance(blur, OwnBlur):
+        return Priced(Blurring(amount, taper, blur.by, blur.is_signed), currency)
+    return Priced(Tapering(amount, taper, blur), currency)
 
 
 def cases_of(dimensions: str | tuple[str, ...], given: Mapping[Any, Any]) -> Cases[Any]:

@@ -1,5 +1,9 @@
-"""Tapering: Student noise, under which a loss grows like the logarithm of a record's size (T26)."""
+"""Tapering: Student noise, under which a loss grows like the logarithm of a record's size (T26).
 
+Blurring: the same, and the noise grows with the cell's own records (T28).
+"""
+
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -8,12 +12,17 @@ from perrecord.errors import QueryError, ThresholdError, about, listing
 from perrecord.exact import Exact, parameter, text
 from perrecord.laws.scales import Scale, student_scale
 from perrecord.laws.tapering import power_of
+from perrecord.policy.blurring import BlurredEpsilon, BlurredRho, blurred, blurred_growth
+from perrecord.policy.growth import Growth
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import measure_name
-from perrecord.policy.tapering import student_loss, tapered
+from perrecord.policy.tapering import TaperedEpsilon, TaperedRho, student_loss, tapered
 from perrecord.policy.terms import Currency, Form, SizeLoss
+from perrecord.queries.methods.blurring import Widening
 from perrecord.queries.methods.method import Method
 from perrecord.tables.roles import Roles
+
+TaperedGrowth = TaperedRho | TaperedEpsilon | BlurredRho | BlurredEpsilon
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -85,8 +94,8 @@ def _size(name: str, value: Exact) -> Fraction:
 
 
 @dataclass(frozen=True, slots=True)
-class Tapering(Method):
-    """Noise is Student's, so that a record of the taper's size loses the amount (T26)."""
+class StudentMethod(Method):
+    """What every method says of itself whose noise is Student's."""
 
     taper: Taper
 
@@ -94,10 +103,18 @@ class Tapering(Method):
         """Return how large a record is that loses the amount, in the measure's own units."""
         return self.taper.size(measure or "")
 
+    @abstractmethod
+    def growth(self, amount: Fraction, size: Fraction, currency: Currency) -> TaperedGrowth:
+        """Return the loss under which a record of this size loses the amount."""
+
+    @abstractmethod
+    def growth_of(self, spread: Fraction, currency: Currency) -> Growth:
+        """Return the loss in cells of this noise."""
+
     def scale(self, measure: str | None, currency: Currency, *, is_centred: bool = False) -> Scale:
-        """Return the noise that the method asks for."""
+        """Return the noise that the method asks for; of a blurred total the least."""
         size = self.sensitivity(measure, is_centred=is_centred)
-        growth = tapered(currency.power, self.amount, size, self.taper.nu)
+        growth = self.growth(self.amount, size, currency)
         return student_scale(growth.spread, self.taper.nu)
 
     def policy(
@@ -109,7 +126,7 @@ class Tapering(Method):
         is_centred: bool = False,  # noqa: ARG002
     ) -> Policy:
         """Return what a record loses in a cell of this noise, by its size."""
-        growth = student_loss(currency.power, cell.size, self.taper.nu)
+        growth = self.growth_of(cell.size, currency)
         return Policy(currency, Form((SizeLoss(Fraction(1), measure or "", growth),)))
 
     def bound(self, measure: str | None) -> Fraction | None:  # noqa: ARG002
@@ -135,6 +152,24 @@ class Tapering(Method):
         """Whether its noise under zCDP is Gaussian: it is Student's."""
         return False
 
+
+@dataclass(frozen=True, slots=True)
+class Tapering(StudentMethod):
+    """Noise is Student's, so that a record of the taper's size loses the amount (T26).
+
+    Where the cell's noise is wider because of a public size, the record loses less (T28).
+    """
+
+    widening: Widening | None = None
+
+    def growth(self, amount: Fraction, size: Fraction, currency: Currency) -> TaperedGrowth:
+        """Return the loss under which a record of this size loses the amount."""
+        return tapered(currency.power, amount, size, self.taper.nu)
+
+    def growth_of(self, spread: Fraction, currency: Currency) -> Growth:
+        """Return the loss in cells of this noise."""
+        return student_loss(currency.power, spread, self.taper.nu)
+
     @property
     def kind(self) -> str:
         """What the method is called where answers are told apart."""
@@ -142,4 +177,39 @@ class Tapering(Method):
 
     def words(self, measure: str) -> str:
         """Return how the method treats records, for people."""
-        return f"noise tapered at {text(self.taper.size(measure))}, nu = {self.taper.nu}"
+        tapered = f"noise tapered at {text(self.taper.size(measure))}, nu = {self.taper.nu}"
+        if self.widening is None:
+            return tapered
+        return f"{tapered}, blurred by {text(self.widening.by)} of a public size of each cell"
+
+
+@dataclass(frozen=True, slots=True)
+class Blurring(StudentMethod):
+    """Student noise that grows with the records of the cell itself: A = A0 + nu by^2 Q (T28).
+
+    Q is the sum of their squared values, and is confidential, as the noise's size is then.
+    """
+
+    by: Fraction
+    is_signed: bool = False
+    """Whether values may be below 0; then the noisy number has no interval."""
+
+    def growth(self, amount: Fraction, size: Fraction, currency: Currency) -> TaperedGrowth:
+        """Return the loss under which a record of this size loses the amount."""
+        return blurred(currency.power, amount, size, self.by, self.taper.nu)
+
+    def growth_of(self, spread: Fraction, currency: Currency) -> Growth:
+        """Return the loss where this is the noise of a cell without records."""
+        return blurred_growth(currency.power, spread, self.by, self.taper.nu)
+
+    @property
+    def kind(self) -> str:
+        """What the method is called where answers are told apart."""
+        return "blurred"
+
+    def words(self, measure: str) -> str:
+        """Return how the method treats records, for people."""
+        return (
+            f"noise tapered at {text(self.taper.size(measure))}, nu = {self.taper.nu}, and blurred "
+            f"by {text(self.by)} of the size of each record"
+        )

@@ -12,7 +12,7 @@ from perrecord.exact import Exact
 from perrecord.policy.split import Scheme
 from perrecord.queries.check import check, check_asked, check_columns, check_filter
 from perrecord.queries.groupings import WhichCells
-from perrecord.queries.methods import Accounting, Taper
+from perrecord.queries.methods import Accounting, Blur, Taper
 from perrecord.queries.query import Query
 from perrecord.queries.sql import options
 from perrecord.queries.sql.asked import AnswerForm, AskedAnswer, Shown, read_item
@@ -28,7 +28,7 @@ from perrecord.tables.places import place_of
 from perrecord.tables.schema import Schema
 
 
-def from_sql(
+def from_sql(  # noqa: PLR0913 - an option for whatever SQL cannot say
     text: str,
     *,
     schema: Schema,
@@ -38,6 +38,7 @@ def from_sql(
     split: Scheme | Mapping[str, Scheme] | None = None,
     clamp: Bounds | Mapping[str, Bounds] | None = None,
     taper: Exact | Taper | Mapping[str, Exact | Taper] | None = None,
+    blur: Exact | Blur | Mapping[str, Exact | Blur] | None = None,
     candidates: Iterable[Exact] | Mapping[str, Iterable[Exact]] | None = None,
     accounting: Accounting = "split",
 ) -> Query:
@@ -58,6 +59,7 @@ def from_sql(
     - `split`, `clamp` or `taper`: exactly one of them for each SUM and AVG, by answer or by
       measure. One scheme or taper for all goes to the measures that it names, one pair of bounds
       to every SUM and AVG.
+    - `blur`: with a taper, what widens the noise of a SUM, by answer or by measure (T28).
     - `candidates`: public numbers for the quantiles, by answer or by measure.
     - `keys`: what `Query.group_by_sets` takes; every GROUP BY needs them (T9).
 
@@ -93,6 +95,7 @@ def from_sql(
             options.splits(split, asked),
             options.clamps(clamp, asked),
             options.tapers(taper, asked),
+            options.blurs(blur, asked),
             options.candidates(candidates, asked),
             strict=True,
         )
@@ -112,6 +115,7 @@ class _Terms:
     split: Scheme | None
     clamp: Bounds | None
     taper: Any
+    blur: Any
     candidates: Any
 
 
@@ -178,17 +182,12 @@ def _answered(query: Query, terms: _Terms, accounting: Accounting) -> Query:
         case AnswerForm.COUNT_DISTINCT:
             return query.count_distinct(column, **price, name=name)
         case AnswerForm.SUM | AnswerForm.AVERAGE:
-            add = query.sum if asked.form is AnswerForm.SUM else query.average
-            return add(
-                column,
-                split=terms.split,
-                clamp=terms.clamp,
-                taper=terms.taper,
-                rho=terms.rho,
-                epsilon=terms.epsilon,
-                accounting=None if terms.split is None else accounting,
-                name=name,
-            )
+            method = {"split": terms.split, "clamp": terms.clamp, "taper": terms.taper}
+            counted = None if terms.split is None else accounting
+            if asked.form is AnswerForm.AVERAGE:
+                return query.average(column, **method, **price, accounting=counted, name=name)
+            blurred = {**method, "blur": terms.blur}
+            return query.sum(column, **blurred, **price, accounting=counted, name=name)
         case AnswerForm.QUANTILE:
             found = terms.candidates
             return query.quantile(column, asked.level or 0, candidates=found, **price, name=name)

@@ -7,7 +7,7 @@ from perrecord.errors import QueryError, listing, suggestion
 from perrecord.exact import Exact
 from perrecord.policy.split import Scheme, Split, SplitBy
 from perrecord.queries.groupings import WhichCells
-from perrecord.queries.methods import Accounting, Taper
+from perrecord.queries.methods import Accounting, Blur, Taper
 from perrecord.queries.sql.asked import AnswerForm, AskedAnswer
 
 Amount = Exact | tuple[Exact, Exact]
@@ -27,6 +27,7 @@ class SQLOptions(TypedDict, total=False):
     split: Scheme | Mapping[str, Scheme] | None
     clamp: Bounds | Mapping[str, Bounds] | None
     taper: Exact | Taper | Mapping[str, Exact | Taper] | None
+    blur: Exact | Blur | Mapping[str, Exact | Blur] | None
     candidates: Iterable[Exact] | Mapping[str, Iterable[Exact]] | None
     accounting: Accounting
 
@@ -80,6 +81,13 @@ def tapers(
     if isinstance(given, Taper):
         names = _about(names, asked, given.measures)
     return _chosen("taper", given, names)
+
+
+def blurs(
+    given: Exact | Blur | Mapping[str, Exact | Blur] | None, asked: Sequence[AskedAnswer]
+) -> list[Any]:
+    """Return the blur of each total, found by its name or its measure's."""
+    return _chosen("blur", given, _measure_names(asked, AnswerForm.SUM))
 
 
 def _about(

@@ -1,19 +1,20 @@
 """The answers of a spec, handed to the methods of `Query`: these say what is wrong with them."""
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from perrecord.errors import about
 from perrecord.policy.split import Scheme
-from perrecord.queries.methods import Accounting, Taper, taper_of
+from perrecord.queries.methods import Accounting, Blur, Taper, taper_of
 from perrecord.queries.methods.parts import Parts, Priced, method_of
 from perrecord.queries.query import Query
 from perrecord.release.spec.questions import (
     FORMS,
     AnswerEntry,
+    BlurEntry,
     CandidatesEntry,
     MethodEntry,
     PartsEntry,
@@ -30,15 +31,16 @@ class Answering:
     tapers: Mapping[str, Taper]
     accounting: Accounting
     schema: Schema | None
+    blur: Callable[[BlurEntry], Blur] | None
+    """What reads the file of a scale; missing while no file is to be read."""
 
     def answered(self, query: Query, name: str, answer: AnswerEntry) -> Query:
         """Return the query with one more answer."""
         form = answer.form
         column: str | None = getattr(answer, form)
-        options: dict[str, Any] = {
-            **dict.fromkeys(_needs(form)),
-            **self._options(answer, str(column)),
-        }
+        with about("answers", name):
+            given = self._options(answer, str(column))
+        options: dict[str, Any] = {**dict.fromkeys(_needs(form)), **given}
         if answer.parts is not None:
             with about("answers", name, "parts"):
                 options["parts"] = self._parts(answer.parts, str(column))
@@ -58,9 +60,18 @@ class Answering:
             for currency in ("rho", "epsilon"):
                 if currency in options:
                     options[currency] = amount(options[currency])
+            if entry.blur is not None:
+                with about("blur"):
+                    options["blur"] = self._blur(entry.blur)
             if entry.candidates is not None:
                 options["candidates"] = Candidates(entry.candidates)
         return options
+
+    def _blur(self, entry: BlurEntry) -> Blur | None:
+        """Return a blur; while its file is not to be read, a widened taper is one like any."""
+        if self.blur is None:
+            return None if entry.scale is not None else Blur(entry.by, signed=entry.signed)
+        return self.blur(entry)
 
     def _parts(self, entry: PartsEntry, measure: str) -> Parts:
         values = case_keys(entry.cases, entry.by, self.schema)

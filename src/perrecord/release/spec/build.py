@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from perrecord.errors import InputError, InternalError, QueryError
@@ -20,7 +21,7 @@ from perrecord.release.spec.deriving import DerivedNumber, derived_of
 from perrecord.release.spec.load import LoadedSpec
 from perrecord.release.spec.models import Outputs, PostProcessing, Spec, StatusEntry
 from perrecord.release.spec.names import refer
-from perrecord.release.spec.pieces import budget_of, keys_of
+from perrecord.release.spec.pieces import blur_of, budget_of, keys_of
 from perrecord.release.spec.problems import Problems, found
 from perrecord.release.spec.queries import Asking
 from perrecord.release.spec.query_checks import check_tables
@@ -129,7 +130,9 @@ def _asked(
     with problems.at("budget"):
         budget = budget_of(spec.budget, splits)
     tapers = tapers_of(spec, schema, problems)
-    asking = Asking(spec.table, splits, tapers, keys, spec.accounting, schema)
+    asking = Asking(
+        spec.table, splits, tapers, keys, spec.accounting, schema, partial(blur_of, loaded)
+    )
     built = [
         (entry, asking.query(entry, ("queries", place), problems))
         for place, entry in enumerate(spec.queries)

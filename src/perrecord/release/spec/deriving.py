@@ -139,6 +139,11 @@ def _check_answer(name: str, answers: Mapping[str, Answer], where: str) -> None:
             f"there is no answer {name!r} in {where}. Answers are {listing(answers)}."
             f"{suggestion(name, answers)}"
         )
+    if any(step.blurred is not None for step in answers[name].measurements):
+        raise InputError(
+            f"{name!r} is blurred by its own records, so that its standard error is confidential; "
+            "derived numbers are of answers with standard errors. Blur it by a public scale."
+        )
     if answers[name].choices:
         raise InputError(
             f"{name!r} has no standard error; derived numbers are of counts, totals and averages."

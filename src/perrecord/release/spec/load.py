@@ -67,10 +67,19 @@ class LoadedSpec:
 
     @property
     def public_files(self) -> tuple[Path, ...]:
-        """The files of keys and lookups; what is in them decides the release as the spec does."""
+        """The files of keys, lookups and scales: they decide the release as the spec does."""
         keys = [entry.file for entry in self.spec.keys.values() if entry.file is not None]
         lookups = [entry.source for entry in self.spec.lookups]
-        return tuple(dict.fromkeys(self.resolve(each) for each in [*keys, *lookups]))
+        scales = [
+            blur.scale
+            for query in self.spec.queries
+            for blur in (
+                *(answer.blur for answer in (query.answers or {}).values()),
+                *(query.blur or {}).values(),
+            )
+            if blur is not None and blur.scale is not None
+        ]
+        return tuple(dict.fromkeys(self.resolve(each) for each in [*keys, *lookups, *scales]))
 
     @property
     def shown_files(self) -> tuple[Path, ...]:

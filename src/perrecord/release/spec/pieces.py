@@ -9,10 +9,11 @@ from typing import Any
 import pyarrow as pa
 
 from perrecord.accounting.budget import Budget
-from perrecord.errors import InputError
+from perrecord.errors import InputError, about
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
 from perrecord.queries.groupings import SelectKeys
+from perrecord.queries.methods import Blur
 from perrecord.release.spec.load import LoadedSpec
 from perrecord.release.spec.models import (
     BudgetEntry,
@@ -21,6 +22,7 @@ from perrecord.release.spec.models import (
     SelectionEntry,
 )
 from perrecord.release.spec.problems import Problems
+from perrecord.release.spec.questions import BlurEntry
 from perrecord.tables.domains import Domain
 from perrecord.tables.keys import Keys
 
@@ -67,7 +69,7 @@ def _cells(
     splits: Mapping[str, Scheme],
 ) -> DeclaredCells:
     if entry.file is not None:
-        return Keys.read(_public_list(loaded, entry.file), entry.columns)
+        return Keys.read(_public_file(loaded, entry.file, _KEYS_OF_SOURCE), entry.columns)
     if entry.values is not None:
         return _product([Keys.from_dict({name: each}) for name, each in entry.values.items()])
     if entry.product is not None:
@@ -85,15 +87,30 @@ def _cells(
     return _selection(entry.select, splits)
 
 
-def _public_list(loaded: LoadedSpec, written: str) -> str:
-    """Return the path of a list of keys; the source itself is none."""
+_KEYS_OF_SOURCE = (
+    "the keys are read from the source itself; keys found in the data reveal who is in it. Take "
+    "them from a public list, or select them: {select: ...}."
+)
+_SCALE_OF_SOURCE = (
+    "the scale is read from the source itself, and noise would show the sizes of its records; take "
+    "sizes from what is public, such as last year's tables."
+)
+
+
+def _public_file(loaded: LoadedSpec, written: str, refusal: str) -> str:
+    """Return the path of a public file; the source itself is none."""
     path = existing(loaded, written)
     if any(each.samefile(path) for each in loaded.source_files):
-        raise InputError(
-            "the keys are read from the source itself; keys found in the data reveal who is in it. "
-            "Take them from a public list, or select them: {select: ...}."
-        )
+        raise InputError(refusal)
     return path
+
+
+def blur_of(loaded: LoadedSpec, entry: BlurEntry) -> Blur:
+    """Return the blur of an answer, with the path of its sizes if it has a scale."""
+    if entry.scale is None:
+        return Blur(entry.by, signed=entry.signed)
+    with about("scale"):
+        return Blur(entry.by, scale=_public_file(loaded, entry.scale, _SCALE_OF_SOURCE))
 
 
 def existing(loaded: LoadedSpec, written: str) -> str:

@@ -10,7 +10,7 @@ from perrecord.errors import InputError
 from perrecord.policy.split import Scheme
 from perrecord.queries.check import checks_of
 from perrecord.queries.groupings import SelectCells, WhichCells
-from perrecord.queries.methods import Accounting, Taper
+from perrecord.queries.methods import Accounting, Blur, Taper
 from perrecord.queries.query import Query
 from perrecord.queries.sql import SQLOptions, from_sql
 from perrecord.release.spec.answers import Answering, Candidates, amount, named_taper
@@ -18,7 +18,13 @@ from perrecord.release.spec.pieces import DeclaredCells
 from perrecord.release.spec.places import note
 from perrecord.release.spec.problems import Path, Problems
 from perrecord.release.spec.query_checks import sets_of
-from perrecord.release.spec.questions import EVERY, CellsEntry, QueryEntry, columns_of_set
+from perrecord.release.spec.questions import (
+    EVERY,
+    BlurEntry,
+    CellsEntry,
+    QueryEntry,
+    columns_of_set,
+)
 from perrecord.tables.domains import Domain
 from perrecord.tables.schema import Schema
 
@@ -36,6 +42,7 @@ class Asking:
     keys: Mapping[str, DeclaredCells]
     accounting: Accounting
     schema: Schema | None
+    blur: Callable[[BlurEntry], Blur]
 
     def query(self, entry: QueryEntry, path: Path, problems: Problems) -> Query | None:
         """Return the query, or None after noting why there is none."""
@@ -59,7 +66,7 @@ class Asking:
             query = query if entry.where is None else query.where(entry.where)
         with noting():
             query = query.group_by_sets(sets_of(entry), keys=self._keys(entry.keys))
-        answering = Answering(self.splits, self.tapers, self.accounting, self.schema)
+        answering = Answering(self.splits, self.tapers, self.accounting, self.schema, self.blur)
         for name, answer in (entry.answers or {}).items():
             with noting():
                 query = answering.answered(query, name, answer)
@@ -72,6 +79,7 @@ class Asking:
             **{"rho": amount, "epsilon": amount, "candidates": Candidates},
             "split": self.splits.__getitem__,
             "taper": partial(named_taper, tapers=self.tapers),
+            "blur": self.blur,
         }
         options: dict[str, Any] = {
             name: _for_every(_each(given, convert.get(name)))

@@ -16,6 +16,7 @@ from perrecord.release.spec.scalars import (
     Positive,
     SizeOrName,
     Text,
+    TruthValue,
     Whole,
     short,
 )
@@ -51,6 +52,24 @@ class CandidatesEntry(Entry):
 CandidatesForm = Annotated[
     CandidatesEntry, short(_candidates, list[float | int | str] | CandidatesEntry)
 ]
+
+
+def _blur(value: Any) -> Any:
+    return value if isinstance(value, Mapping) else {"by": value}
+
+
+class BlurEntry(Entry):
+    """By which part of its records, or of a public size of its cell, the noise of a total grows."""
+
+    by: Positive
+    """The part, such as 0.1 for ten per cent."""
+    scale: Text | None = None
+    """A CSV or Parquet file: the columns of the grouping, and sizes as the measure or as size."""
+    signed: TruthValue = False
+    """Without a scale: whether values may be negative; then the number has no interval."""
+
+
+BlurForm = Annotated[BlurEntry, short(_blur, float | int | str | BlurEntry)]
 
 
 class MethodEntry(Entry):
@@ -104,6 +123,8 @@ class AnswerEntry(Entry):
     """Of a total or mean: the bounds that values are cut to."""
     taper: SizeOrName | None = None
     """Of a total or mean: the size of a record that loses the amount, or the name of a taper."""
+    blur: BlurForm | None = None
+    """Of a tapered total: by which part of its records, or of a public size, the noise grows."""
     candidates: CandidatesForm | None = None
     """Of a median or quantile: the public numbers to choose from."""
     parts: PartsEntry | None = None
@@ -139,6 +160,11 @@ def whole_cells(value: Any) -> Any:
     is_domain = "domain" in value and bool(value.keys() & {"keep", "at_least"})
     is_whole = isinstance(value.get("sets"), Mapping) or value.keys() == {"keys"}
     return value if is_domain or is_whole else {"sets": value}
+
+
+def _blur_for_every(value: Any) -> Any:
+    is_one = isinstance(value, Mapping) and value.keys() <= BlurEntry.model_fields.keys()
+    return {EVERY: value} if is_one else _for_every(value)
 
 
 class CellsEntry(Entry):
@@ -191,6 +217,8 @@ class QueryEntry(Entry):
     """Of SQL: the bounds of each total and mean, for all or by name."""
     taper: Annotated[Mapping[str, SizeOrName], short(_for_every, Any)] | None = None
     """Of SQL: the size or the taper of each total and mean, for all or by name."""
+    blur: Annotated[Mapping[str, BlurForm], short(_blur_for_every, Any)] | None = None
+    """Of SQL: what widens the noise of each tapered total, for all or by name."""
     candidates: (
         Annotated[Mapping[str, CandidatesForm], short(_candidates_for_every, Any)] | None
     ) = None

@@ -49,7 +49,7 @@ def check_unopened(spec: Spec, problems: Problems) -> None:
                     check()
                 except InputError as error:
                     note(error, path, entry, problems)
-            answering = Answering(splits, tapers, spec.accounting, None)
+            answering = Answering(splits, tapers, spec.accounting, None, None)
             _check_answers(entry, path, spec, answering, problems)
 
 

@@ -9,9 +9,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from perrecord.errors import InternalError
 from perrecord.lab.audit.random_tables import Row
 from perrecord.lab.audit.replay.worlds import WORLD
-from perrecord.queries.aggregates import Aggregate, Different, Filled, Pieces, Rows, Total
+from perrecord.queries.aggregates import (
+    Aggregate,
+    Different,
+    Filled,
+    Pieces,
+    Rows,
+    SquarePart,
+    Total,
+)
 from perrecord.queries.measurements import Choice
 from perrecord.queries.methods import at
 from perrecord.tables.expressions import Expression, evaluate
@@ -68,6 +77,8 @@ class Members:
                 return 0 if record[column] is None else None
             case Pieces(split):
                 return split.pieces(record)
+            case SquarePart():
+                raise InternalError("the audit squares whole values.")
             case Total(measure, _, is_centred) if record[measure] is None:
                 return 0
             case Total(measure, clamps, is_centred):
@@ -111,6 +122,11 @@ class Recount:
             return len(values - {None})
         adds = self.members.adds(aggregate)
         return sum(adds[each] or 0 for each in cell)
+
+    def squares(self, measure: str, cell: Cell) -> int:
+        """Return the sum of the squared grid values of a cell's records (T28)."""
+        adds = self.members.adds(Total(measure, None))
+        return sum((adds[each] or 0) ** 2 for each in cell)
 
     def scores(self, asked: Choice, cell: Cell) -> list[int]:
         """Return the whole-numbered score of every candidate, from its definition (T14)."""

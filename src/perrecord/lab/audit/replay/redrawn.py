@@ -19,18 +19,20 @@ from perrecord.errors import InternalError
 from perrecord.lab.audit.frozen import FrozenBits
 from perrecord.lab.audit.replay.checks import NOBODY, RECOMPUTED, Check
 from perrecord.lab.audit.replay.recount import Cell, Key, Members, Recount, rank
-from perrecord.laws import DiscreteGaussian, Law
+from perrecord.laws import DiscreteGaussian, DiscreteStudent, Law
 from perrecord.mechanisms.answers import Answers
-from perrecord.noise import choose, draw, gaussian_tail, passing
+from perrecord.noise import choose, discrete_student_each, draw, gaussian_tail, passing
 from perrecord.noise.bits import BitSource
 from perrecord.policy.terms import Currency
 from perrecord.queries.aggregates import Aggregate, Pieces, Rows
 from perrecord.queries.answers import Answer
 from perrecord.queries.groupings import SelectCells, SelectKeys
 from perrecord.queries.measurements import Choice, Measurement, Step
+from perrecord.queries.methods import Blurring
 from perrecord.queries.noise_plan import NoisePlan
 from perrecord.queries.plan import Plan, PlannedGrouping
 from perrecord.queries.query import Query
+from perrecord.released.blurred import Blurred
 from perrecord.released.columns import Chosen, Estimate, Ratio, Released
 from perrecord.tables.keys import Keys
 
@@ -186,6 +188,8 @@ class _Grouping:
     def _step(
         self, name: str, step: Step, cells: Sequence[Cell], table: pa.Table
     ) -> RedrawnNumbers | RedrawnChoices:
+        if not isinstance(step, Choice) and step.blurred is not None:
+            return self._blurred(name, step, step.blurred, cells)
         if not isinstance(step, Choice):
             return self._numbers(name, step.aggregate, self._noise(step), cells, table)
         scores = [self.recount.scores(step, cell) for cell in cells]
@@ -220,6 +224,22 @@ class _Grouping:
             for place, added in zip(places, _drawn(law, len(places), self.bits), strict=True):
                 numbers[place] += added
         return RedrawnNumbers(name, numbers, noise.step, [laws[each] for each in which.tolist()])
+
+    def _blurred(
+        self, name: str, step: Measurement, method: Blurring, cells: Sequence[Cell]
+    ) -> RedrawnNumbers:
+        """Draw noise of A = A0 + nu by^2 Q for each cell, Q its own records' squares (T28)."""
+        noise = self._noise(step)
+        least = noise.law(noise.scales.at({}))
+        assert isinstance(least, DiscreteStudent)  # noqa: S101 - blurred noise is Student's
+        spreads = [
+            least.spread + least.nu * method.by**2 * self.recount.squares(step.measure or "", cell)
+            for cell in cells
+        ]
+        drawn = discrete_student_each(spreads, nu=least.nu, _bits=self.bits).tolist()
+        numbers = [self.recount.number(step.aggregate, cell) for cell in cells]
+        found = [number + int(added) for number, added in zip(numbers, drawn, strict=True)]
+        return RedrawnNumbers(name, found, noise.step, [least] * len(cells))
 
     def _table(self, keys: list[Key]) -> pa.Table:
         """Return the keys in Arrow, as the laws of cells are asked for."""
@@ -286,6 +306,13 @@ def _is_same(column: Released, wanted: RedrawnNumbers | RedrawnAverages | Redraw
                 column.centre == wanted.centre
                 and _is_same(column.total, wanted.total)
                 and _is_same(column.count, wanted.count)
+            )
+        case Blurred(), RedrawnNumbers():
+            least = DiscreteStudent(column.spread, column.nu)
+            return (
+                wanted.numbers == column.numbers.tolist()
+                and column.step == wanted.step
+                and all(law == least for law in wanted.laws)
             )
         case Estimate(), RedrawnNumbers():
             laws = [column.laws[each] for each in column.which.tolist()]

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from perrecord.lab.audit.frozen import FrozenBits
 from perrecord.lab.audit.random_tables import DECLARED, Row, arrow
+from perrecord.lab.audit.replay.blurred import blurred_costs
 from perrecord.lab.audit.replay.checks import DIFFERENCE, NOBODY, TRACE, Check, cost
 from perrecord.lab.audit.replay.recount import Members
 from perrecord.lab.audit.replay.redrawn import recomputed
@@ -27,6 +28,7 @@ from perrecord.policy.terms import Currency
 from perrecord.queries.groupings import SelectCells, SelectKeys
 from perrecord.queries.plan import Plan, plan
 from perrecord.queries.query import Query
+from perrecord.released.blurred import Blurred
 from perrecord.released.columns import Chosen, Estimate, Ratio, Released
 from perrecord.tables.table import Table, table
 
@@ -88,19 +90,28 @@ def trace_checks(
 ) -> Iterator[Check]:
     """Yield what runs of a workload release on these rows, and without each of some of them.
 
-    The rows are first among the members. Keys that are selected hang on the data and on how much
-    noise was drawn before, so that the two sides are then compared no further.
+    The rows are first among the members. Keys that are selected depend on the data and on how much
+    noise was drawn before, so that the two sides are then compared no further. How many bits
+    blurred noise takes depends on its size: both sides are recomputed, and their laws compared.
     """
     every = range(len(rows))
     whole = trace(rows, asked, seed)
     yield _recomputed(whole, members, every, seed)
     cells = [each.cells for query in asked for each in query.groupings]
     is_declared = not any(isinstance(each, SelectKeys | SelectCells) for each in cells)
+    is_blurred = any(
+        step.blurred is not None
+        for query in asked
+        for answer in query.answers
+        for step in answer.measurements
+    )
     for index in without:
         present = [place for place in every if place != index]
         other = trace([rows[place] for place in present], asked, seed)
         yield _recomputed(other, members, present, seed, index)
-        if is_declared:
+        if is_blurred:
+            yield from blurred_costs(whole.planned, members, every, index)
+        elif is_declared:
             yield Check(TRACE, index, fault=_difference(whole, other, members, index))
             yield from _costs(whole, other, members, index)
 
@@ -143,7 +154,7 @@ def _costs(whole: Trace, other: Trace, members: Members, index: int) -> Iterator
 
 def _estimates(column: Released) -> list[Estimate]:
     match column:
-        case Chosen():
+        case Chosen() | Blurred():
             return []
         case Ratio():
             return [column.total, column.count]
@@ -189,8 +200,8 @@ def _keys(answers: Answers) -> list[tuple[Any, ...]]:
 
 
 def _numbers(column: Released) -> list[Any]:
-    if isinstance(column, Chosen):
-        return [column.index]
+    if isinstance(column, Chosen | Blurred):
+        return [column.drawn]
     return [each.numbers for each in _estimates(column)]
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from perrecord.lab.audit.sample.additive_cases import additive_cases
+from perrecord.lab.audit.sample.blurred_cases import blurred_cases
 from perrecord.lab.audit.sample.case import SampledCase
 from perrecord.lab.audit.sample.other_cases import other_cases
 from perrecord.lab.audit.sample.tapered_cases import tapered_cases
@@ -13,3 +14,4 @@ def every_case() -> Iterator[SampledCase]:
     yield from additive_cases()
     yield from other_cases()
     yield from tapered_cases()
+    yield from blurred_cases()

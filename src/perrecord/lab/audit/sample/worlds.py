@@ -100,7 +100,7 @@ def weighted(changes: Mapping[str, int]) -> Attack:
         for each in answers:
             for found in _estimates(each):
                 weights = changes[found.name] / found.standard_errors() ** 2
-                outputs += _in_worlds(each, _units(found) * weights, OWN, worlds)
+                outputs += in_worlds(each, _units(found) * weights, OWN, worlds)
         return outputs
 
     return attack
@@ -116,7 +116,7 @@ def likeliest(changes: Mapping[str, int]) -> Attack:
         outputs = np.zeros(worlds)
         for each in answers:
             for found in _estimates(each):
-                seen = _in_worlds(each, _units(found), OWN, worlds)
+                seen = in_worlds(each, _units(found), OWN, worlds)
                 change = changes[found.name]
                 own = int(np.flatnonzero(pc.equal(each.keys["sector"], OWN))[0])
                 law, step = found.laws[found.which[own]], float(found.step)
@@ -143,14 +143,14 @@ def beside(answers: Sequence[Answers], worlds: int) -> Outputs:
     """Return the record's cell less a cell of others: noise that both share would be gone."""
     (each,) = answers
     (found,) = _estimates(each)
-    own, other = (_in_worlds(each, _units(found), sector, worlds) for sector in (OWN, OTHER))
+    own, other = (in_worlds(each, _units(found), sector, worlds) for sector in (OWN, OTHER))
     return np.asarray(own - other)
 
 
 def between(answers: Sequence[Answers], worlds: int) -> Outputs:
     """Return one answer less another: noise that both share would be gone."""
     (each,) = answers
-    first, second = (_in_worlds(each, _units(found), OWN, worlds) for found in _estimates(each))
+    first, second = (in_worlds(each, _units(found), OWN, worlds) for found in _estimates(each))
     return np.asarray(first - second)
 
 
@@ -171,7 +171,7 @@ def rows_in_each(rho: Fraction, worlds: int) -> Callable[[pa.Table], Outputs]:
     return mechanism
 
 
-def _in_worlds(answers: Answers, numbers: Outputs, sector: str, worlds: int) -> Outputs:
+def in_worlds(answers: Answers, numbers: Outputs, sector: str, worlds: int) -> Outputs:
     """Return the number of each world, of one sector if there are several; -inf if unpublished."""
     keys = answers.keys
     is_wanted = np.ones(len(numbers), dtype=bool)

@@ -1,0 +1,59 @@
+"""Blurred totals: Student noise that grows with the records of the cell itself (T28)."""
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+
+from perrecord.lab.audit.sample.case import (
+    ASKED,
+    LOSSES,
+    SIZES,
+    Queries,
+    SampledCase,
+    grouped_by_sector,
+    record,
+)
+from perrecord.lab.audit.sample.worlds import OWN, Attack, Outputs, in_worlds
+from perrecord.mechanisms.answers import Answers
+from perrecord.queries.methods import Blur, Taper
+from perrecord.released.blurred import Blurred
+
+_BY = Fraction(1, 10)
+
+
+def blurred_cases() -> Iterator[SampledCase]:
+    """Yield blurred totals with and without a record: small ones, and giants of four sizes."""
+    for loss in LOSSES[:2]:
+        yield _case("total, blurred", 1000, loss)
+        yield _case("total, blurred, nu = 3", 1000, loss, nu=3)
+    yield _case("total, blurred, a negative value", -500, LOSSES[1])
+    for size in SIZES[4:]:
+        yield _case(f"total, blurred, a record of {size:,}", size, LOSSES[1])
+
+
+def _case(name: str, size: int, loss: Fraction, *, nu: int = 7) -> SampledCase:
+    """Return a case in which the record is alone in its cell, where it loses the most."""
+    taper = Taper(emp=1000, nu=nu)
+    query = ASKED.sum("emp", taper=taper, blur=Blur(_BY, signed=True), rho=loss)
+    asked = Queries(partial(grouped_by_sector, query), _likeliest(size))
+    return SampledCase(name, record(size), asked, is_exact=False)
+
+
+def _likeliest(change: int) -> Attack:
+    """Return the best attack: the log ratio of the law with the record to that without it."""
+
+    def attack(answers: Sequence[Answers], worlds: int) -> Outputs:
+        (each,) = answers
+        (column,) = each.columns
+        assert isinstance(column, Blurred)  # noqa: S101 - the cases ask for one blurred total
+        seen = in_worlds(each, column.numbers.astype(np.float64), OWN, worlds)
+        alone = float(column.spread)
+        wider = alone + column.nu * float(column.by) ** 2 * float(change) ** 2
+        power = (column.nu + 1) / 2
+        return np.asarray(
+            power * np.log(alone + seen**2) - power * np.log(wider + (seen - change) ** 2)
+        )
+
+    return attack
