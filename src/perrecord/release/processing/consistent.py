@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from math import prod
+from math import log, prod, sqrt
 from statistics import NormalDist
 from typing import Self
 
@@ -12,14 +12,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from perrecord.exact import text
+from perrecord.exact import figure_up, text
+from perrecord.laws import DiscreteGaussian, Law
 from perrecord.laws.widths import deviation
 from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.parallel import in_threads
-from perrecord.queries.hierarchies import Family
+from perrecord.policy.terms import Currency
+from perrecord.preview import laws_of
+from perrecord.queries.hierarchies import Family, Member
 from perrecord.queries.hierarchies.placing import Layout, layout_of
-from perrecord.release.processing.fits import FamilyFit, fit_family
-from perrecord.release.processing.step import Added, AnswerPlace, Making, WorkloadStep
+from perrecord.queries.plan import Plan
+from perrecord.release.processing.contradicting import WORDS, contradictions
+from perrecord.release.processing.fits import MOST_CODES, FamilyFit, fit_family
+from perrecord.release.processing.step import (
+    Added,
+    AddedAcross,
+    AnswerPlace,
+    Making,
+    WorkloadStep,
+)
 from perrecord.release.spec import Workload
 from perrecord.released.columns import Estimate
 from perrecord.released.fitting.descent import nonnegative
@@ -34,8 +45,32 @@ _FINE = 10_000
 _FITS = 1e18
 _FARTHEST = 16
 """In standard errors: no interval of the normal law reaches as far."""
+_NEARLY = 1.1
+"""So much larger may sigma^2 be than the variance of a discrete Gaussian."""
 _LEAST_DEVIATION = 1e-100
 """In steps: noise that is nearly never there is not taken for none."""
+
+
+_FITTED = (
+    f"Columns that end in `{ENDING}` add up over all tables of this release, to the last "
+    "digit: they are fitted to the answers by generalised least squares with the variances "
+    "of the noise, which are public. They are unbiased, no less accurate than the answers "
+    "they are fitted to, and a function of the published answers and of public facts "
+    "alone, so they cost no privacy. It is taken for granted that the listed keys of a "
+    "table hold all of what the next coarser table counts; where keys were selected from "
+    "the data, an unpublished rest is allowed for. "
+    f"Standard errors that end in `{ENDING}_se` are those of least squares where the noise "
+    "is a product over the hierarchies or the tables lie one below the other; otherwise "
+    "they are never too small, and the equations are solved by conjugate gradients until "
+    "their residual is 1e-8 of what it was. Intervals are the normal law's, which is "
+    "approximate; their ends are rounded outward to the digits of the numbers."
+)
+_SUMMED = (
+    f"Tables that were not asked for and follow by adding up have columns that end in `{ENDING}` "
+    "alone. They are sums of published numbers over the listed keys, and cost nothing. Of an "
+    "answer that one table has alone they are plain sums, and their variances the sums of those "
+    "of the answers; intervals are the normal law's, which is approximate."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,29 +83,49 @@ class Consistent(WorkloadStep):
 
     @classmethod
     def asked(cls, workload: Workload) -> Self | None:
-        """Return the step as a workload asks for it; None if it does not."""
+        """Return the step as a workload asks for it, also by tables that follow; None if not."""
         entry = workload.post_processing.consistent
-        return None if entry is None else cls(workload, entry.nonnegative, entry.whole)
+        if entry is None:
+            return cls(workload, False, False) if workload.following else None
+        return cls(workload, entry.nonnegative, entry.whole)
 
-    def added(self, answers: Sequence[Answers]) -> Mapping[AnswerPlace, Making]:
-        """Return what makes the columns beside every answer that belongs to a family."""
-        workload, families = self.workload, self.workload.families.fitted
-        layouts: dict[tuple[int, ...], Layout] = {}
+    def added(self, answers: Sequence[Answers]) -> AddedAcross:
+        """Return what makes the columns of every family, and which tables contradict others."""
+        workload, families = self.workload, self.workload.fits
+        layouts: dict[tuple[object, ...], Layout] = {}
         for family in families:
-            tables = _tables(family)
-            if tables not in layouts:
-                keys = [self._keys(each, answers) for each in tables]
-                layouts[tables] = layout_of(family, workload.schema, keys, workload.hierarchies)
+            if _tables(family) not in layouts:
+                keys = [self._keys(member.grouping, answers) for member in family.members]
+                keys += [table.keys for table in family.following]
+                layout = layout_of(family, workload.schema, keys, workload.hierarchies)
+                layouts[_tables(family)] = layout
         made = in_threads(
             lambda family: list(self._columns(family, layouts[_tables(family)], answers)),
             families,
-            lambda family: sum(len(answers[each]) for each in _tables(family)),
+            lambda family: sum(len(answers[each.grouping]) for each in family.members),
         )
-        return {
-            (member.grouping, member.answer): columns
-            for family, every in zip(families, made, strict=True)
-            for member, columns in zip(family.members, every, strict=True)
-        }
+        beside: dict[AnswerPlace, Making] = {}
+        following: dict[str, dict[str, Making]] = {each.name: {} for each in workload.following}
+        for family, every in zip(families, made, strict=True):
+            places = [(member.grouping, member.answer) for member in family.members]
+            if len(places) > 1:  # alone, an answer is its own fit
+                beside.update(zip(places, every, strict=False))
+            for table, making in zip(family.following, every[len(places) :], strict=True):
+                for grouping, answer in places:
+                    if grouping == table.source and answer in table.answers:
+                        following[table.name][answer] = making
+        return AddedAcross(beside, following, tuple(self._warnings(layouts, answers)))
+
+    def _warnings(
+        self, layouts: Mapping[tuple[object, ...], Layout], answers: Sequence[Answers]
+    ) -> Iterator[str]:
+        """Yield which tables contradict each other, in words."""
+        families = [each for each in self.workload.fits if len(each.members) > 1]
+        for family in families:
+            layout = layouts[_tables(family)]
+            if layout.size <= MOST_CODES:
+                for found in contradictions(family, layout, answers, len(families)):
+                    yield found.words(self.workload.table_names)
 
     def _keys(self, grouping: int, answers: Sequence[Answers]) -> Keys:
         """Return the keys of a table, as a product if they were declared as one."""
@@ -80,13 +135,14 @@ class Consistent(WorkloadStep):
     def _columns(
         self, family: Family, layout: Layout, answers: Sequence[Answers]
     ) -> Iterator[Making]:
-        """Yield what makes the columns of each member of a family."""
+        """Yield what makes the columns of each member of a family, then of what follows."""
         measured = [_measured(answers[each.grouping], each.answer) for each in family.members]
         step = measured[0].step
         values = [each.numbers for each in measured]
         fit = fit_family(family, layout, values, [_variances(each) for each in measured])
         if fit is None:
-            yield from (partial(self._nothing, len(each)) for each in values)
+            rows = [*map(len, values), *(each.keys.table.num_rows for each in family.following)]
+            yield from (partial(self._nothing, each) for each in rows)
             return
         for shown in _Shown.every(fit, self):
             yield partial(shown.columns, step, self._reach())
@@ -131,24 +187,42 @@ class Consistent(WorkloadStep):
         """Return what the step does, for the methodology."""
         return " ".join(self._sentences(quoted))
 
+    def _certain(self) -> str | None:
+        """Return how wide intervals are that hold for certain; None if not all noise is Gaussian.
+
+        Fitted numbers are sums of noise with weights, so they are sub-Gaussian with their
+        variance, times what the discrete law's sigma^2 is above its variance (T32).
+        """
+        plan, widest = self.workload.plan, 1.0
+        for family in self.workload.fits:
+            for member in family.members:
+                for law in _laws(plan, member):
+                    if not isinstance(law, DiscreteGaussian):
+                        return None
+                    ratio = float(law.sigma_squared) / max(deviation(law), _LEAST_DEVIATION) ** 2
+                    widest = max(widest, ratio)
+        if widest > _NEARLY:
+            return None  # so little noise that its law is far from a Gaussian's
+        confidence = self.workload.outputs.confidence
+        reach = sqrt(2 * widest * log(2 / float(1 - confidence)))
+        return (
+            "All noise of these numbers is Gaussian, so an interval of "
+            f"{figure_up(reach, 4)} standard errors to either side holds with "
+            f"{text(confidence * 100)} % probability or more, apart from rounding, and not only "
+            "approximately."
+        )
+
     def _sentences(self, quoted: Callable[[str], str]) -> Iterator[str]:
-        yield (
-            f"Columns that end in `{ENDING}` add up over all tables of this release, to the last "
-            "digit: they are fitted to the answers by generalised least squares with the variances "
-            "of the noise, which are public. They are unbiased, no less accurate than the answers "
-            "they are fitted to, and a function of the published answers and of public facts "
-            "alone, so they cost no privacy. It is taken for granted that the listed keys of a "
-            "table hold all of what the next coarser table counts; where keys were selected from "
-            "the data, an unpublished rest is allowed for."
-        )
-        yield (
-            f"Standard errors that end in `{ENDING}_se` are those of least squares where the noise "
-            "is a product over the hierarchies or the tables lie one below the other; otherwise "
-            "they are never too small, and the equations are solved by conjugate gradients until "
-            "their residual is 1e-8 of what it was. Intervals are the normal law's, which is "
-            "approximate; their ends are rounded outward to the digits of the numbers."
-        )
-        for family in self.workload.families.fitted:
+        families = [each for each in self.workload.fits if len(each.members) > 1]
+        if families:
+            yield _FITTED
+            yield WORDS
+        if self.workload.following:
+            yield _SUMMED
+        certain = self._certain()
+        if certain is not None:
+            yield certain
+        for family in families:
             names = dict.fromkeys(member.answer for member in family.members)
             levels = "; ".join(
                 " > ".join(quoted(", ".join(level)) or "all" for level in each.levels)
@@ -181,8 +255,20 @@ def _measured(answers: Answers, name: str) -> Estimate:
     return column
 
 
-def _tables(family: Family) -> tuple[int, ...]:
-    return tuple(member.grouping for member in family.members)
+def _laws(plan: Plan, member: Member) -> Iterator[Law]:
+    """Yield the laws of an answer's noise, as far as public facts tell."""
+    planned = plan.groupings[member.grouping]
+    currency = plan.queries[planned.query].currency or Currency.RHO
+    for charged in planned.answers:
+        if charged.answer.name == member.answer:
+            columns, steps = planned.grouping.columns, charged.answer.measurements
+            yield from (law for _, law in laws_of(steps, plan.schema, columns, currency))
+
+
+def _tables(family: Family) -> tuple[object, ...]:
+    """Return what tells the layout of a family from those of others."""
+    groupings = tuple(member.grouping for member in family.members)
+    return groupings, tuple(table.name for table in family.following)
 
 
 def _variances(column: Estimate) -> Floats:
@@ -205,8 +291,10 @@ class _Shown:
 
     @classmethod
     def every(cls, fit: FamilyFit, step: Consistent) -> "Iterator[_Shown]":
-        """Yield the rows of each member of a family."""
+        """Yield the rows of each table of a family."""
         values, is_known = fit.fitted.values, fit.fitted.is_known
+        if fit.fitted.adds_up:
+            is_known = np.ones_like(is_known)  # so printed numbers do, above what is not published
         if not is_known.all():
             values = np.where(is_known, values, 0.0)
         deviations = tuple(np.sqrt(each) for each in fit.fitted.factors)
@@ -214,7 +302,11 @@ class _Shown:
         numbers = printed(fit.trees, values, is_known, float(parts))
         signs = rounded = None
         if step.has_nonnegative:
-            found = nonnegative(fit.trees, values, fit.fitted.variances)
+            variances = fit.fitted.variances
+            if fit.fitted.adds_up:
+                most = np.max(variances, where=np.isfinite(variances), initial=_LEAST_DEVIATION)
+                variances = np.where(np.isfinite(variances), variances, most)
+            found = nonnegative(fit.trees, values, variances)
             signs = printed(fit.trees, found, is_known, float(parts))
         if step.has_whole:
             of = numbers if signs is None else signs

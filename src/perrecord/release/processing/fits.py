@@ -20,12 +20,13 @@ from perrecord.released.numbers import Integers, floats
 _MUCH_WIDER = 4
 """A chain of tables is one tree where the combinations are so many times its cells."""
 _SOLVED = 1e-6
-_MOST_CODES = 2**62
+MOST_CODES = 2**62
+"""So many combinations whole numbers of 64 bits tell apart."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FamilyFit:
-    """Fitted numbers of a family in steps, and where each member's rows stand among them."""
+    """Fitted numbers of a family in steps, and where each table's rows stand among them."""
 
     trees: tuple[CellTree, ...]
     fitted: Fitted
@@ -37,11 +38,12 @@ def fit_family(
 ) -> FamilyFit | None:
     """Return the least squares fit of numbers by member and row; None where there is none.
 
+    What follows is fitted as a level of which nothing was measured.
     Variances are by row too, or one number where all rows of a member have the same.
     There is none if the combinations are too many to be written out, or the equations were not
     solved; `perrecord check` tells of the first beforehand.
     """
-    if layout.size > _MOST_CODES:
+    if layout.size > MOST_CODES:
         return None  # no whole number of 64 bits tells its combinations apart
     cells = sum(len(each) for each in values)
     is_narrow = layout.size <= min(MOST_CELLS, max(_MUCH_WIDER * cells, 10_000))
@@ -73,7 +75,7 @@ def _gathered(
 ) -> tuple[Floats, Floats]:
     """Return the value and variance of each cell; what was measured twice is put together."""
     weights, total = np.zeros(shape), np.zeros(shape)
-    for each, value, variance in zip(rows, values, variances, strict=True):
+    for each, value, variance in zip(rows[: len(values)], values, variances, strict=True):
         for which, piece in each.pieces():
             weight = 1 / (variance[which].reshape(piece.shape) if variance.ndim else variance)
             weights[piece.index] += weight

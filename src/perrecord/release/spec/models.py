@@ -273,6 +273,19 @@ class StatusEntry(Entry):
     """Up to this one it is to be used with caution; beyond, it is unreliable."""
 
 
+class FollowEntry(Entry):
+    """A table that is not asked for and follows from one that is, by adding up; at no cost."""
+
+    source: Text = Field(alias="from")
+    """The table that is added up."""
+    by: Names = ()
+    """What it is grouped by, which follows from what that table is; left out, one total of all."""
+    answers: Annotated[Names, Field(min_length=1)] | None = None
+    """The answers that it has; left out, all that add up."""
+    title: Text | None = None
+    """What documents call it."""
+
+
 class PostProcessing(Entry):
     """Columns added to the answers; the unbiased ones stay."""
 
@@ -286,6 +299,8 @@ class PostProcessing(Entry):
     """Add, for each count and total in several tables, a column that adds up over all of them."""
     status: StatusEntry | None = None
     """Add a word beside each number: reliable, use with caution, or unreliable."""
+    follow: Mapping[str, FollowEntry] = Field(default_factory=dict)
+    """Add tables that follow from those asked for: {by_state: {from: county, by: state}}."""
 
 
 class Outputs(Entry):

@@ -6,10 +6,9 @@ Tables are the run, written; all other files are the same without a record.
 import json
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from io import BytesIO
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -27,10 +26,7 @@ from perrecord.lab.audit.replay.recount import Members
 from perrecord.lab.audit.replay.redrawn import recomputed
 from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.run import run
-from perrecord.mechanisms.write import write_csv, write_parquet
-from perrecord.queries.plan import Plan
-from perrecord.release.contents import MANIFEST, table_name
-from perrecord.release.processing import across, processed
+from perrecord.release.contents import MANIFEST, written_tables
 from perrecord.release.publish import release
 from perrecord.release.spec import Workload, build, load_spec, open_table
 
@@ -56,19 +52,15 @@ class PublishedFolder:
 
 
 def files_of(
-    folder: Path, workload: Workload, planned: Plan, answers: Sequence[Answers], charge: str
+    folder: Path, workload: Workload, answers: Sequence[Answers], charge: str
 ) -> PublishedFolder:
     """Read a published folder, and write beside it, in memory, what its tables must be."""
-    tables: dict[str, bytes] = {}
-    keys: dict[str, tuple[str, ...]] = {}
-    beside = across(workload, answers)
-    for grouping, each, added in zip(planned.groupings, answers, beside, strict=True):
-        name = f"tables/{table_name(workload, grouping)}"
-        rows = processed(each, workload, added)
-        tables[f"{name}.parquet"] = _written(write_parquet, rows)
-        keys[f"{name}.parquet"] = grouping.grouping.columns
-        if workload.outputs.csv:
-            tables[f"{name}.csv"] = _written(write_csv, rows)
+    written = written_tables(workload, answers).tables
+    tables = {name: content for table in written for name, content in table.files.items()}
+    keys = {
+        f"tables/{table.described.name}.parquet": table.described.grouping.columns
+        for table in written
+    }
     found = {
         each.relative_to(folder).as_posix(): each.read_bytes()
         for each in sorted(folder.rglob("*"))
@@ -157,12 +149,6 @@ def _table(content: bytes) -> pa.Table:
     return pq.read_table(pa.BufferReader(content))
 
 
-def _written(write: Callable[[pa.Table, BytesIO], None], rows: pa.Table) -> bytes:
-    buffer = BytesIO()
-    write(rows, buffer)
-    return buffer.getvalue()
-
-
 @dataclass(frozen=True, slots=True)
 class Side:
     """What one release left behind, and what it said on the way."""
@@ -215,7 +201,7 @@ def _side(folder: Path, written: Mapping[str, Any], rows: Sequence[Row], seed: i
     release(path, out, progress=steps.append, _bits=bits)
     every = ledger.entries()
     charge = next(each.hash for each in every if isinstance(each, Charge))
-    files = files_of(out, workload, planned, answers, charge)
+    files = files_of(out, workload, answers, charge)
     entries = tuple(_without_digests(each, folder) for each in every)
     return Side(files, tuple(steps), entries, tuple(bits.drawn), members, check)
 
