@@ -239,3 +239,11 @@ def test_a_key_that_lies_in_nothing_is_refused(tmp_path):
             [query("county", ["county"], "counties", EMP)],
             following("regions: {from: county, by: region}") + declared,
         )
+
+
+def test_combinations_that_are_not_listed_are_refused_where_they_are_not_known(tmp_path):
+    """With tables that are not each below the next, what no list names is not nothing."""
+    queries = [FULL[2], FULL[4], query("cells", ["county", "naics"], "few", EMP)]
+    extra = following("states: {from: cells, by: [state]}", "consistent: true, ")
+    with pytest.raises(SpecError, match="lists 4 of 20 combinations"):
+        prepared(tmp_path, queries, extra)

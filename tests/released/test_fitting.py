@@ -6,7 +6,7 @@ import pytest
 from perrecord.errors import InternalError
 from perrecord.lab.synth.industries import industry_codes
 from perrecord.released.fitting.gradients import fit_by_gradients
-from perrecord.released.fitting.products import fit_separable, outer, separated
+from perrecord.released.fitting.products import fit_separable, leaves_of, outer, separated
 from perrecord.released.fitting.sweeps import sweep_of
 from perrecord.released.fitting.trees import CellTree, chain_of, walk
 from tests.released.dense import dense_fit, random_tree
@@ -76,9 +76,9 @@ def test_variances_that_are_no_product_are_not_taken_for_one():
 
 
 def test_gradients_reach_least_squares_and_never_understate_a_variance():
-    """Missing tables, and noise that differs from cell to cell."""
+    """Missing tables, and noise that differs from cell to cell; also where nothing was measured."""
     rng = np.random.default_rng(5)
-    tight = []
+    tight, following = [], 0
     for number in range(100):
         trees = [random_tree(rng, levels=1 + number % 2, most=3) for _ in range(2)]
         variances = outer([np.exp(rng.normal(0, 0.5, tree.size)) for tree in trees])
@@ -91,9 +91,12 @@ def test_gradients_reach_least_squares_and_never_understate_a_variance():
                     slice(tree.starts[each], tree.starts[each + 1])
                     for tree, each in zip(trees, (first, second), strict=True)
                 )
-                variances[block] = np.inf
+                kept = leaves_of(trees)[block] & (number % 5 == 0)
+                variances[block] = np.where(kept, variances[block], np.inf)
         values = drawn(rng, variances)
         found = fit_by_gradients(trees, values, variances)
+        if np.isfinite(variances[leaves_of(trees)]).all():
+            assert found.is_known.all()  # sums of leaves, if of nothing else
         expected, least = dense_fit(trees, values, variances)
         is_measured = np.isfinite(variances)
         assert found.residual <= 1e-8
@@ -102,9 +105,15 @@ def test_gradients_reach_least_squares_and_never_understate_a_variance():
         )
         assert (found.variances[is_measured] >= least[is_measured] * (1 - 1e-9)).all()
         assert (found.variances[is_measured] <= variances[is_measured] * (1 + 1e-9)).all()
+        follows = ~is_measured & found.is_known
+        following += int(follows.sum())
+        assert np.isfinite(least[follows]).all()
+        np.testing.assert_allclose(found.values[follows], expected[follows], rtol=1e-6, atol=1e-6)
+        assert (found.variances[follows] >= least[follows] * (1 - 1e-9)).all()
         if number % 2 == 0:
             tight.append(np.sqrt(found.variances[is_measured] / least[is_measured]))
     assert np.median(np.concatenate(tight)) < 1.05
+    assert following > 50
 
 
 def test_replayed_noise_has_the_stated_standard_errors():

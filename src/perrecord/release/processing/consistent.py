@@ -199,7 +199,7 @@ class Consistent(WorkloadStep):
                 for law in _laws(plan, member):
                     if not isinstance(law, DiscreteGaussian):
                         return None
-                    ratio = float(law.sigma_squared) / max(deviation(law), _LEAST_DEVIATION) ** 2
+                    ratio = float(law.sigma_squared) / _variance(law)
                     widest = max(widest, ratio)
         if widest > _NEARLY:
             return None  # so little noise that its law is far from a Gaussian's
@@ -271,9 +271,13 @@ def _tables(family: Family) -> tuple[object, ...]:
     return groupings, tuple(table.name for table in family.following)
 
 
+def _variance(law: Law) -> float:
+    return max(deviation(law), _LEAST_DEVIATION) ** 2
+
+
 def _variances(column: Estimate) -> Floats:
     """Return the variance of each cell's noise, in steps; one number where all have the same."""
-    of_law = np.array([max(deviation(law), _LEAST_DEVIATION) ** 2 for law in column.laws])
+    of_law = np.array([_variance(law) for law in column.laws])
     return np.asarray(of_law[0] if len(of_law) == 1 else of_law[column.which])
 
 
