@@ -108,6 +108,13 @@ def released(folder, queries, extra="post_processing: {consistent: true}\n", see
     return tables, outcome, out
 
 
+def _of_leaf(county, naics):
+    """Return what a county and an industry lie in."""
+    area = "south" if county < "02" else "west"
+    places = {"county": county, "state": county[:2], "region": area, "area": area}
+    return {**places, "naics": naics, "sector": naics[:2]}
+
+
 def own_fit(tables, answer, counties=COUNTIES, industries=INDUSTRIES, sums=None):
     """Return the fit of an answer from the published columns alone, by plain least squares.
 
@@ -123,15 +130,11 @@ def own_fit(tables, answer, counties=COUNTIES, industries=INDUSTRIES, sums=None)
         for row in range(len(table[column])):
             key = {
                 part: table[part][row]
-                for part in ("county", "state", "naics", "sector")
+                for part in ("county", "state", "region", "area", "naics", "sector")
                 if part in table
             }
             inside = [
-                all(
-                    {"county": c, "state": c[:2], "naics": n, "sector": n[:2]}[part] == value
-                    for part, value in key.items()
-                )
-                for c, n in leaves
+                all(_of_leaf(c, n)[part] == value for part, value in key.items()) for c, n in leaves
             ]
             rows.append(inside)
             y.append(0.0 if is_sum else float(table[answer][row]))

@@ -144,6 +144,16 @@ def test_sums_of_noise_are_as_rare_as_is_said(laws):
     assert at_most[-1] < exp(-5)  # it says something
 
 
+def test_rows_of_gaussian_noise_beside_others_are_compared_by_it_alone():
+    """However far apart: what is heavy elsewhere says nothing of them."""
+    laws = [DiscreteGaussian(Fraction(9)), DiscreteStudent(Fraction(90), 3)]
+    both = NoiseSizes.of(laws, np.array([0, 1]), Fraction(1, 10**5))
+    alone = NoiseSizes.of(laws[:1], np.array([0, 0]), None)
+    far = np.array([1e9, 1e9])
+    assert both.exponents(far)[0] == alone.exponents(far)[0] > 1e16
+    assert 0 < both.exponents(far)[1] < 1e9
+
+
 def test_a_county_is_listed(tmp_path):
     """The same data with a complete list are silent."""
     assert "01999" not in COUNTIES

@@ -10,6 +10,7 @@ import pytest
 from perrecord.errors import SpecError
 from perrecord.lab.audit.frozen import FrozenBits
 from perrecord.release.publish import release
+from tests.release import test_consistent
 from tests.release.test_consistent import (
     ANSWERS,
     COUNTIES,
@@ -247,3 +248,40 @@ def test_combinations_that_are_not_listed_are_refused_where_they_are_not_known(t
     extra = following("states: {from: cells, by: [state]}", "consistent: true, ")
     with pytest.raises(SpecError, match="lists 4 of 20 combinations"):
         prepared(tmp_path, queries, extra)
+
+
+@pytest.mark.parametrize(
+    ("parent", "declared"),
+    [
+        ("area", "lookups: [{source: places.csv, on: county}]\n"),
+        ("region", "hierarchies: [{source: areas.csv, on: county, columns: [region]}]\n"),
+    ],
+)
+def test_a_public_table_is_a_hierarchy(tmp_path, monkeypatch, parent, declared):
+    """A lookup that adds a dimension, or a table that says what one follows from; with sums."""
+    head = test_consistent.HEAD
+    if parent == "area":
+        head = head.replace("  region: region\n", "  region: region\n  area: area\n")
+        head = head.replace("  some:", "  areas: {values: {area: [south, west]}}\n  some:")
+    monkeypatch.setattr(test_consistent, "HEAD", head)
+    rows = "".join(f"{each},{'south' if each < '02' else 'west'}\n" for each in COUNTIES)
+    (tmp_path / "places.csv").write_text("county,area\n" + rows)
+    queries = [
+        query(parent, [parent], f"{parent}s", ANSWERS),
+        query("county", ["county"], "counties", ANSWERS),
+        query("cells", ["county", "sector"], "county_sector", ANSWERS),
+    ]
+    follow = f"wide: {{from: cells, by: [{parent}, sector]}}, nation: {{from: {parent}}}"
+    extra = following(follow, "consistent: true, ") + declared
+    tables, _, _ = released(tmp_path, queries, extra)
+    asked = {name: tables[name] for name in (parent, "county", "cells")}
+    assert tables["wide"][parent] == ["south", "south", "west", "west"]
+    for answer in ("n", "emp", "rent"):
+        sums = {name: tables[name] for name in ("wide", "nation")}
+        for (name, row), (value, error) in own_fit(asked, answer, sums=sums).items():
+            found = tables[name]
+            assert float(found[f"{answer}_consistent"][row]) == pytest.approx(value, abs=2e-3)
+            assert found[f"{answer}_consistent_se"][row] == pytest.approx(error, rel=1e-9)
+        assert sum(tables["county"][f"{answer}_consistent"]) == sum(
+            tables["wide"][f"{answer}_consistent"]
+        )

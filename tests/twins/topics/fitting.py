@@ -133,14 +133,7 @@ TWINS = (
         "released/fitting/gradients.py",
         "    return np.where(missing == 0, total, np.inf)",
         "    return np.where(missing < 0, total, np.inf)",
-        (f"{_FIT}::test_gradients_reach_least_squares_and_never_understate_a_variance",),
-    ),
-    Twin(
-        "fitted leaves are taken for independent where they are added up",
-        "released/fitting/gradients.py",
-        "np.minimum(least, _of_sums(trees, variances, is_measured))",
-        "_of_sums(trees, least, is_measured)",
-        (f"{_FIT}::test_gradients_reach_least_squares_and_never_understate_a_variance",),
+        (f"{_FIT}::test_what_was_not_measured_is_the_sum_of_leaves_that_were",),
     ),
     Twin(
         "keys above that hold none below are not named",

@@ -84,8 +84,8 @@ class NoiseSizes:
         by_normal = np.where(self.normal > 0, share * distances / normal, np.inf)
         by_heavy = np.where(self.heavy > 0, np.log1p(share * distances * far / heavy) / far, np.inf)
         at = np.minimum(by_normal, by_heavy)
-        taken = at * at * self.normal / 2
-        taken = taken + self.heavy * ((np.expm1(at * far) - at * far) / far / far)
+        reach = np.where(self.heavy > 0, at * far, 0.0)  # rows without such noise reach anything
+        taken = at * at * self.normal / 2 + self.heavy * ((np.expm1(reach) - reach) / far / far)
         return np.asarray(at * distances - taken)
 
     @property
