@@ -4,6 +4,7 @@ import json
 from collections import defaultdict
 from decimal import Decimal
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -213,18 +214,51 @@ def test_names_of_tables_stay_apart(tmp_path):
         prepared(tmp_path / "b", queries, following('"../x": {from: county, by: state}'))
 
 
-def test_levels_of_which_neither_lies_below_the_other_are_refused(tmp_path):
-    """Regions beside states, both above counties, are no tree; alone each of them follows."""
-    declared = "hierarchies: [{source: areas.csv, on: county, columns: [region]}]\n"
+def test_regions_beside_states_follow_from_counties(tmp_path):
+    """Two ways to put counties together: of what was measured on a tree any sum follows."""
+    declared = "hierarchies: [{source: other.csv, on: county, columns: [region]}]\n"
+    regions = dict(zip(COUNTIES, ["east", "south", "east", "south"], strict=True))
     both = "states: {from: county, by: state}, regions: {from: county, by: region}"
     queries = [
         query("state", ["state"], "states", EMP),
         query("county", ["county"], "counties", EMP),
     ]
+    (tmp_path / "other.csv").write_text(
+        "county,region\n" + "".join(f"{each},{of}\n" for each, of in regions.items())
+    )
+    also = "consistent: {nonnegative: true, whole: true}, "
+    tables, _, _ = released(tmp_path, queries, following(both, also) + declared)
+    states, counties = tables["state"], tables["county"]
+    for ending in ("", "_nonnegative", "_whole"):
+        column = f"emp_consistent{ending}"
+        numbers = dict(zip(COUNTIES, map(Decimal, counties[column]), strict=True))
+        for name, found in zip(tables["regions"]["region"], tables["regions"][column], strict=True):
+            assert found == sum(numbers[each] for each in COUNTIES if regions[each] == name)
+        assert tables["states"][column] == states[column]
+    assert tables["states"]["emp_consistent_se"] == pytest.approx(states["emp_consistent_se"])
+    inside = np.array(
+        [[each[:2] == state for each in COUNTIES] for state in states["state"]], float
+    )
+    design = np.vstack([inside, np.eye(4)])
+    weights = np.array([*states["emp_se"], *counties["emp_se"]]) ** -2.0
+    covariances = np.linalg.inv(design.T @ (weights[:, None] * design))
+    chosen = np.array([[regions[each] == name for each in COUNTIES] for name in ("east", "south")])
+    expected = np.sqrt(np.diag(chosen @ covariances @ chosen.T))
+    assert tables["regions"]["emp_consistent_se"] == pytest.approx(list(expected))
+
+
+def test_levels_of_which_neither_lies_below_the_other_are_refused(tmp_path):
+    """Where tables over several hierarchies are no tree; of a table alone each of them follows."""
+    declared = "hierarchies: [{source: areas.csv, on: county, columns: [region]}]\n"
+    both = "states: {from: county, by: state}, regions: {from: county, by: region}"
+    queries = [
+        query("county", ["county"], "counties", EMP),
+        query("industry", ["naics"], "industries", EMP),
+    ]
     extra = following(both, "consistent: true, ") + declared
     with pytest.raises(SpecError, match=r"follow.regions.*region and state neither lies below"):
         prepared(tmp_path / "a", queries, extra)
-    tables, _, _ = released(tmp_path / "b", queries[1:], following(both) + declared)
+    tables, _, _ = released(tmp_path / "b", queries, following(both) + declared)
     emp = tables["county"]["emp"]
     assert tables["regions"]["region"] == ["south", "west"]
     assert tables["regions"]["emp_consistent"] == [sum(emp[:3]), emp[3]]

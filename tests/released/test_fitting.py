@@ -6,6 +6,7 @@ import pytest
 from perrecord.errors import InternalError
 from perrecord.lab.synth.industries import industry_codes
 from perrecord.released.fitting.gradients import fit_by_gradients
+from perrecord.released.fitting.groups import variances_of_sums
 from perrecord.released.fitting.products import fit_separable, outer, separated
 from perrecord.released.fitting.sweeps import sweep_of
 from perrecord.released.fitting.trees import CellTree, chain_of, walk
@@ -183,3 +184,25 @@ def test_errors_of_six_levels_of_industries_are_as_the_guide_says():
     errors = np.sqrt(sweep_of(tree, np.ones(tree.size)).variances)
     means = [errors[level].mean() for level in walk(tree.starts)]
     np.testing.assert_allclose(means, [0.972, 0.831, 0.723, 0.660, 0.636, 0.719], rtol=0.002)
+
+
+def test_variances_of_any_sums_are_those_of_least_squares():
+    """Random trees, nodes of their last level in random sums, with and without unknown ones."""
+    rng = np.random.default_rng(11)
+    for number in range(RANDOM):
+        tree = random_tree(rng)
+        variances = measured(rng, tree, 0.3 * (number % 2))
+        nodes = np.arange(tree.starts[-2], tree.starts[-1])
+        nodes = nodes[np.isfinite(variances[nodes])]
+        if not len(nodes):
+            continue
+        groups = rng.integers(0, 3, len(nodes))
+        found = variances_of_sums(sweep_of(tree, variances), nodes, groups, 3)
+        design = np.eye(tree.size)[:, tree.is_leaf]
+        tree.add_up(design)
+        weights = np.where(np.isfinite(variances), 1 / variances, 0.0)
+        covariances = design @ np.linalg.pinv(design.T @ (weights[:, None] * design)) @ design.T
+        for group in range(3):
+            chosen = nodes[groups == group]
+            expected = covariances[np.ix_(chosen, chosen)].sum()
+            np.testing.assert_allclose(found[group], expected, rtol=1e-8, atol=1e-9)

@@ -160,6 +160,13 @@ TWINS = (
         (f"{_FOLLOW}::test_combinations_that_are_not_listed_are_refused_where_they_are_not_known",),
     ),
     Twin(
+        "siblings that are added up are taken for independent",
+        "released/fitting/groups.py",
+        " - summed(a * spread) ** 2 / total[parent]",
+        "",
+        (f"{_FIT}::test_variances_of_any_sums_are_those_of_least_squares",),
+    ),
+    Twin(
         "selected keys are added up as if they were all",
         "queries/hierarchies/summed.py",
         "    if not isinstance(keys, Keys):",

@@ -70,6 +70,8 @@ class Family:
     """For each member whether its keys were selected, so that there may be others."""
     following: tuple[SummedTable, ...] = ()
     """Tables that nothing was measured for, and that follow."""
+    beside: tuple[SummedTable, ...] = ()
+    """Tables that follow and are no level: the family is a chain, and would be none with them."""
 
     @property
     def measured_levels(self) -> tuple[tuple[int, ...], ...]:

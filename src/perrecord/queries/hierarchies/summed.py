@@ -1,6 +1,7 @@
 """Tables that follow from others by adding up: their keys, and the families that they join."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 
 import pyarrow as pa
@@ -96,7 +97,8 @@ def joined(
 ) -> Families:
     """Return the families with one more table that follows; refuse what cannot be fitted.
 
-    An answer that belongs to no family gets one for itself, for this table alone.
+    An answer that belongs to no family gets one for itself, for this table alone. Where tables are
+    each below the next, one that would be no level between them is added up from rows.
     """
     found = list(families.fitted)
     for answer in table.answers:
@@ -108,12 +110,21 @@ def joined(
         if place is None:
             own = family_of(plan, [member], declared, [table])
             found.append(_fit(own))
-        elif table not in found[place].following:
-            every = (*found[place].following, table)
-            wider = _fit(family_of(plan, found[place].members, declared, every))
-            _check_known(plan, wider, member, declared)
-            found[place] = wider
+        elif table not in (*found[place].following, *found[place].beside):
+            found[place] = _wider(plan, found[place], table, member, declared)
     return Families(tuple(found), families.unfitted)
+
+
+def _wider(
+    plan: Plan, family: Family, table: SummedTable, member: Member, declared: Sequence[Lookup]
+) -> Family:
+    """Return a family with one more table: as a level of its own, or beside a chain of levels."""
+    wider = family_of(plan, family.members, declared, (*family.following, table))
+    if family.is_chain and (isinstance(wider, str) or not wider.is_chain):
+        return replace(family, beside=(*family.beside, table))
+    found = replace(_fit(wider), beside=family.beside)
+    _check_known(plan, found, member, declared)
+    return found
 
 
 def _fit(found: Family | str) -> Family:

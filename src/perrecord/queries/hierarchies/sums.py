@@ -54,17 +54,25 @@ def sum_rows(family: Family, layout: Layout) -> Iterator[SumRows]:
     """
     for above, below in neighbours(family):
         high, low = family.levels[above], family.levels[below]
-        codes = layout.places[above]
-        order = np.argsort(codes, kind="stable")
-        lying = cells_above(layout, layout.places[below], low, high)
-        place = np.minimum(np.searchsorted(codes, lying, sorter=order), len(codes) - 1)
-        found = order[place]
-        rows = np.where(codes[found] == lying, found, len(codes))
+        codes, rows = layout.places[above], rows_above(family, layout, above, below)
         listed = np.bincount(rows, minlength=len(codes) + 1)[:-1]
         is_sum = listed > 0
         if not family.is_chain:
             is_sum &= listed == _combinations(layout, codes, high, low)
         yield SumRows(above, below, rows, is_sum)
+
+
+def rows_above(family: Family, layout: Layout, above: int, below: int) -> Indices:
+    """Return for each row of a table the row of a coarser one that it lies in.
+
+    As many as that one has rows, where it lies in none of them.
+    """
+    codes = layout.places[above]
+    order = np.argsort(codes, kind="stable")
+    lying = cells_above(layout, layout.places[below], family.levels[below], family.levels[above])
+    place = np.minimum(np.searchsorted(codes, lying, sorter=order), len(codes) - 1)
+    found = order[place]
+    return np.where(codes[found] == lying, found, len(codes))
 
 
 def _combinations(

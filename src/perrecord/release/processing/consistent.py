@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from perrecord.errors import InternalError
 from perrecord.exact import figure_up, text
 from perrecord.laws import DiscreteGaussian, Law
 from perrecord.laws.widths import deviation
@@ -19,8 +20,10 @@ from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.parallel import in_threads
 from perrecord.policy.terms import Currency
 from perrecord.preview import laws_of
-from perrecord.queries.hierarchies import Family, Member
+from perrecord.queries.hierarchies import Family, Member, SummedTable
+from perrecord.queries.hierarchies.families import family_of
 from perrecord.queries.hierarchies.placing import Layout, layout_of
+from perrecord.queries.hierarchies.sums import rows_above
 from perrecord.queries.plan import Plan
 from perrecord.release.processing.contradicting import WORDS, contradictions
 from perrecord.release.processing.fits import MOST_CODES, FamilyFit, fit_family
@@ -34,8 +37,9 @@ from perrecord.release.processing.step import (
 from perrecord.release.spec import Workload
 from perrecord.released.columns import Estimate
 from perrecord.released.fitting.descent import nonnegative
+from perrecord.released.fitting.groups import variances_of_sums
 from perrecord.released.fitting.printing import Whole, printed, whole
-from perrecord.released.fitting.trees import Flags, Floats, stretches
+from perrecord.released.fitting.trees import Flags, Floats, Indices, stretches
 from perrecord.released.numbers import tiled, to_arrow
 from perrecord.tables.keys import Keys
 
@@ -110,7 +114,8 @@ class Consistent(WorkloadStep):
             places = [(member.grouping, member.answer) for member in family.members]
             if len(places) > 1:  # alone, an answer is its own fit
                 beside.update(zip(places, every, strict=False))
-            for table, making in zip(family.following, every[len(places) :], strict=True):
+            sums = (*family.following, *family.beside)
+            for table, making in zip(sums, every[len(places) :], strict=True):
                 for grouping, answer in places:
                     if grouping == table.source and answer in table.answers:
                         following[table.name][answer] = making
@@ -141,11 +146,32 @@ class Consistent(WorkloadStep):
         values = [each.numbers for each in measured]
         fit = fit_family(family, layout, values, [_variances(each) for each in measured])
         if fit is None:
-            rows = [*map(len, values), *(each.keys.table.num_rows for each in family.following)]
+            sums = (*family.following, *family.beside)
+            rows = [*map(len, values), *(each.keys.table.num_rows for each in sums)]
             yield from (partial(self._nothing, each) for each in rows)
             return
-        for shown in _Shown.every(fit, self):
+        every = list(_Shown.every(fit, self))
+        every += [self._sum(family, table, fit, every) for table in family.beside]
+        for shown in every:
             yield partial(shown.columns, step, self._reach())
+
+    def _sum(
+        self, family: Family, table: SummedTable, fit: FamilyFit, every: "Sequence[_Shown]"
+    ) -> "_Shown":
+        """Return the rows of a table that is no level, added up from those of its source."""
+        workload = self.workload
+        place = next(p for p, each in enumerate(family.members) if each.grouping == table.source)
+        alone = family_of(workload.plan, [family.members[place]], workload.hierarchies, [table])
+        cells = workload.plan.groupings[table.source].grouping.cells
+        if isinstance(alone, str) or not isinstance(cells, Keys) or fit.sweep is None:
+            raise InternalError("a table that follows was not checked.")
+        keys = [cells, table.keys]
+        layout = layout_of(alone, workload.schema, keys, workload.hierarchies)
+        rows = rows_above(alone, layout, 1, 0)
+        (nodes,) = fit.rows[place].places(fit.fitted.values.shape)
+        count = table.keys.table.num_rows
+        variances = variances_of_sums(fit.sweep, nodes, rows, count)
+        return every[place].summed(rows, count, np.sqrt(variances))
 
     def _nothing(self, rows: int) -> Iterator[Added]:
         """Yield empty columns: there are too many combinations, or equations were not solved."""
@@ -324,6 +350,18 @@ class _Shown:
                 None if rounded is None else rounded[rows.index].ravel(),
                 rows.of_product(deviations),
             )
+
+    def summed(self, rows: Indices, count: int, deviations: Floats) -> "_Shown":
+        """Return sums of these rows, each in one of so many, with the deviations of the sums."""
+
+        def total(numbers: Whole) -> Whole:
+            found = np.zeros(count, dtype=np.int64)
+            np.add.at(found, rows, numbers)
+            return found
+
+        signs = None if self.nonnegative is None else total(self.nonnegative)
+        rounded = None if self.whole is None else total(self.whole)
+        return _Shown(self.unit, (count,), total(self.numbers), signs, rounded, deviations)
 
     def columns(self, step: Fraction, reach: float | None) -> Iterator[Added]:
         """Yield what stands beside the answer that has these rows."""

@@ -13,7 +13,7 @@ from perrecord.queries.hierarchies.placing import MOST_CELLS, Layout, one_tree
 from perrecord.released.fitting.boxes import Placed
 from perrecord.released.fitting.gradients import fit_by_gradients
 from perrecord.released.fitting.products import Fitted, fit_separable, separated
-from perrecord.released.fitting.sweeps import sweep_of
+from perrecord.released.fitting.sweeps import Sweep, sweep_of
 from perrecord.released.fitting.trees import CellTree, Floats, stretches
 from perrecord.released.numbers import Integers, floats
 
@@ -31,6 +31,8 @@ class FamilyFit:
     trees: tuple[CellTree, ...]
     fitted: Fitted
     rows: tuple[Placed, ...]
+    sweep: Sweep | None = None
+    """Of tables that lie one below the other, and are fitted on one tree."""
 
 
 def fit_family(
@@ -47,7 +49,7 @@ def fit_family(
         return None  # no whole number of 64 bits tells its combinations apart
     cells = sum(len(each) for each in values)
     is_narrow = layout.size <= min(MOST_CELLS, max(_MUCH_WIDER * cells, 10_000))
-    if is_narrow and not any(family.selected):
+    if is_narrow and not any(family.selected) and not family.beside:
         grid, spread = _gathered(layout.shape, layout.rows, values, variances)
         sweeps = separated(layout.trees, spread)
         if sweeps is not None:
@@ -58,8 +60,9 @@ def fit_family(
         shape = (one.tree.size,)
         rows = tuple(Placed.of(each, shape) for each in one.places)
         grid, spread = _gathered(shape, rows, values, variances)
-        fitted = fit_separable(grid, [sweep_of(one.tree, spread)], in_place=True)
-        return FamilyFit((one.tree,), fitted, rows)
+        sweep = sweep_of(one.tree, spread)
+        fitted = fit_separable(grid, [sweep], in_place=True)
+        return FamilyFit((one.tree,), fitted, rows, sweep)
     if layout.size > MOST_CELLS:
         return None
     grid, spread = _gathered(layout.shape, layout.rows, values, variances)
