@@ -84,13 +84,13 @@ def test_a_missing_county_shows_in_whatever_table_holds_it(tmp_path):
 
 def test_what_no_list_is_complete_for_by_design_is_no_contradiction(tmp_path):
     """Selected keys have a rest, and combinations that are not listed are not taken for nothing."""
-    queries = [
-        query("state", ["state"], "states", GAUSSIAN),
-        query("county", ["county"], "found", GAUSSIAN),
-    ]
+    keep = "{domain: wide, keep: n, at_least: 28}"
+    answers = f"n: {{count: records, rho: 0.5}}, {GAUSSIAN}"
+    queries = [FULL[2], query("cells", ["county", "naics"], keep, answers)]
     path = prepared(tmp_path / "a", queries, EXTRA)
-    missing(path, 100_000)
     assert release(path, tmp_path / "a" / "out", _bits=FrozenBits(1)).warnings == ()
+    cells = pq.read_table(tmp_path / "a" / "out" / "tables" / "cells.parquet")
+    assert 0 < len(cells) < 10
     few = [FULL[2], FULL[4], query("cells", ["county", "naics"], "few", GAUSSIAN)]
     path = prepared(tmp_path / "b", few, EXTRA)
     assert release(path, tmp_path / "b" / "out", _bits=FrozenBits(1)).warnings == ()
@@ -136,7 +136,7 @@ def test_sums_of_noise_are_as_rare_as_is_said(laws):
         total = np.convolve(total, one)
     middle = len(total) // 2
     beyond = np.cumsum(total[::-1])[::-1][middle:] * 2
-    sizes = NoiseSizes.of(laws, np.arange(3), chance).summed(np.zeros(3, np.intp), 1)
+    sizes = NoiseSizes.of(laws, np.arange(3), chance).summed(np.zeros(3, np.intp), np.array([3]))
     distances = np.arange(1, 1000)
     at_most = 2 * np.exp(-sizes.exponents(distances.astype(float)))
     heavy = sum(not isinstance(law, DiscreteGaussian) for law in laws)

@@ -126,10 +126,10 @@ class Consistent(WorkloadStep):
     ) -> Iterator[str]:
         """Yield which tables contradict each other, in words."""
         families = [each for each in self.workload.fits if len(each.members) > 1]
-        for family in families:
-            layout = layouts[_tables(family)]
-            if layout.size <= MOST_CODES:
-                for found in contradictions(family, layout, answers, len(families)):
+        for tables in dict.fromkeys(map(_tables, families)):
+            if layouts[tables].size <= MOST_CODES:
+                alike = [each for each in families if _tables(each) == tables]
+                for found in contradictions(alike, layouts[tables], answers, len(families)):
                     yield found.words(self.workload.table_names)
 
     def _keys(self, grouping: int, answers: Sequence[Answers]) -> Keys:

@@ -60,19 +60,34 @@ class Contradiction:
 
 
 def contradictions(
-    family: Family, layout: Layout, answers: Sequence[Answers], families: int
+    alike: Sequence[Family], layout: Layout, answers: Sequence[Answers], families: int
 ) -> Iterator[Contradiction]:
-    """Yield the tables of one of so many families that contradict each other.
+    """Yield the tables that contradict each other, of families over the same tables.
 
-    A release without contradictions has none with a probability of at least 1 - FALSE_ALARMS.
+    Of so many families in all, a release whose lists are complete has no contradiction with a
+    probability of at least 1 - FALSE_ALARMS.
     """
+    noisy = [_noisy(family, answers, FALSE_ALARMS / families) for family in alike]
+    for rows in sum_rows(alike[0], layout):
+        for each in noisy:
+            yield from _compared(each, rows, answers)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Noisy:
+    """The numbers of a family, how large their noise is, and what is too unlikely."""
+
+    family: Family
+    columns: Sequence[Estimate]
+    sizes: Sequence[NoiseSizes]
+    limit: float
+
+
+def _noisy(family: Family, answers: Sequence[Answers], chance: Fraction) -> _Noisy:
     columns = [_column(answers, family, place) for place in range(len(family.members))]
     made = sum(len(columns[above].numbers) for above, _ in neighbours(family))
-    sizes, chance = _sizes(columns, FALSE_ALARMS / families)
-    if made:
-        limit = log(2 * made / chance)
-        for rows in sum_rows(family, layout):
-            yield from _compared(family, rows, columns, sizes, answers, limit)
+    sizes, left = _sizes(columns, chance)
+    return _Noisy(family, columns, sizes, log(2 * max(made, 1) / left))
 
 
 def _column(answers: Sequence[Answers], family: Family, place: int) -> Estimate:
@@ -94,22 +109,16 @@ def _sizes(columns: Sequence[Estimate], chance: Fraction) -> tuple[list[NoiseSiz
     return sizes, chance / 2 if heavy else chance
 
 
-def _compared(
-    family: Family,
-    rows: SumRows,
-    columns: Sequence[Estimate],
-    sizes: Sequence[NoiseSizes],
-    answers: Sequence[Answers],
-    limit: float,
-) -> Iterator[Contradiction]:
-    above, below = columns[rows.above], columns[rows.below]
+def _compared(noisy: _Noisy, rows: SumRows, answers: Sequence[Answers]) -> Iterator[Contradiction]:
+    family, sizes = noisy.family, noisy.sizes
+    above, below = noisy.columns[rows.above], noisy.columns[rows.below]
     number = floats(above.numbers)
     every = np.bincount(rows.rows, floats(below.numbers), len(number) + 1)
     total: Floats = every[:-1].astype(np.float64)
-    noise = sizes[rows.above].with_noise(sizes[rows.below].summed(rows.rows, len(number)))
+    noise = sizes[rows.above].with_noise(sizes[rows.below].summed(rows.rows, rows.listed))
     distance = np.abs(number - total)
     exponents = np.where(rows.is_sum, noise.exponents(distance), 0.0)
-    is_far = exponents > limit
+    is_far = exponents > noisy.limit
     if not is_far.any():
         return
     worst, step = int(np.argmax(exponents)), float(above.step)

@@ -60,12 +60,13 @@ class NoiseSizes:
             return cls(normal[0], heavy[0], farthest)
         return cls(normal[which], heavy[which], farthest)
 
-    def summed(self, rows: Indices, count: int) -> "NoiseSizes":
-        """Return the sizes of sums of rows, each row in one of so many sums or in none."""
+    def summed(self, rows: Indices, listed: Indices) -> "NoiseSizes":
+        """Return the sizes of sums of rows: which sum each row is in, and how many are in each."""
 
         def total(sizes: Floats) -> Floats:
-            every = np.broadcast_to(sizes, rows.shape)
-            return np.asarray(np.bincount(rows, every, count + 1)[:-1])
+            if not np.ndim(sizes):
+                return np.asarray(sizes * listed)
+            return np.asarray(np.bincount(rows, sizes, len(listed) + 1)[:-1])
 
         return NoiseSizes(total(self.normal), total(self.heavy), self.farthest)
 
