@@ -18,8 +18,8 @@ from perrecord.mechanisms.write import APOSTROPHE
 from perrecord.queries.answers import Answer
 from perrecord.queries.groupings import Grouping
 from perrecord.release.processing import steps_of
-from perrecord.release.processing.consistent import ENDING
 from perrecord.release.processing.deriving import BESIDE
+from perrecord.release.processing.sentences import ENDING
 from perrecord.release.spec import Workload
 from perrecord.tables.keys import Keys
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from math import log, prod, sqrt
+from math import prod
 from statistics import NormalDist
 from typing import Self
 
@@ -13,20 +13,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from perrecord.errors import InternalError
-from perrecord.exact import figure_up, text
-from perrecord.laws import DiscreteGaussian, Law
+from perrecord.exact import text
 from perrecord.laws.widths import deviation
 from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.parallel import in_threads
-from perrecord.policy.terms import Currency
-from perrecord.preview import laws_of
-from perrecord.queries.hierarchies import Family, Member, SummedTable
+from perrecord.queries.hierarchies import Family, SummedTable
 from perrecord.queries.hierarchies.families import family_of
 from perrecord.queries.hierarchies.placing import Layout, layout_of
 from perrecord.queries.hierarchies.sums import rows_above
-from perrecord.queries.plan import Plan
-from perrecord.release.processing.contradicting import WORDS, contradictions
+from perrecord.release.processing.contradicting import contradictions
 from perrecord.release.processing.fits import MOST_CODES, FamilyFit, fit_family
+from perrecord.release.processing.sentences import ENDING, Sentences
 from perrecord.release.processing.step import (
     Added,
     AddedAcross,
@@ -43,38 +40,13 @@ from perrecord.released.fitting.trees import Flags, Floats, Indices, stretches
 from perrecord.released.numbers import tiled, to_arrow
 from perrecord.tables.keys import Keys
 
-ENDING = "_consistent"
 _FINE = 10_000
 """A step of the grid is printed in so many parts, so that rounding does not show in a sum."""
 _FITS = 1e18
 _FARTHEST = 16
 """In standard errors: no interval of the normal law reaches as far."""
-_NEARLY = 1.1
-"""So much larger may sigma^2 be than the variance of a discrete Gaussian."""
 _LEAST_DEVIATION = 1e-100
 """In steps: noise that is nearly never there is not taken for none."""
-
-
-_FITTED = (
-    f"Columns that end in `{ENDING}` add up over all tables of this release, to the last "
-    "digit: they are fitted to the answers by generalised least squares with the variances "
-    "of the noise, which are public. They are unbiased, no less accurate than the answers "
-    "they are fitted to, and a function of the published answers and of public facts "
-    "alone, so they cost no privacy. It is taken for granted that the listed keys of a "
-    "table hold all of what the next coarser table counts; where keys were selected from "
-    "the data, an unpublished rest is allowed for. "
-    f"Standard errors that end in `{ENDING}_se` are those of least squares where the noise "
-    "is a product over the hierarchies or the tables lie one below the other; otherwise "
-    "they are never too small, and the equations are solved by conjugate gradients until "
-    "their residual is 1e-8 of what it was. Intervals are the normal law's, which is "
-    "approximate; their ends are rounded outward to the digits of the numbers."
-)
-_SUMMED = (
-    f"Tables that were not asked for and follow by adding up have columns that end in `{ENDING}` "
-    "alone. They are sums of published numbers over the listed keys, and cost nothing. Of an "
-    "answer that one table has alone they are plain sums, and their variances the sums of those "
-    "of the answers; intervals are the normal law's, which is approximate."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,68 +183,8 @@ class Consistent(WorkloadStep):
 
     def words(self, quoted: Callable[[str], str]) -> str:
         """Return what the step does, for the methodology."""
-        return " ".join(self._sentences(quoted))
-
-    def _certain(self) -> str | None:
-        """Return how wide intervals are that hold for certain; None if not all noise is Gaussian.
-
-        Fitted numbers are sums of noise with weights, so they are sub-Gaussian with their
-        variance, times what the discrete law's sigma^2 is above its variance (T32).
-        """
-        plan, widest = self.workload.plan, 1.0
-        for family in self.workload.fits:
-            for member in family.members:
-                for law in _laws(plan, member):
-                    if not isinstance(law, DiscreteGaussian):
-                        return None
-                    ratio = float(law.sigma_squared) / _variance(law)
-                    widest = max(widest, ratio)
-        if widest > _NEARLY:
-            return None  # so little noise that its law is far from a Gaussian's
-        confidence = self.workload.outputs.confidence
-        reach = sqrt(2 * widest * log(2 / float(1 - confidence)))
-        return (
-            "All noise of these numbers is Gaussian, so an interval of "
-            f"{figure_up(reach, 4)} standard errors to either side holds with "
-            f"{text(confidence * 100)} % probability or more, apart from rounding, and not only "
-            "approximately."
-        )
-
-    def _sentences(self, quoted: Callable[[str], str]) -> Iterator[str]:
-        families = [each for each in self.workload.fits if len(each.members) > 1]
-        if families:
-            yield _FITTED
-            yield WORDS
-        if self.workload.following:
-            yield _SUMMED
-        certain = self._certain()
-        if certain is not None:
-            yield certain
-        for family in families:
-            names = dict.fromkeys(member.answer for member in family.members)
-            levels = "; ".join(
-                " > ".join(quoted(", ".join(level)) or "all" for level in each.levels)
-                for each in family.hierarchies
-            )
-            yield (
-                f"Fitted together over {len(family.members)} tables: "
-                f"{', '.join(map(quoted, names))} ({levels})."
-            )
-        if self.has_nonnegative:
-            yield (
-                f"Columns that end in `{ENDING}_nonnegative` are moved from the top down: a "
-                "negative total becomes 0, and what is below a number is moved as little as "
-                "possible so that nothing is negative and the sum is kept. That makes small "
-                "numbers too large on average and large ones beside them too small."
-            )
-        if self.has_whole:
-            yield (
-                f"Columns that end in `{ENDING}_whole` are "
-                + ("the non-negative ones " if self.has_nonnegative else "")
-                + "rounded to whole steps, under each number the largest remainders up. "
-                "Over several hierarchies this is done along one way down, and all other numbers "
-                "are sums of what is at its end."
-            )
+        asked = Sentences(self.workload, self.has_nonnegative, self.has_whole)
+        return " ".join(asked.every(quoted))
 
 
 def _measured(answers: Answers, name: str) -> Estimate:
@@ -281,29 +193,15 @@ def _measured(answers: Answers, name: str) -> Estimate:
     return column
 
 
-def _laws(plan: Plan, member: Member) -> Iterator[Law]:
-    """Yield the laws of an answer's noise, as far as public facts tell."""
-    planned = plan.groupings[member.grouping]
-    currency = plan.queries[planned.query].currency or Currency.RHO
-    for charged in planned.answers:
-        if charged.answer.name == member.answer:
-            columns, steps = planned.grouping.columns, charged.answer.measurements
-            yield from (law for _, law in laws_of(steps, plan.schema, columns, currency))
-
-
 def _tables(family: Family) -> tuple[object, ...]:
     """Return what tells the layout of a family from those of others."""
     groupings = tuple(member.grouping for member in family.members)
     return groupings, tuple(table.name for table in family.following)
 
 
-def _variance(law: Law) -> float:
-    return max(deviation(law), _LEAST_DEVIATION) ** 2
-
-
 def _variances(column: Estimate) -> Floats:
     """Return the variance of each cell's noise, in steps; one number where all have the same."""
-    of_law = np.array([_variance(law) for law in column.laws])
+    of_law = np.array([max(deviation(law), _LEAST_DEVIATION) ** 2 for law in column.laws])
     return np.asarray(of_law[0] if len(of_law) == 1 else of_law[column.which])
 
 

@@ -19,10 +19,11 @@ from perrecord.release.spec.checks import unknown_field
 from perrecord.release.spec.deriving import DerivedNumber, derived_of
 from perrecord.release.spec.following import following_of, grouping_names
 from perrecord.release.spec.load import LoadedSpec
-from perrecord.release.spec.models import Outputs, PostProcessing, Spec, StatusEntry
+from perrecord.release.spec.models import Outputs, Spec
 from perrecord.release.spec.names import refer
 from perrecord.release.spec.pieces import budget_of, keys_of
 from perrecord.release.spec.problems import Problems, found
+from perrecord.release.spec.processing import PostProcessing, StatusEntry
 from perrecord.release.spec.queries import Asking
 from perrecord.release.spec.query_checks import check_tables
 from perrecord.release.spec.questions import GROUPINGS

@@ -9,8 +9,8 @@ from perrecord.queries.hierarchies import Families, Family, SummedTable
 from perrecord.queries.hierarchies.summed import joined, keys_above, reason_against
 from perrecord.queries.plan import Plan
 from perrecord.release.names import is_table_name, table_names
-from perrecord.release.spec.models import FollowEntry, PostProcessing
 from perrecord.release.spec.problems import Problems
+from perrecord.release.spec.processing import FollowEntry, PostProcessing
 from perrecord.tables.lookups import Lookup
 
 if TYPE_CHECKING:
