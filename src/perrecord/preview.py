@@ -91,7 +91,7 @@ def expected(plan: Plan) -> tuple[Expected, ...]:
         query, columns = plan.queries[grouping.query], grouping.grouping.columns
         for charged in grouping.answers:
             measured = charged.answer.measurements
-            laws = _laws(measured[:1], plan.schema, columns, query.currency or Currency.RHO)
+            laws = laws_of(measured[:1], plan.schema, columns, query.currency or Currency.RHO)
             deviations = tuple(sorted({float(step) * deviation(law) for step, law in laws}))
             found.append(
                 Expected(
@@ -123,7 +123,7 @@ def meanings_in(schema: Schema, policy: Policy) -> dict[str, str]:
     return {name: schema.meaning(name) for name in names_read(policy)}
 
 
-def _laws(
+def laws_of(
     measured: Sequence[Measurement], schema: Schema, columns: tuple[str, ...], currency: Currency
 ) -> list[tuple[Fraction, Law]]:
     """Return the laws that the cells of measurements can have, each with its step."""

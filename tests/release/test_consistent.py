@@ -44,6 +44,7 @@ keys:
   industry_county: {product: [industries, counties]}
   county_state_sector: {product: [counties, states, sectors]}
   some: {filter: {from: county_industry, naics: ["1101", "2201"]}}
+  few: {file: few.csv}
   regions: {values: {region: [south, west]}}
   found: {select: {rho: 0.1, threshold: 3, split: moderate}}
   wide: {domain: [counties, industries]}
@@ -83,6 +84,9 @@ def prepared(folder, queries, extra="post_processing: {consistent: true}\n"):
     )
     (folder / "counties.csv").write_text("\n".join(["county", *COUNTIES]) + "\n")
     (folder / "industries.csv").write_text("\n".join(["naics", *INDUSTRIES]) + "\n")
+    (folder / "few.csv").write_text(
+        "county,naics\n01001,1101\n01003,1101\n01003,2201\n02001,1102\n"
+    )
     (folder / "areas.csv").write_text(
         "county,region\n" + "".join(f"{c},{'south' if c < '02' else 'west'}\n" for c in COUNTIES)
     )
@@ -104,29 +108,37 @@ def released(folder, queries, extra="post_processing: {consistent: true}\n", see
     return tables, outcome, out
 
 
-def own_fit(tables, answer, counties=COUNTIES, industries=INDUSTRIES):
-    """Return the fit of an answer from the published columns alone, by plain least squares."""
+def _of_leaf(county, naics):
+    """Return what a county and an industry lie in."""
+    area = "south" if county < "02" else "west"
+    places = {"county": county, "state": county[:2], "region": area, "area": area}
+    return {**places, "naics": naics, "sector": naics[:2]}
+
+
+def own_fit(tables, answer, counties=COUNTIES, industries=INDUSTRIES, sums=None):
+    """Return the fit of an answer from the published columns alone, by plain least squares.
+
+    Tables that follow have rows and keys, and nothing that weighs.
+    """
     leaves = list(product(counties, industries))
     rows, y, weights, places = [], [], [], []
-    for name, table in tables.items():
-        if answer not in table:
+    for name, table in [*tables.items(), *(sums or {}).items()]:
+        is_sum = name in (sums or {})
+        column = f"{answer}_consistent" if is_sum else answer
+        if column not in table:
             continue
-        for row in range(len(table[answer])):
+        for row in range(len(table[column])):
             key = {
-                column: table[column][row]
-                for column in ("county", "state", "naics", "sector")
-                if column in table
+                part: table[part][row]
+                for part in ("county", "state", "region", "area", "naics", "sector")
+                if part in table
             }
             inside = [
-                all(
-                    {"county": c, "state": c[:2], "naics": n, "sector": n[:2]}[column] == value
-                    for column, value in key.items()
-                )
-                for c, n in leaves
+                all(_of_leaf(c, n)[part] == value for part, value in key.items()) for c, n in leaves
             ]
             rows.append(inside)
-            y.append(float(table[answer][row]))
-            weights.append(table[f"{answer}_se"][row] ** -2)
+            y.append(0.0 if is_sum else float(table[answer][row]))
+            weights.append(0.0 if is_sum else table[f"{answer}_se"][row] ** -2)
             places.append((name, row))
     design, root = np.array(rows, float), np.sqrt(np.array(weights))[:, None]
     inverse = np.linalg.pinv(root * design)

@@ -6,6 +6,7 @@ import pytest
 from perrecord.errors import InternalError
 from perrecord.lab.synth.industries import industry_codes
 from perrecord.released.fitting.gradients import fit_by_gradients
+from perrecord.released.fitting.groups import variances_of_sums
 from perrecord.released.fitting.products import fit_separable, outer, separated
 from perrecord.released.fitting.sweeps import sweep_of
 from perrecord.released.fitting.trees import CellTree, chain_of, walk
@@ -76,9 +77,9 @@ def test_variances_that_are_no_product_are_not_taken_for_one():
 
 
 def test_gradients_reach_least_squares_and_never_understate_a_variance():
-    """Missing tables, and noise that differs from cell to cell."""
+    """Missing tables, and noise that differs from cell to cell; also where nothing was measured."""
     rng = np.random.default_rng(5)
-    tight = []
+    tight, following = [], 0
     for number in range(100):
         trees = [random_tree(rng, levels=1 + number % 2, most=3) for _ in range(2)]
         variances = outer([np.exp(rng.normal(0, 0.5, tree.size)) for tree in trees])
@@ -102,9 +103,24 @@ def test_gradients_reach_least_squares_and_never_understate_a_variance():
         )
         assert (found.variances[is_measured] >= least[is_measured] * (1 - 1e-9)).all()
         assert (found.variances[is_measured] <= variances[is_measured] * (1 + 1e-9)).all()
+        follows = ~is_measured & found.is_known
+        following += int(follows.sum())
+        assert np.isfinite(least[follows]).all()
+        np.testing.assert_allclose(found.values[follows], expected[follows], rtol=1e-6, atol=1e-6)
+        assert (found.variances[follows] >= least[follows] * (1 - 1e-9)).all()
         if number % 2 == 0:
             tight.append(np.sqrt(found.variances[is_measured] / least[is_measured]))
     assert np.median(np.concatenate(tight)) < 1.05
+    assert following > 50
+
+
+def test_what_was_not_measured_is_the_sum_of_leaves_that_were():
+    """Leaves on two levels, neither of which is measured throughout."""
+    trees = [CellTree(1, (np.array([0, 0]), np.array([1, 1]))), CellTree(1)]
+    variances = np.array([[np.inf], [4.0], [np.inf], [2.0], [3.0]])
+    found = fit_by_gradients(trees, np.array([[0.0], [5.0], [0.0], [7.0], [8.0]]), variances)
+    np.testing.assert_allclose(found.values[:, 0], [20, 5, 15, 7, 8])
+    np.testing.assert_allclose(found.variances[:, 0], [9, 4, 5, 2, 3])
 
 
 def test_replayed_noise_has_the_stated_standard_errors():
@@ -168,3 +184,25 @@ def test_errors_of_six_levels_of_industries_are_as_the_guide_says():
     errors = np.sqrt(sweep_of(tree, np.ones(tree.size)).variances)
     means = [errors[level].mean() for level in walk(tree.starts)]
     np.testing.assert_allclose(means, [0.972, 0.831, 0.723, 0.660, 0.636, 0.719], rtol=0.002)
+
+
+def test_variances_of_any_sums_are_those_of_least_squares():
+    """Random trees, nodes of their last level in random sums, with and without unknown ones."""
+    rng = np.random.default_rng(11)
+    for number in range(RANDOM):
+        tree = random_tree(rng)
+        variances = measured(rng, tree, 0.3 * (number % 2))
+        nodes = np.arange(tree.starts[-2], tree.starts[-1])
+        nodes = nodes[np.isfinite(variances[nodes])]
+        if not len(nodes):
+            continue
+        groups = rng.integers(0, 3, len(nodes))
+        found = variances_of_sums(sweep_of(tree, variances), nodes, groups, 3)
+        design = np.eye(tree.size)[:, tree.is_leaf]
+        tree.add_up(design)
+        weights = np.where(np.isfinite(variances), 1 / variances, 0.0)
+        covariances = design @ np.linalg.pinv(design.T @ (weights[:, None] * design)) @ design.T
+        for group in range(3):
+            chosen = nodes[groups == group]
+            expected = covariances[np.ix_(chosen, chosen)].sum()
+            np.testing.assert_allclose(found[group], expected, rtol=1e-8, atol=1e-9)

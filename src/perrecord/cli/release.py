@@ -60,6 +60,8 @@ def release(
             "what was charged already is not charged twice."
         )
         raise typer.Exit(INTERRUPTED) from None
+    for warning in outcome.warnings:
+        say(f"Warning: {warning}")
     if as_json:
         show_json(_as_json(outcome))
         return
@@ -87,6 +89,7 @@ def _as_json(outcome: "Outcome") -> dict[str, Any]:
         "charge": {"number": charge.number, "hash": charge.hash, "day": charge.day},
         "seal": {"number": seal.number, "hash": seal.hash, "day": seal.day},
         "files": _files(outcome.folder),
+        "warnings": list(outcome.warnings),
     }
 
 

@@ -13,14 +13,16 @@ import pyarrow as pa
 from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.parallel import in_threads
 from perrecord.mechanisms.write import write_csv, write_parquet
+from perrecord.queries.groupings import Grouping
+from perrecord.queries.hierarchies import SummedTable
 from perrecord.queries.plan import PlannedGrouping
 from perrecord.release.datapackage import Described, data_package
 from perrecord.release.document import PublishedCharge, PublishedPolicy
-from perrecord.release.methodology import methodology
+from perrecord.release.methodology import methodology, warnings_section
 from perrecord.release.names import table_names
 from perrecord.release.outputs import outputs_of_answer, outputs_of_keys
 from perrecord.release.page import policy_page
-from perrecord.release.processing import Beside, across, looks_across, processed
+from perrecord.release.processing import Beside, across, looks_across, processed, summed
 from perrecord.release.processing.deriving import computed
 from perrecord.release.spec import Workload
 from perrecord.release.stated import stated_noise, stated_rows
@@ -62,24 +64,36 @@ def released_table(
     return answers if looks_across(workload) else _written(workload, grouping, answers, {}, {})
 
 
-def _all_written(
-    workload: Workload, tables: Sequence[ReleasedTable | Answers]
-) -> list[ReleasedTable]:
+@dataclass(frozen=True, slots=True)
+class WrittenTables:
+    """Every table as files, and what is wrong with the release, as far as they show it."""
+
+    tables: tuple[ReleasedTable, ...]
+    warnings: tuple[str, ...] = ()
+
+
+def written_tables(workload: Workload, tables: Sequence[ReleasedTable | Answers]) -> WrittenTables:
     """Return every table as files, those that were held back with what looking across them adds."""
-    ready = [each for each in tables if isinstance(each, ReleasedTable)]
+    ready = tuple(each for each in tables if isinstance(each, ReleasedTable))
     answers = [each for each in tables if isinstance(each, Answers)]
     if not answers:
-        return ready
-    groupings, beside = workload.plan.groupings, across(workload, answers)
+        return WrittenTables(ready)
+    groupings, found = workload.plan.groupings, across(workload, answers)
     every = {
         table_name(workload, grouping): each
         for grouping, each in zip(groupings, answers, strict=True)
     }
-    return in_threads(
-        lambda place: _written(workload, groupings[place], answers[place], beside[place], every),
+    written = in_threads(
+        lambda place: _written(
+            workload, groupings[place], answers[place], found.beside[place], every
+        ),
         range(len(answers)),
         lambda place: len(answers[place]),
     )
+    written += [
+        _following(workload, table, found.following[table.name]) for table in workload.following
+    ]
+    return WrittenTables(tuple(written), found.warnings)
 
 
 def _written(
@@ -92,12 +106,30 @@ def _written(
     name = table_name(workload, grouping)
     derived = tuple(computed(workload, name, answers, every))
     rows = processed(answers, workload, beside, derived)
+    named = workload.queries[grouping.query]
+    described = Described(name, named.title, grouping.grouping, named.query.answers, rows.schema)
+    return ReleasedTable(described, _files(workload, name, rows))
+
+
+def _following(workload: Workload, table: SummedTable, columns: Beside) -> ReleasedTable:
+    rows = summed(table.keys.table, columns)
+    answers = workload.plan.groupings[table.source].answers
+    described = Described(
+        table.name,
+        table.title,
+        Grouping(table.columns, table.keys if table.columns else None),
+        tuple(each.answer for each in answers if each.answer.name in table.answers),
+        rows.schema,
+        table_name(workload, workload.plan.groupings[table.source]),
+    )
+    return ReleasedTable(described, _files(workload, table.name, rows))
+
+
+def _files(workload: Workload, name: str, rows: pa.Table) -> dict[str, bytes]:
     files = {f"tables/{name}.parquet": _bytes(write_parquet, rows)}
     if workload.outputs.csv:
         files[f"tables/{name}.csv"] = _bytes(write_csv, rows)
-    named = workload.queries[grouping.query]
-    described = Described(name, named.title, grouping.grouping, named.query.answers, rows.schema)
-    return ReleasedTable(described, files)
+    return files
 
 
 def release_files(
@@ -107,12 +139,13 @@ def release_files(
     paid: Paid,
 ) -> dict[str, bytes]:
     """Return every file of a release; the manifest, which lists the others, is the last."""
-    files, written = dict(public), _all_written(workload, tables)
-    for table in written:
+    files, written = dict(public), written_tables(workload, tables)
+    for table in written.tables:
         files.update(table.files)
-    described = [table.described for table in written]
+    described = [table.described for table in written.tables]
     files["datapackage.json"] = _json(data_package(workload, described, files))
-    files[MANIFEST] = _json(_manifest(workload, files, paid))
+    files["methodology.md"] += warnings_section(written.warnings).encode()
+    files[MANIFEST] = _json(_manifest(workload, files, paid, written.warnings))
     return files
 
 
@@ -163,12 +196,15 @@ def published_policy(workload: Workload) -> PublishedPolicy:
     )
 
 
-def _manifest(workload: Workload, files: Mapping[str, bytes], paid: Paid) -> dict[str, Any]:
+def _manifest(
+    workload: Workload, files: Mapping[str, bytes], paid: Paid, warnings: Sequence[str]
+) -> dict[str, Any]:
     return {
         "title": workload.title,
         "made_with": f"perrecord {VERSION}",
         "charge": paid.charge,
         **({"seal": paid.seal} if paid.seal is not None else {}),
+        **({"warnings": list(warnings)} if warnings else {}),
         "files": {
             name: {"bytes": len(content), "sha256": sha256(content).hexdigest()}
             for name, content in sorted(files.items())

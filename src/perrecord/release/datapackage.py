@@ -2,7 +2,7 @@
 
 Beside what that standard knows, a column has a `role`: `key`, `derived`, or `answer`, whose
 standard error is the column of the same name with `_se` at its end; and an answer about a measure
-has its `unit`.
+has its `unit`. In a table that follows, the sums are its answers.
 """
 
 import re
@@ -19,6 +19,7 @@ from perrecord.queries.answers import Answer
 from perrecord.queries.groupings import Grouping
 from perrecord.release.processing import steps_of
 from perrecord.release.processing.deriving import BESIDE
+from perrecord.release.processing.sentences import ENDING
 from perrecord.release.spec import Workload
 from perrecord.tables.keys import Keys
 
@@ -32,6 +33,8 @@ class Described:
     grouping: Grouping
     answers: tuple[Answer, ...]
     schema: pa.Schema
+    source: str | None = None
+    """Of a table that follows, the table that it is added up from."""
 
 
 def data_package(
@@ -55,7 +58,7 @@ def data_package(
                 "mediatype": "text/csv" if kind == "csv" else "application/vnd.apache.parquet",
                 "bytes": len(files[f"tables/{table.name}.{kind}"]),
                 "hash": f"sha256:{sha256(files[f'tables/{table.name}.{kind}']).hexdigest()}",
-                **({"description": APOSTROPHE} if kind == "csv" else {}),
+                **_described(table, kind),
                 "schema": {
                     "fields": [_field(field, table, workload) for field in table.schema],
                     "missingValues": [""],
@@ -66,6 +69,13 @@ def data_package(
             for kind in formats
         ],
     }
+
+
+def _described(table: Described, kind: str) -> dict[str, str]:
+    """Return what whoever reads a file has to know, if there is anything."""
+    notes = [] if table.source is None else [f"Added up from {table.source}, at no cost."]
+    notes += [APOSTROPHE] if kind == "csv" else []
+    return {"description": " ".join(notes)} if notes else {}
 
 
 def _slug(title: str) -> str:
@@ -90,8 +100,9 @@ def _role(name: str, table: Described, workload: Workload) -> dict[str, str]:
     if name in table.grouping.columns:
         return {"role": "key"}
     units = {each.name: each.unit for each in workload.fields if each.unit}
+    ending = "" if table.source is None else ENDING
     for answer in table.answers:
-        if name == answer.name:
+        if name == f"{answer.name}{ending}":
             unit = units.get(answer.steps[0].measure or "")
             return {"role": "answer", **({"unit": unit} if unit else {})}
     if any(name == each.name and table.name in each.tables for each in workload.derived):
@@ -150,6 +161,10 @@ def _columns(table: Described, workload: Workload) -> Iterator[tuple[str, str, s
     names = []
     for answer in table.answers:
         names.append(answer.name)
+        if table.source is not None:
+            words = f"{{0}}, added up from {table.source} so that all tables add up; unbiased"
+            yield answer.name, ENDING, words
+            continue
         yield answer.name, "", "noisy answer; methodology.md says what it estimates"
         yield from ((answer.name, ending, words) for ending, words in answer.beside.items())
     for number in workload.derived:

@@ -1,7 +1,7 @@
 """`methodology.md`: what was released, how, and under which guarantee, in words and formulas."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from perrecord.errors import visible
 from perrecord.exact import figure_up, text
@@ -32,6 +32,10 @@ _BEYOND = {3: 420, 7: 7}
 """Of a million numbers with Student noise, about how many lie beyond ten standard deviations."""
 
 
+WARNINGS = "## Warnings"
+"""The heading of what is wrong with a release, which only its numbers show."""
+
+
 def methodology(workload: Workload, published: PublishedPolicy) -> str:
     """Return the method of a release as Markdown; it is written from public facts alone."""
     return (
@@ -42,6 +46,7 @@ def methodology(workload: Workload, published: PublishedPolicy) -> str:
                 *_dimensions(workload),
                 *_measures(workload),
                 *_tables(workload),
+                *_following(workload),
                 *_foot(workload),
             ]
         )
@@ -229,6 +234,31 @@ def _tables(workload: Workload) -> Iterator[str]:
                 )
                 yield _row(answer, found)
             yield ""
+
+
+def _following(workload: Workload) -> Iterator[str]:
+    """Yield the tables that follow from others, and what they are added up from."""
+    names = workload.table_names
+    for table in workload.following:
+        yield f"## {_inline(table.title)}"
+        yield ""
+        of = _inline(names[table.source])
+        by = f"By {_inline(', '.join(table.columns))}" if table.columns else "In total"
+        keys = f", {_number(len(table.keys), 'key')}" if table.columns else ""
+        yield (
+            f"{by}{keys}: added up from the table {of}, at no cost, for "
+            f"{_inline(', '.join(table.answers))}. Its numbers are sums of consistent numbers, or "
+            f"of the answers where {of} has no consistent ones, over the keys that {of} lists."
+        )
+        yield ""
+
+
+def warnings_section(warnings: Sequence[str]) -> str:
+    """Return what is wrong with a release, as far as its numbers show it, as its last section."""
+    if not warnings:
+        return ""
+    lines = [f"- {_inline(each[:1].upper() + each[1:])}" for each in warnings]
+    return "\n".join(["", WARNINGS, "", *lines, ""])
 
 
 def _cells(grouping: Grouping) -> str:

@@ -67,6 +67,12 @@ class Outcome:
     seal: Seal
     did: Did
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is wrong with the release, as far as its published numbers show it."""
+        manifest = json.loads((self.folder / MANIFEST).read_bytes())
+        return tuple(manifest.get("warnings", ()))
+
 
 def release(
     spec: str | Path,

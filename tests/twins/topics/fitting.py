@@ -4,6 +4,9 @@ from tests.twins.twin import Twin
 
 _FIT = "released/test_fitting.py"
 _RELEASE = "release/test_consistent.py"
+_FOLLOW = "release/test_following.py"
+_WARN = "release/test_contradictions.py"
+_REPLAY = "lab/audit/test_replay_sums.py::test_what_adds_up_follows_from_published_files"
 
 TWINS = (
     Twin(
@@ -130,10 +133,7 @@ TWINS = (
         "released/fitting/gradients.py",
         "    return np.where(missing == 0, total, np.inf)",
         "    return np.where(missing < 0, total, np.inf)",
-        (
-            "release/test_consistent.py"
-            "::test_numbers_that_nobody_published_are_the_sums_of_what_is_below",
-        ),
+        (f"{_FIT}::test_what_was_not_measured_is_the_sum_of_leaves_that_were",),
     ),
     Twin(
         "keys above that hold none below are not named",
@@ -144,5 +144,96 @@ TWINS = (
             "release/test_consistent.py"
             "::test_check_says_where_keys_of_two_levels_contradict_each_other",
         ),
+    ),
+    Twin(
+        "margins whose combinations nobody published do not add up to the last digit",
+        "release/processing/consistent.py",
+        "is_known = np.ones_like(is_known)  # so printed",
+        "pass  # so printed",
+        (f"{_FOLLOW}::test_margins_without_their_joint_table",),
+    ),
+    Twin(
+        "combinations that are not known are taken for nothing where they are added up",
+        "queries/hierarchies/summed.py",
+        "            _check_known(plan, wider, member, declared)",
+        "            pass",
+        (f"{_FOLLOW}::test_combinations_that_are_not_listed_are_refused_where_they_are_not_known",),
+    ),
+    Twin(
+        "siblings that are added up are taken for independent",
+        "released/fitting/groups.py",
+        " - summed(a * spread) ** 2 / total[parent]",
+        "",
+        (f"{_FIT}::test_variances_of_any_sums_are_those_of_least_squares",),
+    ),
+    Twin(
+        "selected keys are added up as if they were all",
+        "queries/hierarchies/summed.py",
+        "    if not isinstance(keys, Keys):",
+        "    if keys is None:",
+        (f"{_FOLLOW}::test_what_does_not_follow_is_refused_with_the_reason",),
+    ),
+    Twin(
+        "keys that lie in nothing are added up to nothing",
+        "queries/hierarchies/summed.py",
+        "        if orphans:",
+        "        if False:",
+        (f"{_FOLLOW}::test_a_key_that_lies_in_nothing_is_refused",),
+    ),
+    Twin(
+        "a table that follows changes what identifies a release",
+        "release/spec/models.py",
+        "post_processing: Annotated[PostProcessing, SHOWN]",
+        "post_processing: Annotated[PostProcessing, None]",
+        (f"{_FOLLOW}::test_the_charge_is_the_same_and_a_table_can_be_added_later",),
+    ),
+    Twin(
+        "Student noise is taken for Gaussian where tables are compared",
+        "released/fitting/contradictions.py",
+        "        if not far:\n            return np.asarray(distances * (distances / normal) / 2)",
+        "        return np.asarray(distances * (distances / (normal + heavy)) / 2)",
+        (f"{_WARN}::test_sums_of_noise_are_as_rare_as_is_said[laws3]",),
+    ),
+    Twin(
+        "selected keys contradict what they are part of",
+        "queries/hierarchies/sums.py",
+        "        if not family.selected[place]",
+        "        if True",
+        (f"{_WARN}::test_what_no_list_is_complete_for_by_design_is_no_contradiction",),
+    ),
+    Twin(
+        "combinations that are not listed are a contradiction",
+        "queries/hierarchies/sums.py",
+        "        if not family.is_chain:",
+        "        if False:",
+        (f"{_WARN}::test_what_no_list_is_complete_for_by_design_is_no_contradiction",),
+    ),
+    Twin(
+        "weights come from noisy numbers",
+        "release/processing/consistent.py",
+        "    return np.asarray(of_law[0] if len(of_law) == 1 else of_law[column.which])",
+        "    return np.asarray(of_law[column.which] * (1 + np.abs(column.numbers.astype(float))))",
+        (f"{_REPLAY}[1]",),
+    ),
+    Twin(
+        "other numbers are fitted than those that are published, such as exact ones",
+        "release/processing/consistent.py",
+        "        values = [each.numbers for each in measured]",
+        "        values = [each.numbers - each.numbers % 7 for each in measured]",
+        (f"{_REPLAY}[1]",),
+    ),
+    Twin(
+        "children do not sum to their parents",
+        "released/fitting/printing.py",
+        "            tree.add_up(every, axis)\n            continue",
+        "            continue",
+        (f"{_REPLAY}[1]",),
+    ),
+    Twin(
+        "the error of a derived number leaves out what it is divided by",
+        "released/derived.py",
+        "spread = above.errors**2 - 2 * values * shared + values**2 * below.errors**2",
+        "spread = above.errors**2 - 2 * values * shared",
+        (f"{_REPLAY}[0]",),
     ),
 )

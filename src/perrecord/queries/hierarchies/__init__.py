@@ -5,8 +5,9 @@ from perrecord.queries.hierarchies.families import (
     Family,
     Hierarchy,
     Member,
+    SummedTable,
     Unfitted,
     families_of,
 )
 
-__all__ = ["Families", "Family", "Hierarchy", "Member", "Unfitted", "families_of"]
+__all__ = ["Families", "Family", "Hierarchy", "Member", "SummedTable", "Unfitted", "families_of"]

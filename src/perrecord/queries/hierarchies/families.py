@@ -16,6 +16,7 @@ from perrecord.queries.groupings import SelectCells, SelectKeys
 from perrecord.queries.hierarchies.following import followed
 from perrecord.queries.methods import Leaf, Tree
 from perrecord.queries.plan import Plan, PlannedGrouping
+from perrecord.tables.keys import Keys
 from perrecord.tables.lookups import Lookup
 
 LevelColumns = tuple[str, ...]
@@ -27,6 +28,20 @@ class Member:
 
     grouping: int
     answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class SummedTable:
+    """A table that was not asked for and follows from one that was, by adding up."""
+
+    name: str
+    title: str
+    source: int
+    """The grouping that it is added up from."""
+    columns: LevelColumns
+    keys: Keys
+    answers: tuple[str, ...]
+    """Of the source, those that it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +65,18 @@ class Family:
     members: tuple[Member, ...]
     hierarchies: tuple[Hierarchy, ...]
     levels: tuple[tuple[int, ...], ...]
-    """For each member its level of each hierarchy."""
+    """For each member, then for each table that follows, its level of each hierarchy."""
     selected: tuple[bool, ...]
     """For each member whether its keys were selected, so that there may be others."""
+    following: tuple[SummedTable, ...] = ()
+    """Tables that nothing was measured for, and that follow."""
+    beside: tuple[SummedTable, ...] = ()
+    """Tables that follow and are no level: the family is a chain, and would be none with them."""
+
+    @property
+    def measured_levels(self) -> tuple[tuple[int, ...], ...]:
+        """For each member its level of each hierarchy."""
+        return self.levels[: len(self.members)]
 
     @property
     def is_chain(self) -> bool:
@@ -87,14 +111,14 @@ def families_of(plan: Plan, declared: Sequence[Lookup] = ()) -> Families:
     for place, grouping in enumerate(plan.groupings):
         for charged in grouping.answers:
             member = Member(place, charged.answer.name)
-            reason = _never(charged.answer, grouping)
+            reason = never(charged.answer, grouping)
             if reason is None:
                 together.setdefault(_number(charged.answer, grouping), []).append(member)
             else:
                 unfitted.append(Unfitted(member, reason))
     fitted: list[Family] = []
     for members in together.values():
-        found = _family(plan, members, declared) if len(members) > 1 else _ALONE
+        found = family_of(plan, members, declared) if len(members) > 1 else _ALONE
         if isinstance(found, Family):
             fitted.append(found)
         else:
@@ -111,7 +135,7 @@ def _every(plan: Plan) -> Iterable[Member]:
         yield from (Member(place, charged.answer.name) for charged in grouping.answers)
 
 
-def _never(answer: Answer, grouping: PlannedGrouping) -> str | None:
+def never(answer: Answer, grouping: PlannedGrouping) -> str | None:
     """Return why an answer does not add up over cells at all; None if it does."""
     cells = grouping.grouping.cells
     if not answer.is_additive:
@@ -154,9 +178,18 @@ def _cut(tree: Tree) -> Any:
     return cases.dimensions, frozenset((key, _cut(part)) for key, part in cases.entries), default
 
 
-def _family(plan: Plan, members: Sequence[Member], declared: Sequence[Lookup]) -> Family | str:
-    """Return the members over their hierarchies, or why they cannot be fitted together."""
+def family_of(
+    plan: Plan,
+    members: Sequence[Member],
+    declared: Sequence[Lookup],
+    following: Sequence[SummedTable] = (),
+) -> Family | str:
+    """Return the members over their hierarchies, or why they cannot be fitted together.
+
+    Tables that follow are levels of their own, of which nothing was measured.
+    """
     tables = [frozenset(plan.groupings[each.grouping].grouping.columns) for each in members]
+    tables += [frozenset(each.columns) for each in following]
     every = frozenset().union(*tables)
 
     def fixed(columns: Iterable[str]) -> frozenset[str]:
@@ -186,7 +219,7 @@ def _family(plan: Plan, members: Sequence[Member], declared: Sequence[Lookup]) -
         isinstance(plan.groupings[each.grouping].grouping.cells, SelectKeys | SelectCells)
         for each in members
     )
-    family = Family(tuple(members), tuple(found), places, selected)
+    family = Family(tuple(members), tuple(found), places, selected, tuple(following))
     if any(selected) and not family.is_chain:
         return (
             "keys are selected from the data in tables over several hierarchies, of which not "

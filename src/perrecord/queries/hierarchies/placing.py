@@ -36,11 +36,14 @@ class Layout:
 
     trees: tuple[CellTree, ...]
     places: tuple[Indices, ...]
-    """For each member the place of each row among all combinations of nodes, the last fastest."""
+    """For each table the place of each row among all combinations of nodes, the last fastest.
+
+    Tables are the members of a family, then those that follow.
+    """
 
     @cached_property
     def rows(self) -> tuple[Placed, ...]:
-        """For each member its rows in the grid of all combinations."""
+        """For each table its rows in the grid of all combinations."""
         return tuple(Placed.of(each, self.shape) for each in self.places)
 
     @property
@@ -57,7 +60,7 @@ class Layout:
 def layout_of(
     family: Family, schema: Schema, keys: Sequence[Keys], declared: Sequence[Lookup] = ()
 ) -> Layout:
-    """Return where the rows of every member's keys stand.
+    """Return where the rows of every member's keys stand, and of tables that follow.
 
     The nodes of a level are the keys that some table lists, and what lies above these. Products of
     keys are looked up by their factors, and are never written out.
@@ -85,7 +88,7 @@ def declared_trees(
         every = frozenset().union(*hierarchy.closures)
         levels: list[int] = []
         tables: list[Keys] = []
-        for member, level in zip(family.members, family.levels, strict=True):
+        for member, level in zip(family.members, family.measured_levels, strict=True):
             cells = plan.groupings[member.grouping].grouping.cells
             if cells is None or isinstance(cells, Keys):
                 own = [] if cells is None else [each for each in cells.columns if each in every]
@@ -111,7 +114,7 @@ def misfits(family: Family, plan: Plan, declared: Sequence[Lookup] = ()) -> Iter
     """Yield levels whose listed keys contradict each other, wherever all keys are declared."""
     for axis, hierarchy in enumerate(family.hierarchies):
         listed: dict[int, set[tuple[Any, ...]]] = {}
-        for member, level in zip(family.members, family.levels, strict=True):
+        for member, level in zip(family.members, family.measured_levels, strict=True):
             cells = plan.groupings[member.grouping].grouping.cells
             columns = hierarchy.levels[level[axis]]
             if isinstance(cells, Keys) and columns and set(columns) <= set(cells.columns):
@@ -206,7 +209,7 @@ class OneTree:
 
     tree: CellTree
     places: tuple[Indices, ...]
-    """For each member the node of each row."""
+    """For each table the node of each row."""
 
 
 def one_tree(family: Family, layout: Layout) -> OneTree:
@@ -219,7 +222,7 @@ def one_tree(family: Family, layout: Layout) -> OneTree:
     complete = max(
         (
             levels.index(level)
-            for level, is_selected in zip(family.levels, family.selected, strict=True)
+            for level, is_selected in zip(family.measured_levels, family.selected, strict=True)
             if not is_selected
         ),
         default=-1,
@@ -233,10 +236,10 @@ def one_tree(family: Family, layout: Layout) -> OneTree:
             if level == levels[number]
         ]
         nodes[number] = np.unique(np.concatenate([*mine, below]))
-        below = _lifted(layout, nodes[number], levels[number], levels[max(number - 1, 0)])
+        below = cells_above(layout, nodes[number], levels[number], levels[max(number - 1, 0)])
     orders, parents = [np.arange(len(nodes[0]))], []
     for number in range(1, len(levels)):
-        lifted = _lifted(layout, nodes[number], levels[number], levels[number - 1])
+        lifted = cells_above(layout, nodes[number], levels[number], levels[number - 1])
         of_node = orders[-1][np.searchsorted(nodes[number - 1], lifted)]
         has_rest = number > complete
         of_rest = orders[-1][: len(nodes[number - 1])] if has_rest else of_node[:0]
@@ -255,7 +258,7 @@ def one_tree(family: Family, layout: Layout) -> OneTree:
     return OneTree(tree, tuple(places))
 
 
-def _lifted(layout: Layout, codes: Codes, level: Sequence[int], to: Sequence[int]) -> Codes:
+def cells_above(layout: Layout, codes: Codes, level: Sequence[int], to: Sequence[int]) -> Codes:
     """Return the cells that cells of one level lie in, on another."""
     moved = []
     places = np.unravel_index(codes, layout.shape)

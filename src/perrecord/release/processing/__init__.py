@@ -4,6 +4,7 @@ Nothing here reads data, and nothing here costs privacy (T6): steps see publishe
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -23,6 +24,18 @@ Beside = Mapping[str, Sequence[Making]]
 """What makes the columns that steps across tables add to one of them, by its answers' names."""
 
 
+@dataclass(frozen=True, slots=True)
+class Across:
+    """What looking at all tables gives."""
+
+    beside: tuple[Beside, ...]
+    """What is added to each table, in the order of the plan."""
+    following: Mapping[str, Beside]
+    """The columns of tables that follow, by their names."""
+    warnings: tuple[str, ...]
+    """What is wrong with the release, as far as its published numbers show it."""
+
+
 def steps_of(workload: Workload) -> tuple[Step, ...]:
     """Return the steps that a release asks for, in order."""
     return tuple(found for step in STEPS if (found := step.asked(workload)) is not None)
@@ -35,14 +48,33 @@ def looks_across(workload: Workload) -> bool:
     return any(isinstance(step, WorkloadStep) for step in steps_of(workload))
 
 
-def across(workload: Workload, answers: Sequence[Answers]) -> list[Beside]:
-    """Return what is added to each table by looking at all, given in the order of the plan."""
-    found: list[dict[str, list[Making]]] = [{} for _ in answers]
+def across(workload: Workload, answers: Sequence[Answers]) -> Across:
+    """Return what is added by looking at all tables, given in the order of the plan."""
+    beside: list[dict[str, list[Making]]] = [{} for _ in answers]
+    following: dict[str, dict[str, list[Making]]] = {
+        each.name: {answer: [] for answer in each.answers} for each in workload.following
+    }
+    warnings: list[str] = []
     for step in steps_of(workload):
         if isinstance(step, WorkloadStep):
-            for (place, answer), making in step.added(answers).items():
-                found[place].setdefault(answer, []).append(making)
-    return list[Beside](found)
+            found = step.added(answers)
+            for (place, answer), making in found.beside.items():
+                beside[place].setdefault(answer, []).append(making)
+            for name, columns in found.following.items():
+                for answer, making in columns.items():
+                    following[name][answer].append(making)
+            warnings.extend(found.warnings)
+    return Across(tuple(beside), following, tuple(warnings))
+
+
+def summed(keys: pa.Table, columns: Beside) -> pa.Table:
+    """Return the rows of a table that follows."""
+    rows = keys
+    for name, makings in columns.items():
+        for making in makings:
+            for ending, values in making():
+                rows = rows.append_column(f"{name}{ending}", values)
+    return rows
 
 
 def processed(

@@ -12,23 +12,34 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from perrecord.errors import InternalError
 from perrecord.exact import text
 from perrecord.laws.widths import deviation
 from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.parallel import in_threads
-from perrecord.queries.hierarchies import Family
+from perrecord.queries.hierarchies import Family, SummedTable
+from perrecord.queries.hierarchies.families import family_of
 from perrecord.queries.hierarchies.placing import Layout, layout_of
-from perrecord.release.processing.fits import FamilyFit, fit_family
-from perrecord.release.processing.step import Added, AnswerPlace, Making, WorkloadStep
+from perrecord.queries.hierarchies.sums import rows_above
+from perrecord.release.processing.contradicting import contradictions
+from perrecord.release.processing.fits import MOST_CODES, FamilyFit, fit_family
+from perrecord.release.processing.sentences import ENDING, Sentences
+from perrecord.release.processing.step import (
+    Added,
+    AddedAcross,
+    AnswerPlace,
+    Making,
+    WorkloadStep,
+)
 from perrecord.release.spec import Workload
 from perrecord.released.columns import Estimate
 from perrecord.released.fitting.descent import nonnegative
+from perrecord.released.fitting.groups import variances_of_sums
 from perrecord.released.fitting.printing import Whole, printed, whole
-from perrecord.released.fitting.trees import Flags, Floats, stretches
+from perrecord.released.fitting.trees import Flags, Floats, Indices, stretches
 from perrecord.released.numbers import tiled, to_arrow
 from perrecord.tables.keys import Keys
 
-ENDING = "_consistent"
 _FINE = 10_000
 """A step of the grid is printed in so many parts, so that rounding does not show in a sum."""
 _FITS = 1e18
@@ -48,29 +59,50 @@ class Consistent(WorkloadStep):
 
     @classmethod
     def asked(cls, workload: Workload) -> Self | None:
-        """Return the step as a workload asks for it; None if it does not."""
+        """Return the step as a workload asks for it, also by tables that follow; None if not."""
         entry = workload.post_processing.consistent
-        return None if entry is None else cls(workload, entry.nonnegative, entry.whole)
+        if entry is None:
+            return cls(workload, False, False) if workload.following else None
+        return cls(workload, entry.nonnegative, entry.whole)
 
-    def added(self, answers: Sequence[Answers]) -> Mapping[AnswerPlace, Making]:
-        """Return what makes the columns beside every answer that belongs to a family."""
-        workload, families = self.workload, self.workload.families.fitted
-        layouts: dict[tuple[int, ...], Layout] = {}
+    def added(self, answers: Sequence[Answers]) -> AddedAcross:
+        """Return what makes the columns of every family, and which tables contradict others."""
+        workload, families = self.workload, self.workload.fits
+        layouts: dict[tuple[object, ...], Layout] = {}
         for family in families:
-            tables = _tables(family)
-            if tables not in layouts:
-                keys = [self._keys(each, answers) for each in tables]
-                layouts[tables] = layout_of(family, workload.schema, keys, workload.hierarchies)
+            if _tables(family) not in layouts:
+                keys = [self._keys(member.grouping, answers) for member in family.members]
+                keys += [table.keys for table in family.following]
+                layout = layout_of(family, workload.schema, keys, workload.hierarchies)
+                layouts[_tables(family)] = layout
         made = in_threads(
             lambda family: list(self._columns(family, layouts[_tables(family)], answers)),
             families,
-            lambda family: sum(len(answers[each]) for each in _tables(family)),
+            lambda family: sum(len(answers[each.grouping]) for each in family.members),
         )
-        return {
-            (member.grouping, member.answer): columns
-            for family, every in zip(families, made, strict=True)
-            for member, columns in zip(family.members, every, strict=True)
-        }
+        beside: dict[AnswerPlace, Making] = {}
+        following: dict[str, dict[str, Making]] = {each.name: {} for each in workload.following}
+        for family, every in zip(families, made, strict=True):
+            places = [(member.grouping, member.answer) for member in family.members]
+            if len(places) > 1:  # alone, an answer is its own fit
+                beside.update(zip(places, every, strict=False))
+            sums = (*family.following, *family.beside)
+            for table, making in zip(sums, every[len(places) :], strict=True):
+                for grouping, answer in places:
+                    if grouping == table.source and answer in table.answers:
+                        following[table.name][answer] = making
+        return AddedAcross(beside, following, tuple(self._warnings(layouts, answers)))
+
+    def _warnings(
+        self, layouts: Mapping[tuple[object, ...], Layout], answers: Sequence[Answers]
+    ) -> Iterator[str]:
+        """Yield which tables contradict each other, in words."""
+        families = [each for each in self.workload.fits if len(each.members) > 1]
+        for tables in dict.fromkeys(map(_tables, families)):
+            if layouts[tables].size <= MOST_CODES:
+                alike = [each for each in families if _tables(each) == tables]
+                for found in contradictions(alike, layouts[tables], answers, len(families)):
+                    yield found.words(self.workload.table_names)
 
     def _keys(self, grouping: int, answers: Sequence[Answers]) -> Keys:
         """Return the keys of a table, as a product if they were declared as one."""
@@ -80,16 +112,38 @@ class Consistent(WorkloadStep):
     def _columns(
         self, family: Family, layout: Layout, answers: Sequence[Answers]
     ) -> Iterator[Making]:
-        """Yield what makes the columns of each member of a family."""
+        """Yield what makes the columns of each member of a family, then of what follows."""
         measured = [_measured(answers[each.grouping], each.answer) for each in family.members]
         step = measured[0].step
         values = [each.numbers for each in measured]
         fit = fit_family(family, layout, values, [_variances(each) for each in measured])
         if fit is None:
-            yield from (partial(self._nothing, len(each)) for each in values)
+            sums = (*family.following, *family.beside)
+            rows = [*map(len, values), *(each.keys.table.num_rows for each in sums)]
+            yield from (partial(self._nothing, each) for each in rows)
             return
-        for shown in _Shown.every(fit, self):
+        every = list(_Shown.every(fit, self))
+        every += [self._sum(family, table, fit, every) for table in family.beside]
+        for shown in every:
             yield partial(shown.columns, step, self._reach())
+
+    def _sum(
+        self, family: Family, table: SummedTable, fit: FamilyFit, every: "Sequence[_Shown]"
+    ) -> "_Shown":
+        """Return the rows of a table that is no level, added up from those of its source."""
+        workload = self.workload
+        place = next(p for p, each in enumerate(family.members) if each.grouping == table.source)
+        alone = family_of(workload.plan, [family.members[place]], workload.hierarchies, [table])
+        cells = workload.plan.groupings[table.source].grouping.cells
+        if isinstance(alone, str) or not isinstance(cells, Keys) or fit.sweep is None:
+            raise InternalError("a table that follows was not checked.")
+        keys = [cells, table.keys]
+        layout = layout_of(alone, workload.schema, keys, workload.hierarchies)
+        rows = rows_above(alone, layout, 1, 0)
+        (nodes,) = fit.rows[place].places(fit.fitted.values.shape)
+        count = table.keys.table.num_rows
+        variances = variances_of_sums(fit.sweep, nodes, rows, count)
+        return every[place].summed(rows, count, np.sqrt(variances))
 
     def _nothing(self, rows: int) -> Iterator[Added]:
         """Yield empty columns: there are too many combinations, or equations were not solved."""
@@ -129,50 +183,8 @@ class Consistent(WorkloadStep):
 
     def words(self, quoted: Callable[[str], str]) -> str:
         """Return what the step does, for the methodology."""
-        return " ".join(self._sentences(quoted))
-
-    def _sentences(self, quoted: Callable[[str], str]) -> Iterator[str]:
-        yield (
-            f"Columns that end in `{ENDING}` add up over all tables of this release, to the last "
-            "digit: they are fitted to the answers by generalised least squares with the variances "
-            "of the noise, which are public. They are unbiased, no less accurate than the answers "
-            "they are fitted to, and a function of the published answers and of public facts "
-            "alone, so they cost no privacy. It is taken for granted that the listed keys of a "
-            "table hold all of what the next coarser table counts; where keys were selected from "
-            "the data, an unpublished rest is allowed for."
-        )
-        yield (
-            f"Standard errors that end in `{ENDING}_se` are those of least squares where the noise "
-            "is a product over the hierarchies or the tables lie one below the other; otherwise "
-            "they are never too small, and the equations are solved by conjugate gradients until "
-            "their residual is 1e-8 of what it was. Intervals are the normal law's, which is "
-            "approximate; their ends are rounded outward to the digits of the numbers."
-        )
-        for family in self.workload.families.fitted:
-            names = dict.fromkeys(member.answer for member in family.members)
-            levels = "; ".join(
-                " > ".join(quoted(", ".join(level)) or "all" for level in each.levels)
-                for each in family.hierarchies
-            )
-            yield (
-                f"Fitted together over {len(family.members)} tables: "
-                f"{', '.join(map(quoted, names))} ({levels})."
-            )
-        if self.has_nonnegative:
-            yield (
-                f"Columns that end in `{ENDING}_nonnegative` are moved from the top down: a "
-                "negative total becomes 0, and what is below a number is moved as little as "
-                "possible so that nothing is negative and the sum is kept. That makes small "
-                "numbers too large on average and large ones beside them too small."
-            )
-        if self.has_whole:
-            yield (
-                f"Columns that end in `{ENDING}_whole` are "
-                + ("the non-negative ones " if self.has_nonnegative else "")
-                + "rounded to whole steps, under each number the largest remainders up. "
-                "Over several hierarchies this is done along one way down, and all other numbers "
-                "are sums of what is at its end."
-            )
+        asked = Sentences(self.workload, self.has_nonnegative, self.has_whole)
+        return " ".join(asked.every(quoted))
 
 
 def _measured(answers: Answers, name: str) -> Estimate:
@@ -181,8 +193,10 @@ def _measured(answers: Answers, name: str) -> Estimate:
     return column
 
 
-def _tables(family: Family) -> tuple[int, ...]:
-    return tuple(member.grouping for member in family.members)
+def _tables(family: Family) -> tuple[object, ...]:
+    """Return what tells the layout of a family from those of others."""
+    groupings = tuple(member.grouping for member in family.members)
+    return groupings, tuple(table.name for table in family.following)
 
 
 def _variances(column: Estimate) -> Floats:
@@ -205,8 +219,10 @@ class _Shown:
 
     @classmethod
     def every(cls, fit: FamilyFit, step: Consistent) -> "Iterator[_Shown]":
-        """Yield the rows of each member of a family."""
+        """Yield the rows of each table of a family."""
         values, is_known = fit.fitted.values, fit.fitted.is_known
+        if fit.fitted.adds_up:
+            is_known = np.ones_like(is_known)  # so printed numbers do, above what is not published
         if not is_known.all():
             values = np.where(is_known, values, 0.0)
         deviations = tuple(np.sqrt(each) for each in fit.fitted.factors)
@@ -214,7 +230,11 @@ class _Shown:
         numbers = printed(fit.trees, values, is_known, float(parts))
         signs = rounded = None
         if step.has_nonnegative:
-            found = nonnegative(fit.trees, values, fit.fitted.variances)
+            variances = fit.fitted.variances
+            if fit.fitted.adds_up:
+                most = np.max(variances, where=np.isfinite(variances), initial=_LEAST_DEVIATION)
+                variances = np.where(np.isfinite(variances), variances, most)
+            found = nonnegative(fit.trees, values, variances)
             signs = printed(fit.trees, found, is_known, float(parts))
         if step.has_whole:
             of = numbers if signs is None else signs
@@ -228,6 +248,18 @@ class _Shown:
                 None if rounded is None else rounded[rows.index].ravel(),
                 rows.of_product(deviations),
             )
+
+    def summed(self, rows: Indices, count: int, deviations: Floats) -> "_Shown":
+        """Return sums of these rows, each in one of so many, with the deviations of the sums."""
+
+        def total(numbers: Whole) -> Whole:
+            found = np.zeros(count, dtype=np.int64)
+            np.add.at(found, rows, numbers)
+            return found
+
+        signs = None if self.nonnegative is None else total(self.nonnegative)
+        rounded = None if self.whole is None else total(self.whole)
+        return _Shown(self.unit, (count,), total(self.numbers), signs, rounded, deviations)
 
     def columns(self, step: Fraction, reach: float | None) -> Iterator[Added]:
         """Yield what stands beside the answer that has these rows."""

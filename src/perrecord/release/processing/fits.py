@@ -13,23 +13,26 @@ from perrecord.queries.hierarchies.placing import MOST_CELLS, Layout, one_tree
 from perrecord.released.fitting.boxes import Placed
 from perrecord.released.fitting.gradients import fit_by_gradients
 from perrecord.released.fitting.products import Fitted, fit_separable, separated
-from perrecord.released.fitting.sweeps import sweep_of
+from perrecord.released.fitting.sweeps import Sweep, sweep_of
 from perrecord.released.fitting.trees import CellTree, Floats, stretches
 from perrecord.released.numbers import Integers, floats
 
 _MUCH_WIDER = 4
 """A chain of tables is one tree where the combinations are so many times its cells."""
 _SOLVED = 1e-6
-_MOST_CODES = 2**62
+MOST_CODES = 2**62
+"""So many combinations whole numbers of 64 bits tell apart."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FamilyFit:
-    """Fitted numbers of a family in steps, and where each member's rows stand among them."""
+    """Fitted numbers of a family in steps, and where each table's rows stand among them."""
 
     trees: tuple[CellTree, ...]
     fitted: Fitted
     rows: tuple[Placed, ...]
+    sweep: Sweep | None = None
+    """Of tables that lie one below the other, and are fitted on one tree."""
 
 
 def fit_family(
@@ -37,15 +40,16 @@ def fit_family(
 ) -> FamilyFit | None:
     """Return the least squares fit of numbers by member and row; None where there is none.
 
+    What follows is fitted as a level of which nothing was measured.
     Variances are by row too, or one number where all rows of a member have the same.
     There is none if the combinations are too many to be written out, or the equations were not
     solved; `perrecord check` tells of the first beforehand.
     """
-    if layout.size > _MOST_CODES:
+    if layout.size > MOST_CODES:
         return None  # no whole number of 64 bits tells its combinations apart
     cells = sum(len(each) for each in values)
     is_narrow = layout.size <= min(MOST_CELLS, max(_MUCH_WIDER * cells, 10_000))
-    if is_narrow and not any(family.selected):
+    if is_narrow and not any(family.selected) and not family.beside:
         grid, spread = _gathered(layout.shape, layout.rows, values, variances)
         sweeps = separated(layout.trees, spread)
         if sweeps is not None:
@@ -56,8 +60,9 @@ def fit_family(
         shape = (one.tree.size,)
         rows = tuple(Placed.of(each, shape) for each in one.places)
         grid, spread = _gathered(shape, rows, values, variances)
-        fitted = fit_separable(grid, [sweep_of(one.tree, spread)], in_place=True)
-        return FamilyFit((one.tree,), fitted, rows)
+        sweep = sweep_of(one.tree, spread)
+        fitted = fit_separable(grid, [sweep], in_place=True)
+        return FamilyFit((one.tree,), fitted, rows, sweep)
     if layout.size > MOST_CELLS:
         return None
     grid, spread = _gathered(layout.shape, layout.rows, values, variances)
@@ -73,7 +78,7 @@ def _gathered(
 ) -> tuple[Floats, Floats]:
     """Return the value and variance of each cell; what was measured twice is put together."""
     weights, total = np.zeros(shape), np.zeros(shape)
-    for each, value, variance in zip(rows, values, variances, strict=True):
+    for each, value, variance in zip(rows[: len(values)], values, variances, strict=True):
         for which, piece in each.pieces():
             weight = 1 / (variance[which].reshape(piece.shape) if variance.ndim else variance)
             weights[piece.index] += weight

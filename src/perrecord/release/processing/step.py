@@ -23,6 +23,18 @@ AnswerPlace = tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True)
+class AddedAcross:
+    """What a step that looks across tables adds, and what it found."""
+
+    beside: Mapping[AnswerPlace, Making]
+    """Beside answers of tables that were asked for."""
+    following: Mapping[str, Mapping[str, Making]]
+    """Of tables that follow, by their names and those of answers."""
+    warnings: tuple[str, ...] = ()
+    """What is wrong with the release, as far as its published numbers show it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Step(ABC):
     """What every step says of itself, in its own file."""
 
@@ -54,5 +66,5 @@ class WorkloadStep(Step):
     """A step that looks across tables: all of them are held until the last is there."""
 
     @abstractmethod
-    def added(self, answers: Sequence[Answers]) -> Mapping[AnswerPlace, Making]:
-        """Return what makes the columns beside answers, from those of every grouping."""
+    def added(self, answers: Sequence[Answers]) -> AddedAcross:
+        """Return what makes columns, from the answers of every grouping."""

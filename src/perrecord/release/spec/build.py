@@ -11,18 +11,20 @@ from perrecord.errors import InputError, InternalError, QueryError
 from perrecord.exact import rational, text
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
-from perrecord.queries.hierarchies import Families, families_of
+from perrecord.queries.hierarchies import Families, Family, SummedTable, families_of
 from perrecord.queries.methods import Accounting
 from perrecord.queries.plan import Plan, plan
 from perrecord.queries.query import Query
 from perrecord.release.fields import Field
 from perrecord.release.spec.checks import unknown_field
 from perrecord.release.spec.deriving import DerivedNumber, derived_of
+from perrecord.release.spec.following import following_of, grouping_names
 from perrecord.release.spec.load import LoadedSpec
-from perrecord.release.spec.models import Outputs, PostProcessing, Spec, StatusEntry
+from perrecord.release.spec.models import Outputs, Spec
 from perrecord.release.spec.names import refer
 from perrecord.release.spec.pieces import blur_of, budget_of, keys_of
 from perrecord.release.spec.problems import Problems, found
+from perrecord.release.spec.processing import PostProcessing, StatusEntry
 from perrecord.release.spec.queries import Asking
 from perrecord.release.spec.query_checks import check_tables
 from perrecord.release.spec.questions import GROUPINGS
@@ -68,6 +70,15 @@ class Workload:
     """Which answers estimate the same numbers in several tables."""
     derived: tuple[DerivedNumber, ...]
     """What follows from answers by a formula."""
+    following: tuple[SummedTable, ...]
+    """Tables that follow from those asked for, by adding up."""
+    fits: tuple[Family, ...]
+    """What is fitted: families if tables are to be consistent, with the tables that follow."""
+
+    @property
+    def table_names(self) -> tuple[str, ...]:
+        """The name of every table that is asked for, in the order of the plan."""
+        return tuple(grouping_names(self.plan, self.queries))
 
     @property
     def policy(self) -> Policy:
@@ -99,6 +110,11 @@ def build(loaded: LoadedSpec, schema: Schema) -> Workload:
             policy.delta(record)
             examples.append((example.name, record))
     problems.check()
+    families = families_of(planned, hierarchies)
+    following, fits = following_of(
+        spec.post_processing, planned, queries, families, hierarchies, problems
+    )
+    problems.check()
     return Workload(
         spec.title,
         spec.description or "",
@@ -112,8 +128,10 @@ def build(loaded: LoadedSpec, schema: Schema) -> Workload:
         spec.post_processing,
         spec.outputs,
         hierarchies,
-        families_of(planned, hierarchies),
+        families,
         derived_of(spec.derived, queries, problems),
+        following,
+        fits,
     )
 
 

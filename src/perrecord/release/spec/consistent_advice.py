@@ -9,7 +9,6 @@ import numpy as np
 from perrecord.errors import listing
 from perrecord.queries.hierarchies import Family, Hierarchy, Member
 from perrecord.queries.hierarchies.placing import MOST_CELLS, Misfit, declared_trees, misfits
-from perrecord.release.names import table_names
 from perrecord.release.spec.build import Workload
 from perrecord.release.spec.names import Found
 from perrecord.release.spec.problems import Path
@@ -76,7 +75,7 @@ def _not_asked(workload: Workload) -> Iterator[Found]:
         together.setdefault(tables, []).append(family)
     for families in together.values():
         members = [member for family in families for member in family.members]
-        names = dict.fromkeys(_table(workload, member) for member in members)
+        names = dict.fromkeys(workload.table_names[member.grouping] for member in members)
         answers = dict.fromkeys(repr(member.answer) for member in members)
         yield (
             _place(workload, members[1]),
@@ -103,13 +102,6 @@ def _single_children(
                 "same cells, which are paid for twice. Leave one of the two levels out, or give "
                 "one of them less.",
             )
-
-
-def _table(workload: Workload, member: Member) -> str:
-    grouping = workload.plan.groupings[member.grouping]
-    named = workload.queries[grouping.query]
-    sets = [each.columns for each in named.query.groupings]
-    return table_names(named.name, sets)[sets.index(grouping.grouping.columns)]
 
 
 def _place(workload: Workload, member: Member) -> Path:

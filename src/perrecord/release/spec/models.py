@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from perrecord.policy.policy import Policy
+from perrecord.release.spec.processing import PostProcessing
 from perrecord.release.spec.questions import QueryEntry
 from perrecord.release.spec.scalars import (
     SHOWN,
@@ -256,43 +257,6 @@ class BudgetEntry(Entry):
     """The key selections that may be run."""
     tapers: tuple[TaperedEntry, ...] = ()
     """The tapered answers that may be asked beside what the amount pays for."""
-
-
-class ConsistentEntry(Entry):
-    """Columns that add up over all tables; those named here beside the unbiased one."""
-
-    nonnegative: TruthValue = False
-    """Add a column that is never below 0 and adds up; biased."""
-    whole: TruthValue = False
-    """Add a column of whole steps that adds up: of the non-negative numbers, if these are there."""
-
-
-def _consistent(value: Any) -> Any:
-    return ({} if value else None) if isinstance(value, bool) else value
-
-
-class StatusEntry(Entry):
-    """Relative standard errors up to which numbers are called reliable, or usable with caution."""
-
-    reliable: Proportion
-    """Up to this standard error, as a fraction of the number, it is reliable."""
-    caution: Proportion
-    """Up to this one it is to be used with caution; beyond, it is unreliable."""
-
-
-class PostProcessing(Entry):
-    """Columns added to the answers; the unbiased ones stay."""
-
-    floor_at_zero: TruthValue = False
-    """Add, for each count, total and average, a column that is never below 0; biased upwards."""
-    round: Mapping[str, Annotated[Whole, Field(ge=-12, le=12)]] = Field(default_factory=dict)
-    """Add, for each of these answers, a column rounded to so many decimals; -2 is hundreds."""
-    consistent: Annotated[
-        ConsistentEntry | None, short(_consistent, bool | ConsistentEntry | None)
-    ] = None
-    """Add, for each count and total in several tables, a column that adds up over all of them."""
-    status: StatusEntry | None = None
-    """Add a word beside each number: reliable, use with caution, or unreliable."""
 
 
 class Outputs(Entry):

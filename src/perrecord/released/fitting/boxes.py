@@ -44,6 +44,11 @@ class Placed:
                 index = tuple(each[start:end] for each in self.index if not isinstance(each, slice))
             yield slice(start * wide, end * wide), Placed(index, shape)
 
+    def places(self, grid: tuple[int, ...]) -> tuple[Indices, ...]:
+        """Return where each row stands, along each axis of the grid."""
+        every = np.arange(prod(grid)).reshape(grid)[self.index].ravel()
+        return np.unravel_index(every, grid)
+
     def of_product(self, factors: Sequence[Floats]) -> Floats:
         """Return a product of factors by row; an axis of a box along which it stays is 1 long.
 

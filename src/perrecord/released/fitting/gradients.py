@@ -22,8 +22,8 @@ _MOST_SUBSETS = 64
 def fit_by_gradients(trees: Sequence[CellTree], values: Floats, variances: Floats) -> Fitted:
     """Return the fit, and variances that are never below the true ones.
 
-    Cells that nothing was measured of get a number only if their own leaves do; whether they are
-    identified is not decided here, so their variance is infinite.
+    Cells that nothing was measured of get a number if some set of tables identifies them, or if all
+    leaves below them were measured; otherwise their variance is infinite.
     """
     weights = np.where(np.isfinite(variances), 1 / variances, 0.0)
     are_leaves = leaves_of(trees)
@@ -61,7 +61,8 @@ def fit_by_gradients(trees: Sequence[CellTree], values: Floats, variances: Float
         better = preconditioned(residual)
         slope, before = float(np.vdot(residual, better)), slope
         direction = better + (slope / before) * direction
-    return Fitted(added_up(trees, leaves), (_bounds(trees, variances),), False, left, steps)
+    every = added_up(trees, leaves)
+    return Fitted(every, (_bounds(trees, variances),), False, left, steps, adds_up=True)
 
 
 def _nearby(trees: Sequence[CellTree], weights: Floats) -> list[tuple[Sweep, Floats]]:
@@ -101,8 +102,9 @@ def _sum(effects: Sequence[Floats]) -> Floats:
 def _bounds(trees: Sequence[CellTree], variances: Floats) -> Floats:
     """Return variances never below the true ones: those of fits that know less.
 
-    A cell's own number is one. Others are sets of levels all of whose tables are there, with
-    variances that are a product and nowhere below the true ones.
+    A cell's own number is one, the sum of the measured leaves below it another. Others are sets of
+    levels all of whose tables are there, with variances that are a product and nowhere below the
+    true ones.
     """
     least = variances.copy()
     levels = [list(walk(tree.starts)) for tree in trees]
@@ -112,13 +114,13 @@ def _bounds(trees: Sequence[CellTree], variances: Floats) -> Floats:
         sweeps = _above(trees, kept)
         if sweeps is not None:
             np.minimum(least, outer([each.variances for each in sweeps]), out=least)
-    return np.where(is_measured, least, _of_sums(trees, least, is_measured))
+    return np.where(is_measured, least, np.minimum(least, _of_sums(trees, variances, is_measured)))
 
 
 def _of_sums(trees: Sequence[CellTree], variances: Floats, is_measured: Flags) -> Floats:
-    """Return variances of cells that were not measured: finite if all leaves below them were.
+    """Return the variance of each cell's sum of measured leaves; infinite if one was not measured.
 
-    Such a cell is the sum of its leaves, and is not published; it gets the sum of their variances.
+    Leaves as they were measured: their noise is independent, which their fitted numbers are not.
     """
     is_leaf = leaves_of(trees)
     missing = np.where(is_leaf & ~is_measured, 1.0, 0.0)

@@ -25,6 +25,8 @@ class Fitted:
     residual: float = 0.0
     """How far the equations are from being solved, relatively; 0 where they are solved directly."""
     steps: int = 0
+    adds_up: bool = False
+    """Whether numbers add up also where nothing identifies them; no other of these is published."""
 
     @property
     def variances(self) -> Floats:

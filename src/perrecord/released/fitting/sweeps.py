@@ -29,6 +29,8 @@ class Sweep:
     """How much of what its parent has left to explain a node takes."""
     variances: Floats
     """Of the fitted numbers; infinite where there is none."""
+    below_variances: Floats
+    """Of what is known of each node from itself and from below."""
 
     @property
     def is_identified(self) -> Flags:
@@ -84,7 +86,7 @@ def sweep_of(tree: CellTree, variances: Floats) -> Sweep:
         others = known[each.group] - np.where(np.isinf(of_child), 0.0, of_child)
         fitted = taken * others + taken**2 * np.where(taken > 0, of_parent, 0.0)
         result[each.level] = np.where(taken > 0, fitted, of_child)
-    return Sweep(tree, own, below, share, result)
+    return Sweep(tree, own, below, share, result, above)
 
 
 def _share(first: Floats, second: Floats) -> Floats:

@@ -67,8 +67,10 @@ def _table(number: int, seed: int, tally: Tally) -> None:
     """Compare the pairs of one random table."""
     where = f"seed {seed}, table {number} (repeat it with --seed {seed} --first {number} --pairs 1)"
     random = Random(f"perrecord replay {seed} {number}")  # noqa: S311 - to be repeated
-    # Tapers have a seed of their own, so that all other questions are what they were without them.
+    # Tapers have a seed of their own, so that all other questions are what they were without them;
+    # and so have tables that add up.
     tapers = Random(f"perrecord replay tapers {seed} {number}")  # noqa: S311 - the same
+    sums = Random(f"perrecord replay sums {seed} {number}")  # noqa: S311 - the same
     count = random.randrange(1, 4) if number % _TINY == _TINY - 1 else RECORDS
     rows = random_tables.rows(random, count, unique=False)
     try:
@@ -81,7 +83,7 @@ def _table(number: int, seed: int, tally: Tally) -> None:
         if number % _TRACED_EVERY == 0 and not tally.has_failed:
             _traced(random, tapers, rows, members, number, tally, where)
         if number % _RELEASED_EVERY == 3 and not tally.has_failed:
-            tally.add(release_checks(random, tapers, _RELEASED, number), where)
+            tally.add(release_checks(random, tapers, sums, _RELEASED, number), where)
     except Exception as error:  # whatever the data, nothing here may fail
         tally.fail(f"{where}: {type(error).__name__}: {error}")
 

@@ -17,11 +17,12 @@ PROMISE = "delta of an unsplit record"
 ROWS = "any mechanism on split rows"
 TRACE, DIFFERENCE = "control flow", "a released number"
 RECOMPUTED, RELEASE = "a run computed anew", "whole releases"
+SUMS = "tables that add up"
 
 MOST_FAILURES = 20
 _WHOLE = (WORKLOAD, ROWS)
 """What is one pair each: a record, and all that is asked in one go."""
-_SILENT = (WORKLOAD, GROUPING, TRACE, DIFFERENCE, RECOMPUTED, RELEASE, DOMAIN, PROMISE)
+_SILENT = (WORKLOAD, GROUPING, TRACE, DIFFERENCE, RECOMPUTED, RELEASE, SUMS, DOMAIN, PROMISE)
 
 NOBODY = -1
 """In place of a record's number, where none was left out."""
@@ -157,6 +158,7 @@ class Tally:
             ("pairs run both ways with the same bits, control flow compared", TRACE),
             ("differences of released numbers compared with their charge", DIFFERENCE),
             ("pairs released both ways from a spec, files compared", RELEASE),
+            ("releases whose tables add up, recomputed from published files alone", SUMS),
         ]
         figures += [(name, number(self.made[what])) for name, what in others]
         figures += [

@@ -6,10 +6,9 @@ Tables are the run, written; all other files are the same without a record.
 import json
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from io import BytesIO
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,18 +18,18 @@ import pyarrow.parquet as pq
 
 from perrecord.accounting.entries import Charge, Creation, LedgerEntry, Publication, Seal
 from perrecord.accounting.ledger import Ledger
-from perrecord.lab.audit import random_specs, random_tables, random_tapers
+from perrecord.lab.audit import random_specs, random_sums, random_tables, random_tapers
 from perrecord.lab.audit.frozen import FrozenBits
 from perrecord.lab.audit.random_tables import Row
-from perrecord.lab.audit.replay.checks import RELEASE, Check
+from perrecord.lab.audit.replay.checks import NOBODY, RELEASE, SUMS, Check
 from perrecord.lab.audit.replay.recount import Members
 from perrecord.lab.audit.replay.redrawn import recomputed
+from perrecord.lab.audit.replay.sums import sums_checked
 from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.run import run
-from perrecord.mechanisms.write import write_csv, write_parquet
-from perrecord.queries.plan import Plan
-from perrecord.release.contents import MANIFEST, table_name
-from perrecord.release.processing import across, processed
+from perrecord.queries.answers.errors import ENDINGS
+from perrecord.release.contents import MANIFEST, written_tables
+from perrecord.release.methodology import WARNINGS
 from perrecord.release.publish import release
 from perrecord.release.spec import Workload, build, load_spec, open_table
 
@@ -52,29 +51,28 @@ class PublishedFolder:
     """Every Parquet and CSV file, written from a run of the same plan with the same bits."""
     keys: Mapping[str, tuple[str, ...]]
     """The grouping columns of every table."""
+    shown: frozenset[str]
+    """Columns that follow from published numbers, of other rows too, and whole tables that do."""
     charge: str
 
 
 def files_of(
-    folder: Path, workload: Workload, planned: Plan, answers: Sequence[Answers], charge: str
+    folder: Path, workload: Workload, answers: Sequence[Answers], charge: str
 ) -> PublishedFolder:
     """Read a published folder, and write beside it, in memory, what its tables must be."""
-    tables: dict[str, bytes] = {}
-    keys: dict[str, tuple[str, ...]] = {}
-    beside = across(workload, answers)
-    for grouping, each, added in zip(planned.groupings, answers, beside, strict=True):
-        name = f"tables/{table_name(workload, grouping)}"
-        rows = processed(each, workload, added)
-        tables[f"{name}.parquet"] = _written(write_parquet, rows)
-        keys[f"{name}.parquet"] = grouping.grouping.columns
-        if workload.outputs.csv:
-            tables[f"{name}.csv"] = _written(write_csv, rows)
+    written = written_tables(workload, answers).tables
+    tables = {name: content for table in written for name, content in table.files.items()}
+    keys = {
+        f"tables/{table.described.name}.parquet": table.described.grouping.columns
+        for table in written
+    }
     found = {
         each.relative_to(folder).as_posix(): each.read_bytes()
         for each in sorted(folder.rglob("*"))
         if each.is_file()
     }
-    return PublishedFolder(found, tables, keys, charge)
+    shown = {each.name for each in workload.derived} | {each.name for each in workload.following}
+    return PublishedFolder(found, tables, keys, frozenset(shown), charge)
 
 
 def fault_alone(files: PublishedFolder) -> str | None:
@@ -116,7 +114,10 @@ def files_differ(
             return f"{name}: it has other columns"
         # Wide types follow from the noisy numbers alone; that they do is checked with the run.
         has_same_types &= first.schema == second.schema
-        fault = None if selects else _rows_differ(first, second, mine.keys[name], record)
+        if selects or Path(name).stem in mine.shown:
+            continue
+        mine_alone, theirs_alone = (_answered(each, mine.shown) for each in (first, second))
+        fault = _rows_differ(mine_alone, theirs_alone, mine.keys[name], record)
         if fault is not None:
             return f"{name}: {fault}"
     for name, content in mine.found.items():
@@ -141,11 +142,20 @@ def _rows_differ(
     return None
 
 
+def _answered(table: pa.Table, shown: frozenset[str]) -> pa.Table:
+    """Return the table without what follows from numbers of other rows, which is checked apart."""
+    beside = {f"{name}{ending}" for name in shown for ending in ("", *ENDINGS)}
+    names = [each for each in table.column_names if "_consistent" not in each]
+    return table.select([each for each in names if each not in beside])
+
+
 def _public(name: str, content: bytes) -> Any:
-    """Return what a file says beside digests and sizes of noisy tables, and the charge."""
+    """Return what a file says beside digests and sizes of noisy tables, charge and warnings."""
     if name == MANIFEST:
         stated = json.loads(content)
-        return {**stated, "charge": "", "files": list(stated["files"])}
+        return {**stated, "charge": "", "files": list(stated["files"]), "warnings": []}
+    if name == "methodology.md":
+        return content.partition(WARNINGS.encode())[0].rstrip()
     if name == _PACKAGE:
         stated = json.loads(content)
         tables = [{**each, "bytes": 0, "hash": ""} for each in stated["resources"]]
@@ -155,12 +165,6 @@ def _public(name: str, content: bytes) -> Any:
 
 def _table(content: bytes) -> pa.Table:
     return pq.read_table(pa.BufferReader(content))
-
-
-def _written(write: Callable[[pa.Table, BytesIO], None], rows: pa.Table) -> bytes:
-    buffer = BytesIO()
-    write(rows, buffer)
-    return buffer.getvalue()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,19 +180,27 @@ class Side:
     """Whether running the same plan again, by itself, gives what it must."""
 
 
-def release_checks(random: Random, tapers: Random, pairs: int, seed: int) -> Iterator[Check]:
+def release_checks(
+    random: Random, tapers: Random, sums: Random, pairs: int, seed: int
+) -> Iterator[Check]:
     """Yield, for a random spec and table, whether releases without some records differ wrongly.
 
-    Half of the specs are tapered, as a seed of its own has it.
+    Half of the specs are tapered, and half have tables that add up, as seeds of their own have it.
     """
     rows = random_tables.rows(random, _RECORDS, extreme=random.random() < 0.3, unique=False)
     selects = random.random() < 0.4
     written = random_specs.spec(random, selects=selects)
     if tapers.random() < 0.5:
         written = random_tapers.tapered_spec(tapers, written)
+    has_sums = sums.random() < 0.5
+    if has_sums:
+        written = random_sums.summed_spec(sums, written)
     with tempfile.TemporaryDirectory(prefix="perrecord-audit-") as name:
         whole = _side(Path(name) / "whole", written, rows, seed)
         yield whole.run
+        if has_sums:
+            numbers, fault = sums_checked(whole.files.found, written)
+            yield Check(SUMS, NOBODY, numbers=numbers, fault=fault)
         for index in random.sample(range(_RECORDS), pairs):
             kept = [row for place, row in enumerate(rows) if place != index]
             other = _side(Path(name) / f"without{index}", written, kept, seed)
@@ -215,7 +227,7 @@ def _side(folder: Path, written: Mapping[str, Any], rows: Sequence[Row], seed: i
     release(path, out, progress=steps.append, _bits=bits)
     every = ledger.entries()
     charge = next(each.hash for each in every if isinstance(each, Charge))
-    files = files_of(out, workload, planned, answers, charge)
+    files = files_of(out, workload, answers, charge)
     entries = tuple(_without_digests(each, folder) for each in every)
     return Side(files, tuple(steps), entries, tuple(bits.drawn), members, check)
 
