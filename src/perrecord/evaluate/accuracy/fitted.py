@@ -50,7 +50,7 @@ def deviations_of(
 
     `found` has the keys of groupings whose keys are selected from the data.
     """
-    keys = [_keys(planned, member, found) for member in family.members]
+    keys = [keys_of_member(planned, member, found) for member in family.members]
     noise = [_noise(planned, member, own) for member, own in zip(family.members, keys, strict=True)]
     layout = layout_of(family, planned.schema, keys, declared)
     none = [np.zeros(len(each), dtype=np.int64) for each in keys]
@@ -68,7 +68,8 @@ def deviations_of(
     return every
 
 
-def _keys(planned: Plan, member: Member, found: Mapping[int, Keys]) -> Keys:
+def keys_of_member(planned: Plan, member: Member, found: Mapping[int, Keys]) -> Keys:
+    """Return the keys of a member's table; `found` has those that are selected from the data."""
     cells = planned.groupings[member.grouping].grouping.cells
     if cells is None:
         return NO_KEYS

@@ -1,11 +1,10 @@
-"""How a budget is best shared among the levels of hierarchies when least squares follows (T32).
+"""How an amount is best shared among the levels of a hierarchy when least squares follows (T32).
 
-No data is needed: the variance of every fitted number follows from the tree of public keys and from
-the variances of the noise. It is convex in the precisions, and so in shares of rho.
+No data is needed: the variance of every fitted number follows from the tree of public keys and the
+variances of the noise. It is convex in the precisions, which are proportional to amounts of rho.
 """
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,82 +12,67 @@ import numpy as np
 from perrecord.released.fitting.sweeps import sweep_of
 from perrecord.released.fitting.trees import CellTree, Floats, Indices
 
-Shares = tuple[float, ...]
-Variance = Callable[[float], float]
-"""The variance of a level's noise by its amount."""
-
 _STEP = 1e-4
-_PRECISE = 1e-6
-_MOST_ROUNDS = 2000
+_PRECISE = 1e-5
+_MOST_ROUNDS = 1000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Levels:
-    """Measured levels of one hierarchy: where their cells stand in its tree, and what each counts.
-
-    What is to be small is the sum over levels of the weight times the mean variance of its cells.
-    """
+    """Measured levels of one hierarchy: their nodes in its tree, their noise, what each counts."""
 
     tree: CellTree
     nodes: tuple[Indices, ...]
+    variances: tuple[Floats | float, ...]
+    """Of the noise, by level or by node of it, at an amount of 1; at half of it they double."""
     weights: tuple[float, ...]
 
-    def variances(self, measured: Sequence[float]) -> list[Floats]:
-        """Return the variances of the fitted cells by level, given those of their noise."""
-        every = np.full(self.tree.size, np.inf)
-        for nodes, variance in zip(self.nodes, measured, strict=True):
-            every[nodes] = variance
-        fitted = sweep_of(self.tree, every).variances
-        return [fitted[nodes] for nodes in self.nodes]
+    def fitted(self, amounts: Sequence[float]) -> list[Floats]:
+        """Return the variances of the fitted numbers by level."""
+        precisions = np.zeros(self.tree.size)
+        for nodes, own, amount in zip(self.nodes, self.variances, amounts, strict=True):
+            precisions[nodes] += amount / own
+        with np.errstate(divide="ignore"):
+            every = sweep_of(self.tree, 1 / precisions).variances
+        return [every[nodes] for nodes in self.nodes]
 
-    def size(self, measured: Sequence[float]) -> float:
-        """Return the weighted mean variance."""
-        found = self.variances(measured)
-        return sum(w * float(v.mean()) for w, v in zip(self.weights, found, strict=True))
+    def size(self, amounts: Sequence[float]) -> float:
+        """Return the sum over levels of weight times mean variance: what is to be small."""
+        found = self.fitted(amounts)
+        return sum(w * float(each.mean()) for w, each in zip(self.weights, found, strict=True))
 
 
-def best_amounts(levels: Levels, total: float, variances: Sequence[Variance]) -> Shares:
-    """Return the amounts by level, of this sum, with the least weighted mean variance.
+def best_shares(levels: Levels) -> tuple[float, ...]:
+    """Return the shares of an amount with the least weighted mean variance.
 
-    Each round multiplies every amount by the square root of what more of it would gain; at the
-    optimum that is the same for all (Torsney's algorithm for optimal designs). Rounds that do not
-    help are halved.
+    Each round multiplies every share by the square root of what more of it would gain, which never
+    makes the sum larger and ends where more gains the same everywhere (Torsney's algorithm).
+
+    >>> tree = CellTree(1, (np.zeros(100, dtype=np.intp),))
+    >>> nodes = (np.arange(1), np.arange(1, 101))
+    >>> [round(each, 2) for each in best_shares(Levels(tree, nodes, (1.0, 1.0), (0.5, 0.5)))]
+    [0.5, 0.5]
+    >>> [round(each, 2) for each in best_shares(Levels(tree, nodes, (1.0, 1.0), (0.01, 0.99)))]
+    [0.08, 0.92]
     """
-    count = len(variances)
-    amounts = np.full(count, total / count)
-
-    def size(logs: Floats) -> float:
-        found = [each(a) for each, a in zip(variances, np.exp(logs).tolist(), strict=True)]
-        return levels.size(found)
-
-    least = size(np.log(amounts))
+    count = len(levels.nodes)
+    shares = np.full(count, 1 / count)
     for _ in range(_MOST_ROUNDS):
-        logs = np.log(amounts)
-        gains = np.empty(count)
-        for place in range(count):
-            moved = [logs.copy(), logs.copy()]
-            moved[0][place] -= _STEP
-            moved[1][place] += _STEP
-            gains[place] = max(size(moved[0]) - size(moved[1]), 0.0) / amounts[place]
-        if not gains.any():
-            break
-        power, before = 0.5, least
-        while power > _PRECISE:
-            better = amounts * np.maximum(gains / gains.max(), 1e-12) ** power
-            better *= total / better.sum()
-            found = size(np.log(better))
-            if found <= before:
-                break
-            power /= 2
-        else:
-            break
-        is_done = bool(np.all(np.abs(better - amounts) <= _PRECISE * total))
-        amounts, least = better, found
+        gains = np.array([_gain(levels, shares, place) for place in range(count)])
+        better = shares * np.sqrt(np.maximum(gains, 0))
+        better /= better.sum()
+        is_done = bool(np.abs(better - shares).max() <= _PRECISE)
+        shares = better
         if is_done:
             break
-    return tuple(amounts.tolist())
+    return tuple(shares.tolist())
 
 
-def inverse(amount: float) -> float:
-    """Return the variance of Gaussian noise, but for a constant."""
-    return 1 / amount if amount > 0 else math.inf
+def _gain(levels: Levels, shares: Floats, place: int) -> float:
+    """Return how fast the size falls as one share grows."""
+    less, more = shares.copy(), shares.copy()
+    less[place] *= 1 - _STEP
+    more[place] *= 1 + _STEP
+    return (levels.size(less.tolist()) - levels.size(more.tolist())) / (
+        2 * _STEP * float(shares[place])
+    )

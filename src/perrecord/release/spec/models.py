@@ -6,7 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from perrecord.errors import InputError
 from perrecord.policy.policy import Policy
+from perrecord.release.spec.problems import found
 from perrecord.release.spec.questions import QueryEntry
 from perrecord.release.spec.scalars import (
     SHOWN,
@@ -261,7 +263,14 @@ class ConsistentEntry(Entry):
 
 
 def _consistent(value: Any) -> Any:
-    return ({} if value else None) if isinstance(value, bool) else value
+    if value is None or isinstance(value, Mapping):
+        return value
+    if not isinstance(value, bool):
+        raise InputError(
+            f"found {found(value)}; expected true, or the further columns that are wanted: "
+            "{nonnegative: true}, {whole: true} or {nonnegative: true, whole: true}."
+        )
+    return {} if value else None
 
 
 class StatusEntry(Entry):
