@@ -96,7 +96,10 @@ def _written(
     if workload.outputs.csv:
         files[f"tables/{name}.csv"] = _bytes(write_csv, rows)
     named = workload.queries[grouping.query]
-    described = Described(name, named.title, grouping.grouping, named.query.answers, rows.schema)
+    query = named.query
+    described = Described(
+        name, named.title, grouping.grouping, query.answers, rows.schema, query.filter
+    )
     return ReleasedTable(described, files)
 
 

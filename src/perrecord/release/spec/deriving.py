@@ -157,5 +157,11 @@ def _check_answer(name: str, answers: Mapping[str, Answer], where: str) -> None:
         )
     if answers[name].choices:
         raise InputError(
-            f"{name!r} has no standard error; derived numbers are of counts, totals and averages."
+            f"{name!r} has no standard error; derived numbers are of counts and totals."
+        )
+    if not answers[name].is_additive:
+        raise InputError(
+            f"{name!r} is an average, whose error is approximate; derived numbers are of counts "
+            "and totals. Ask for its total and its count in its place, at the same cost, and write "
+            "the one over the other in the formula."
         )
