@@ -15,6 +15,11 @@ from full_size.workload import PYTHON
 
 SMALL_ROWS = 100_000
 FULL_ROWS = 8_000_000
+_BUSY_FROM = 1.5
+_BUSY = (
+    " Others were at work, so seconds by the clock say little, and even seconds of processors are "
+    "more than on an idle machine; memory and ratios hold."
+)
 
 
 def options(about: str, results: Path) -> argparse.ArgumentParser:
@@ -47,14 +52,14 @@ def run(
     if isinstance(alone, str):
         sys.exit(f"perrecord could not be installed apart: {alone}")
     os.environ[PYTHON] = str(alone)
-    load_before = load()
+    load_before, was_busy = load(), os.getloadavg()[0] > _BUSY_FROM
     with tempfile.TemporaryDirectory() as scratch:
         lines, goals = measure(given, Path(scratch))
     end = [
         *goals_table(goals),
         "",
         f"Load of the machine: {load_before} before the run; {load()} after it, of which about 2 "
-        "are its own.",
+        f"are its own.{_BUSY if was_busy else ''}",
     ]
     text = "\n".join([*lines, "## Goals", "", *end]) + "\n"
     print(text, end="")
