@@ -128,7 +128,6 @@ def test_they_stand_where_their_answers_are_and_are_described(released):
         ("farms / states_by_state.cattle", None),
         ("mean - 50", "'mean' is an average, whose error is approximate"),
         ("farms / states_by_state.mean", "Ask for its total and its count in its place"),
-        ("", "names of answers, numbers, brackets"),
         ("cattle farms", "stands in double quotes"),
         ("cattle / selected.cattle", "no answer 'cattle' in the table 'selected'"),
         ("cattle --farms", "has a comment"),
