@@ -24,7 +24,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from perrecord.exact import Exact
-from perrecord.released.columns import Estimate, confidence_level
+from perrecord.released.columns import Chosen, Estimate, Ratio, confidence_level
 from perrecord.released.formulas import Formula, Linear, Name, formula
 from perrecord.released.numbers import floats
 
@@ -83,9 +83,14 @@ class Computed:
         return masked(np.round(evaluated(self.formula, self.given, 0.5).values, places))
 
 
-def uncertain(column: Estimate) -> Uncertain:
-    """Return a count's or a total's numbers with their errors."""
-    return Uncertain(floats(column.numbers) * float(column.step), column.standard_errors())
+def uncertain(column: Estimate | Ratio | Chosen) -> Uncertain:
+    """Return an answer's numbers with their errors; none of averages of few records."""
+    if isinstance(column, Estimate):
+        return Uncertain(floats(column.numbers) * float(column.step), column.standard_errors())
+    if isinstance(column, Ratio):
+        errors = np.where(column.few_records(), np.nan, column.standard_errors())
+        return Uncertain(column.values().to_numpy(), errors)
+    return Uncertain(floats(column.index) * np.nan, floats(column.index) * np.nan)
 
 
 def masked(values: Floats) -> pa.Array:

@@ -9,7 +9,6 @@ import pyarrow as pa
 from perrecord.mechanisms.answers import Answers
 from perrecord.queries.noise_plan import different_keys
 from perrecord.release.spec import Workload
-from perrecord.released.columns import Estimate
 from perrecord.released.derived import Computed, Uncertain, uncertain
 
 BESIDE = {
@@ -30,21 +29,14 @@ def computed(
         # A number of the table itself, by its full name, is the same number, noise and all.
         own = {f"{other}.{name}": name for other, name in number.others if other == table}
         formula = number.formula.renamed(own)
-        plain = number.plain.union(own.values())
-        given = {name: uncertain(_estimate(answers, name)) for name in plain}
+        given = {name: uncertain(answers.column(name)) for name in number.plain.union(own.values())}
         for other, name in number.others:
             if other == table:
                 continue
             rows = _rows(answers.keys, every[other].keys)
-            found = uncertain(_estimate(every[other], name))
+            found = uncertain(every[other].column(name))
             given[f"{other}.{name}"] = Uncertain(_at(found.values, rows), _at(found.errors, rows))
         yield Computed(number.name, formula, given)
-
-
-def _estimate(answers: Answers, name: str) -> Estimate:
-    column = answers.column(name)
-    assert isinstance(column, Estimate)  # noqa: S101 - a spec's formulas read no others
-    return column
 
 
 def words(workload: Workload, quoted: Callable[[str], str]) -> str | None:
