@@ -10,19 +10,15 @@ goals mean nothing. With `--write` the tables are kept in `benchmarks/consistent
 """
 
 import argparse
-import os
-import sys
-import tempfile
 from pathlib import Path
 
 from full_size.contenders import Perrecord, Turns, take_turns
-from full_size.workload import ANSWERS, PYTHON, all_cells, prepare
-from goals import Goal, end_with, goals_table
-from machine import load, machine, versions
-from peers import perrecord_alone
+from full_size.program import options, run
+from full_size.workload import ANSWERS, all_cells, prepare
+from goals import Goal
+from machine import machine, versions
 
 RESULTS = Path(__file__).resolve().parent / "consistent.md"
-SMALL_ROWS = 100_000
 MOST_SECONDS, MOST_MB = 4.0, 1_000
 """How much more a release with consistent tables may take, of time on two cores and of memory."""
 
@@ -38,14 +34,20 @@ PAIRS = (
 COLUMNS = ("median s", "least s", "CPU s", "peak MB", "MB written")
 
 
-def measure(rows: int, turns: int, scratch: Path) -> tuple[list[str], list[Goal]]:
+def measure(given: argparse.Namespace, scratch: Path) -> tuple[list[str], list[Goal]]:
     """Run all in turn; return their table, what consistent tables add, and the goals."""
-    folder = prepare(scratch / "data", rows)
+    folder = prepare(scratch / "data", given.rows)
     contenders = [each for pair in PAIRS for each in pair]
-    found = take_turns(contenders, folder, scratch, turns)
+    found = take_turns(contenders, folder, scratch, given.turns)
     lines = [
-        f"{rows:,} establishments, {all_cells(folder):,} cells of six levels; {len(ANSWERS)} "
-        f"answers each, all fitted. Every figure is of a whole process; {turns} turns.",
+        "# Consistent tables, beside the same release without",
+        "",
+        "Made by `python benchmarks/consistent.py --write`.",
+        "",
+        f"{machine()}; {versions('duckdb', 'pyarrow', 'numpy')}.",
+        "",
+        f"{given.rows:,} establishments, {all_cells(folder):,} cells of six levels; {len(ANSWERS)} "
+        f"answers each, all fitted. Every figure is of a whole process; {given.turns} turns.",
         "",
         f"| | {' | '.join(COLUMNS)} |",
         f"|---|{'---:|' * len(COLUMNS)}",
@@ -93,38 +95,7 @@ def _figures(turns: Turns) -> list[str]:
 
 def main() -> None:
     """Measure, print, keep the tables if asked to, and say which goals are missed."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--rows", type=int, help="8 million if not given; 100,000 if quick")
-    parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("--quick", action="store_true", help="small, to see that all of it works")
-    parser.add_argument("--write", action="store_true", help="keep the tables in consistent.md")
-    given = parser.parse_args()
-    if given.quick and given.write:
-        parser.error("a quick run measures nothing worth keeping; leave out --quick or --write")
-    alone = perrecord_alone()
-    if isinstance(alone, str):
-        sys.exit(f"perrecord could not be installed apart: {alone}")
-    os.environ[PYTHON] = str(alone)
-    load_before = load()
-    rows = given.rows or (SMALL_ROWS if given.quick else 8_000_000)
-    with tempfile.TemporaryDirectory() as scratch:
-        lines, goals = measure(rows, 1 if given.quick else given.turns, Path(scratch))
-    head = [
-        "# Consistent tables, beside the same release without",
-        "",
-        "Made by `python benchmarks/consistent.py --write`.",
-        "",
-        f"{machine()}; {versions('duckdb', 'pyarrow', 'numpy')}.",
-        "",
-    ]
-    end = [*goals_table(goals), "", f"Load of the machine before the run: {load_before}."]
-    text = "\n".join([*head, *lines, "## Goals", "", *end]) + "\n"
-    print(text, end="")
-    if given.write:
-        RESULTS.write_text(text, encoding="utf-8")
-    sys.stdout.flush()
-    if not given.quick:
-        end_with(goals)
+    run(options(__doc__ or "", RESULTS), measure, RESULTS)
 
 
 if __name__ == "__main__":

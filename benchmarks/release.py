@@ -13,24 +13,20 @@ written. Linux.
 """
 
 import argparse
-import os
-import sys
-import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from full_size import curve, report, same_answers, slow_peers, spilling, starting
 from full_size.contenders import COARSE, CONTENDERS, take_turns
-from full_size.workload import ANSWERS, PYTHON, all_cells, prepare
-from goals import Goal, end_with, goals_table
-from machine import load, machine, versions
-from peers import perrecord_alone
+from full_size.program import SMALL_ROWS, options, run
+from full_size.workload import ANSWERS, all_cells, prepare
+from goals import Goal
+from machine import machine, versions
 
 RESULTS = Path(__file__).resolve().parent / "release.md"
 PARTS = ("opendp", "tumult", "curve", "spilling", "starting")
 PEERS = {"opendp": slow_peers.OPENDP, "tumult": slow_peers.TUMULT}
-SMALL_ROWS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +44,14 @@ class Sizes:
 def sizes(rows: int, turns: int, *, is_quick: bool) -> Sizes:
     """Return the sizes of a full run, or of a quick one, which shows only that all of it works."""
     if is_quick:
-        return Sizes(rows, 1, (rows // 10, rows // 2, rows), 2_000_000, "200MB", (0, 2))
+        return Sizes(rows, turns, (rows // 10, rows // 2, rows), 2_000_000, "200MB", (0, 2))
     return Sizes(rows, turns, (100_000, 1_000_000, rows, 4 * rows), 4 * rows, "1GB", COARSE)
 
 
-def measure(size: Sizes, parts: set[str], scratch: Path) -> tuple[list[str], list[Goal]]:
+def measure(given: argparse.Namespace, scratch: Path) -> tuple[list[str], list[Goal]]:
     """Measure all parts; return their Markdown and their goals."""
+    size = sizes(given.rows, given.turns, is_quick=given.quick)
+    parts = set(PARTS if given.only is None else given.only)
 
     @cache
     def data(rows: int) -> Path:
@@ -105,34 +103,9 @@ def measure(size: Sizes, parts: set[str], scratch: Path) -> tuple[list[str], lis
 
 def main() -> None:
     """Measure, print, keep the tables if asked to, and say which goals are missed."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--rows", type=int, help="8 million if not given; 100,000 if quick")
-    parser.add_argument("--turns", type=int, default=3)
+    parser = options(__doc__ or "", RESULTS)
     parser.add_argument("--only", nargs="*", choices=PARTS, help="beside the contenders: all")
-    parser.add_argument("--quick", action="store_true", help="small, to see that all of it works")
-    parser.add_argument("--write", action="store_true", help="keep the tables in release.md")
-    given = parser.parse_args()
-    if given.quick and given.write:
-        parser.error("a quick run measures nothing worth keeping; leave out --quick or --write")
-    rows = given.rows or (SMALL_ROWS if given.quick else 8_000_000)
-    parts = set(PARTS if given.only is None else given.only)
-    alone = perrecord_alone()
-    if isinstance(alone, str):
-        sys.exit(f"perrecord could not be installed apart: {alone}")
-    os.environ[PYTHON] = str(alone)
-    load_before = load()
-    with tempfile.TemporaryDirectory() as scratch:
-        size = sizes(rows, given.turns, is_quick=given.quick)
-        lines, goals = measure(size, parts, Path(scratch))
-    lines += ["## Goals", "", *goals_table(goals), ""]
-    lines.append(f"Load of the machine before the run: {load_before}.")
-    text = "\n".join(lines) + "\n"
-    print(text, end="")
-    if given.write:
-        RESULTS.write_text(text, encoding="utf-8")
-    sys.stdout.flush()
-    if not given.quick:
-        end_with(goals)
+    run(parser, measure, RESULTS)
 
 
 if __name__ == "__main__":

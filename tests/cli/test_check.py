@@ -1,5 +1,7 @@
 """`check`: the charge, the errors, the losses, the ledger, the hints."""
 
+import shutil
+
 import pyarrow.parquet as pq
 import pytest
 
@@ -144,3 +146,57 @@ def test_a_spec_that_is_not_there(folder):
     shown = run("check", "none.yaml")
     assert shown.code == 1
     assert "none.yaml" in shown.err
+
+
+def test_another_amount_is_another_release(published):
+    """It says that a new charge would follow, and of what; a new title is no new charge."""
+    shown = run("check", "release.yaml")
+    assert "to run again is free" in shown.out
+    changed(published, "rho: 0.1}", "rho: 0.05}")
+    shown = run("check", "release.yaml")
+    assert shown.code == 0
+    assert "it is another release of the same data than what was charged before" in shown.out
+    assert "('Establishments by county'), and would be charged anew" in shown.out
+
+
+def test_a_charged_release_whose_numbers_are_gone_is_not_said_to_be_free(published):
+    """What would happen is said: nothing can be published again until they are restored."""
+    private = published / "est.ledger.releases"
+    private.rename(published / "away")
+    shown = run("check", "release.yaml")
+    assert shown.code == 1
+    assert "free" not in shown.out
+    assert "sealed numbers of this release are gone or changed" in shown.err
+    assert "Restore that folder from a backup" in shown.err
+    assert run("release", "release.yaml", "--out", "again").code == 1
+    shutil.rmtree(private)  # it made the folder for its lock
+    (published / "away").rename(private)
+    assert "to run again is free" in run("check", "release.yaml").out
+
+
+def test_a_tapered_answer_that_no_budget_lists(folder):
+    """The line to add is given, and with it the release is allowed."""
+    changed(folder, "{sum: emp, split: moderate, rho: 0.2}", "{sum: emp, taper: 50, rho: 0.2}")
+    changed(folder, "{rho: 1, splits: [moderate]}", "{rho: 1}")
+    shown = run("check", "release.yaml")
+    assert shown.code == 1
+    line = "tapers: [{measure: emp, at: 50, rho: 0.2, times: 1}]"
+    assert line in shown.err
+    changed(folder, "{rho: 1}", f"{{rho: 1, {line}}}")
+    assert run("check", "release.yaml").code == 0
+    assert run("ledger", "create", "release.yaml").code == 0
+    changed(folder, "rho: 0.2, times: 1", "rho: 0.3, times: 2, nu: 3")
+    for command in (("check", "release.yaml"), ("release", "release.yaml", "--out", "out")):
+        refused = run(*command)
+        assert refused.code == 1
+        assert line in refused.err  # what the ledger was made with
+
+
+@pytest.mark.parametrize("written", ["yes", "[nonnegative]", "all", "3"])
+def test_what_consistent_may_be_is_listed(folder, written):
+    """Other words than true and the names of further columns."""
+    changed(folder, "examples:", f"post_processing: {{consistent: {written}}}\nexamples:")
+    shown = run("check", "release.yaml")
+    assert shown.code == 1
+    assert "post_processing.consistent" in shown.err
+    assert "expected true, or the further columns that are wanted: {nonnegative: true}" in shown.err

@@ -257,3 +257,76 @@ def test_a_package_describes_keys_units_licence_and_bytes(releases):
         content = (releases / "third" / each["path"]).read_bytes()
         assert each["bytes"] == len(content)
         assert each["hash"] == f"sha256:{sha256(content).hexdigest()}"
+
+
+LEVELS = """\
+      mean: {average: emp, clamp: [0, 100], rho: 0.1}
+  - name: nation
+    answers:
+      employees: {sum: emp, split: moderate, rho: 0.1}
+      establishments: {count: records, rho: 0.1}
+derived: {size: employees / establishments}
+post_processing: {consistent: true}
+examples:
+"""
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    """Two releases with consistent and derived columns, and one that means something else."""
+    folder = tmp_path_factory.mktemp("fitted")
+    spec = SPEC.replace("examples:\n", LEVELS).replace("est.parquet", "est.parquet")
+    pq.write_table(SOURCE, folder / "est.parquet")
+    other = (
+        spec.replace("measures: {emp: 1}", "measures: {emp: {column: id, resolution: 1}}")
+        .replace("    answers:\n", "    where: state = '37'\n    answers:\n")
+        .replace("clamp: [0, 100]", "clamp: [0, 50]")
+        .replace("employees / establishments", "establishments / employees")
+        .replace("substr(county, 1, 2)", "substr(county, 1, 1)")
+    )
+    for name, text in (("old", spec), ("new", spec), ("other", other)):
+        (folder / f"{name}.yaml").write_text(
+            text.replace("est.ledger", f"{name}.ledger"), encoding="utf-8"
+        )
+        release(folder, name)
+    return folder
+
+
+def test_derived_and_consistent_columns_are_compared(fitted):
+    """By their own errors, under their own names."""
+    found = run("compare", fitted / "old", fitted / "new", "--json", "--out", fitted / "growth")
+    assert found.code == 0, found.err
+    assert found.json()["left_out"] == found.json()["warnings"] == []
+    old, new, rows = (
+        pq.read_table(fitted / each).to_pylist()[0]
+        for each in (
+            "old/tables/nation.parquet", "new/tables/nation.parquet", "growth/nation.parquet",
+        )
+    )  # fmt: skip
+    for answer in ("employees", "employees_consistent", "establishments_consistent", "size"):
+        assert rows[f"{answer}_change"] == pytest.approx(float(new[answer]) - float(old[answer]))
+        if new[f"{answer}_se"] is not None and old[f"{answer}_se"] is not None:
+            both = math.hypot(old[f"{answer}_se"], new[f"{answer}_se"])
+            assert rows[f"{answer}_change_se"] == pytest.approx(both)
+
+
+def test_answers_of_another_meaning_are_left_out(fitted):
+    """Another column, other bounds, another formula; another filter is pointed out."""
+    found = run("compare", fitted / "old", fitted / "other", "--json").json()
+    reasons = {each["name"]: each["reason"] for each in found["left_out"]}
+    assert reasons["counties.employees"] == (
+        "it is total of emp in the old one, total of emp = id in the new one"
+    )
+    assert reasons["counties.employees_consistent"] == reasons["counties.employees"]
+    assert "cut to [0, 100]" in reasons["counties.mean"]
+    assert "cut to [0, 50]" in reasons["counties.mean"]
+    assert reasons["nation.size"] == (
+        "it is employees / establishments in the old one, establishments / employees in the new one"
+    )
+    assert "counties.establishments" not in reasons
+    assert found["warnings"] == [
+        f"{name}: it is of all records in the old one, state = '37' in the new one"
+        for name in ("counties", "nation")
+    ]
+    shown = run("compare", fitted / "old", fitted / "other")
+    assert "May differ in meaning: counties: it is of all records" in shown.err

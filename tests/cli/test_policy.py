@@ -238,3 +238,23 @@ def test_a_measure_that_changes_leaves_cells_as_they_are_unless_they_go_by_it(fo
         run("policy", each, *given).json()["change"] for each in ("published", "release.yaml")
     )
     assert Fraction(here["loss"]) >= Fraction(there["loss"]) > 0
+
+
+@pytest.mark.parametrize("source", ["published", "release.yaml"])
+def test_fields_that_contradict_each_other_are_refused(published, source):
+    """What follows from another field is left out or is what follows; no value is quoted."""
+    shown = run("policy", source, *PLANT, "--record", "state=48")
+    assert shown.code == 1
+    assert "'state' is another than what follows from county" in shown.err
+    assert "48" not in shown.err
+    assert run("policy", source, *PLANT, "--record", "state=37").code == 0
+
+
+def test_an_example_that_contradicts_itself_is_refused(folder):
+    """At its line, like any other mistake of a spec."""
+    changed(folder, '{name: a plant, emp: 150, county: "37001"}',
+            '{name: a plant, emp: 150, county: "37001", state: "48"}')  # fmt: skip
+    shown = run("check", "release.yaml")
+    assert shown.code == 1
+    assert "examples[1]" in shown.err
+    assert "'state' is another than what follows from county" in shown.err

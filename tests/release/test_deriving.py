@@ -21,7 +21,7 @@ Z = NormalDist().inv_cdf(0.975)
 DERIVED = """\
 derived:
   herd: cattle / farms
-  more: mean - 50
+  more: cattle - 50
   share: farms / states_total.farms
 """
 WITH = SPEC.replace("post_processing:", f"{DERIVED}post_processing:").replace(
@@ -62,7 +62,7 @@ def test_each_is_what_the_published_columns_give(released):
                 assert end is None
         assert row["herd_rounded"] == pytest.approx(round(x / y, 1), abs=0.051)
         assert row["share"] == pytest.approx(y / nation["farms"])
-        assert row["more"] == pytest.approx(row["mean"] - 50)
+        assert row["more"] == pytest.approx(row["cattle"] - 50)
     assert nation["share"] == pytest.approx(1)
     assert nation["share_se"] == 0  # it is one number, above and below
 
@@ -120,12 +120,15 @@ def test_they_stand_where_their_answers_are_and_are_described(released):
     ("formula", "message"),
     [
         ("cattle * farms", "two noisy numbers are multiplied"),
-        ("cattle /", "column"),
+        ("cattle /", "expected names of answers, numbers, brackets"),
         ("cattle / ferms", "no answer 'ferms' in the release"),
         ("median / farms", "'median' has no standard error"),
         ("cattle / nation.farms", "no table 'nation'"),
         ("states_total.farms / states_total.cattle", "names answers of other tables alone"),
-        ("farms / states_by_state.mean", None),
+        ("farms / states_by_state.cattle", None),
+        ("mean - 50", "'mean' is an average, whose error is approximate"),
+        ("farms / states_by_state.mean", "Ask for its total and its count in its place"),
+        ("cattle farms", "stands in double quotes"),
         ("cattle / selected.cattle", "no answer 'cattle' in the table 'selected'"),
         ("cattle --farms", "has a comment"),
         ("1e400 * cattle", "expected a number between 1e-100 and 1e100"),
@@ -210,3 +213,31 @@ def test_from_python(tmp_path):
     ):
         with pytest.raises(error):
             found.with_derived(formulas)
+
+
+@pytest.mark.parametrize(
+    "formula", ["farms / by-st.farms", "farms / big st.farms", "farms / by-st"]
+)
+def test_a_name_that_sql_reads_as_several_is_to_be_quoted(tmp_path, formula):
+    """Whatever would have come of reading it so; quoted it is read."""
+    name = "by-st" if "by-st" in formula else "big st"
+    spec = SPEC.replace("name: states\n", "name: by-st\n")
+    if name != "by-st":
+        spec = SPEC.replace(
+            "      farms:", "      big st: {count: records, rho: 0.1}\n      farms:", 1
+        )
+    written = f"{spec}derived: {{x: '{formula}'}}\n".replace("rollup: [state]", "group_by: [state]")
+    loaded = load_spec(prepared(tmp_path, spec=written, ledger=False))
+    with open_table(loaded) as opened, pytest.raises(SpecError) as caught:
+        build(loaded, opened.schema)
+    assert f'stands in double quotes: "{name}"' in str(caught.value)
+    assert "NC" not in str(caught.value)
+
+
+def test_formulas_of_answers_of_a_session_are_of_counts_and_totals():
+    """Averages and medians are refused from Python too."""
+    farms = table(pa.table(ROWS), dimensions=["state"], measures={"cattle": 1})
+    query = Query().average("cattle", name="mean", clamp=(0, 100), rho=1)
+    (found,) = answer(farms, query.count(name="farms", rho=1))
+    with pytest.raises(QueryError, match="'mean' is an average, whose error is approximate"):
+        found.with_derived({"x": "mean / farms"})

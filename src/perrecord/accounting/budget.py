@@ -11,6 +11,7 @@ S_j being the sum of the charges on snapshot j. Whatever values a record takes, 
 it loses S_1(r_1) + ... + S_k(r_k), which is then within budget(r_j) for each of its values.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,12 +19,13 @@ from fractions import Fraction
 
 from perrecord.accounting.entries import Charge, LedgerEntry
 from perrecord.errors import BudgetExceededError, InputError, listing
-from perrecord.exact import Exact, float_up, text
+from perrecord.exact import Exact, figure_up, float_up, text
 from perrecord.policy.cases import Record
 from perrecord.policy.policy import Policy
 from perrecord.policy.slots import Slot
 from perrecord.policy.split import Scheme, Split, SplitBy
-from perrecord.policy.terms import Constant, Form, SizeLoss
+from perrecord.policy.tapering import TaperedEpsilon, TaperedRho
+from perrecord.policy.terms import Constant, Currency, Form, SizeLoss
 
 Snapshot = str | int
 """What a snapshot is called; a charge that does not say its own stands alone, as its number."""
@@ -294,8 +296,52 @@ def check_budget(spent: Policy, policy: Policy, budget: Policy) -> None:
         f"{record} would lose {number(excess.loss)} {unit} in all, and its budget is "
         f"{number(excess.limit)}. This charge takes {number(policy.loss(excess.record))} of it, "
         f"and {number(left)} is left. Nothing was charged. Ask for less {unit}, for fewer "
-        "answers, or with a scheme that the budget declares."
+        f"answers, or with a scheme that the budget declares.{_tapers(total, budget)}"
     )
+
+
+def _tapers(total: Policy, budget: Policy) -> str:
+    """Return what a budget would have to list for the tapered answers that it does not cover."""
+    allowed = {
+        (term.measure, term.growth): term.amount
+        for term in budget.form.terms
+        if isinstance(term, SizeLoss)
+    }
+    missing = [
+        (term, allowed.get((term.measure, term.growth), Fraction(0)))
+        for term in total.form.terms
+        if isinstance(term, SizeLoss) and isinstance(term.growth, TaperedRho | TaperedEpsilon)
+    ]
+    lines = [_taper_line(term, budget.currency) for term, listed in missing if term.amount > listed]
+    if not lines:
+        return ""
+    return (
+        " Tapered answers are covered by a budget that lists as many of them; in the spec that the "
+        f"ledger is made with: tapers: [{', '.join(lines)}]"
+    )
+
+
+def budget_words(budget: Policy) -> str:
+    """Return a budget on one line, its tapered answers also as a spec writes them."""
+    terms = [term for term in budget.form.terms if isinstance(term, SizeLoss)]
+    if not terms:
+        return str(budget)
+    lines = ", ".join(_taper_line(term, budget.currency) for term in terms)
+    return f"{budget}, in a spec tapers: [{lines}]"
+
+
+def _taper_line(term: SizeLoss, currency: Currency) -> str:
+    """Return the entry of a spec's budget that allows as many tapered answers as there are."""
+    assert isinstance(term.growth, TaperedRho | TaperedEpsilon)  # noqa: S101 - asked of these alone
+    at, amount = term.growth.as_written()
+    nu = "" if term.growth.nu == _USUAL_NU else f", nu: {term.growth.nu}"
+    return (
+        f"{{measure: {term.measure}, at: {text(at)}, {currency.value}: {figure_up(amount, 4)}, "
+        f"times: {math.ceil(term.amount)}{nu}}}"
+    )
+
+
+_USUAL_NU = 7
 
 
 def _no_slot(spent: Policy, policy: Policy, budget: Policy) -> str:

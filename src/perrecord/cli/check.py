@@ -130,15 +130,30 @@ def _ledger(found: Opened) -> _LedgerCheck:
 
 
 def _existing_ledger(found: Opened, ledger: "Ledger") -> _LedgerCheck:
+    from perrecord.accounting.budget import budget_words
     from perrecord.errors import BudgetExceededError, LedgerError
     from perrecord.preview import meanings_in
     from perrecord.release.identity import identity_of
+    from perrecord.release.publish import is_kept, staging_folder
 
     if ledger.budget != found.workload.budget:
-        refusal = f"{found.loaded.path}: budget: the ledger has another: {ledger.budget}."
+        words = budget_words(ledger.budget)
+        refusal = (
+            f"{found.loaded.path}: budget: the ledger has another, which cannot be changed: "
+            f"{words}. Write that one, or name another ledger."
+        )
         return _LedgerCheck(ledger.path, True, "has another budget", refusal)
     identity = identity_of(found.loaded, ledger.secret)
-    if ledger.state_of(identity.key) != "unknown":
+    charge = ledger.charge_of(identity.key)
+    if charge is not None and not is_kept(ledger, charge):
+        folder = str(staging_folder(ledger, identity.key))
+        refusal = (
+            "the sealed numbers of this release are gone or changed, so it cannot be published or "
+            f"corrected again; expected them in {folder!r}. Restore that folder from a backup. "
+            "They cannot be drawn again under the same charge."
+        )
+        return _LedgerCheck(ledger.path, True, "was charged for it already", refusal)
+    if charge is not None:
         return _LedgerCheck(ledger.path, True, "was charged for it already; to run again is free")
     policy = found.workload.policy
     try:
@@ -146,8 +161,24 @@ def _existing_ledger(found: Opened, ledger: "Ledger") -> _LedgerCheck:
         ledger.preview(policy, snapshot=identity.snapshot, meanings=meanings)
     except (BudgetExceededError, LedgerError) as error:
         return _LedgerCheck(ledger.path, True, "refuses it", str(error))
-    other = ledger.remark(identity.snapshot)
-    return _LedgerCheck(ledger.path, True, f"allows it; {other}" if other else "allows it")
+    remarks = [_another(ledger, identity.snapshot), ledger.remark(identity.snapshot)]
+    return _LedgerCheck(ledger.path, True, "; ".join(["allows it", *filter(None, remarks)]))
+
+
+def _another(ledger: "Ledger", snapshot: str) -> str | None:
+    """Return that a charge would be a new one, where the same data was charged for before."""
+    from perrecord.accounting.entries import Charge
+    from perrecord.errors import listing
+
+    charges = [each for each in ledger.entries() if isinstance(each, Charge)]
+    before = dict.fromkeys(each.label for each in charges if each.snapshot == snapshot)
+    if not before:
+        return None
+    return (
+        "it is another release of the same data than what was charged before "
+        f"({listing(map(repr, before), limit=3)}), and would be charged anew: a correction that "
+        "changes a number, an amount or a key is a new charge"
+    )
 
 
 def _lines(report: _Report) -> Iterator[str]:

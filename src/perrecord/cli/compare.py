@@ -35,7 +35,8 @@ def compare(
 ) -> None:
     """Compare two published releases: what changed from one to the other, with errors.
 
-    Every answer that both have gets its difference and its growth rate, each with a standard error
+    Every answer that both have with the same definition, consistent columns and derived numbers
+    included, gets its difference and its growth rate, each with a standard error
     and an interval, for every key. Only published files are read; nothing is charged. A growth
     rate whose earlier number cannot be told from 0 has no interval, and its columns are empty.
     """
@@ -51,6 +52,8 @@ def compare(
         show_json(_as_json(found))
         return
     show(*_lines(found, confidence))
+    for each in found.warnings:
+        say(f"May differ in meaning: {each}.")
     for name, reason in found.left_out:
         say(f"{name} was left out: {reason}.")
     if out is not None and found.tables:
@@ -115,5 +118,6 @@ def _as_json(found: "ComparedReleases") -> dict[str, Any]:
             }
             for table in found.tables
         ],
+        "warnings": list(found.warnings),
         "left_out": [{"name": name, "reason": reason} for name, reason in found.left_out],
     }

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from perrecord.evaluate.evaluation import Evaluation
     from perrecord.evaluate.losses.distributions import Distribution
     from perrecord.policy.split import Scheme
+    from perrecord.tables.lookups import Lookup
 
 EXAMPLES = examples(
     "perrecord evaluate release.yaml --out evaluation",
@@ -66,7 +67,8 @@ def evaluate(
 
     Reads the data, and writes a report of one HTML page, with every figure as SVG, PNG and CSV
     beside it: errors by table and answer, policy and realised losses of records and units, losses
-    by size, what fitness for use would cost; each beside other splits, top-codes and budgets.
+    by size, what fitness for use would cost; each beside other splits, top-codes and budgets. Of
+    consistent tables, errors are told before and after they are fitted.
 
     The results are exact and CONFIDENTIAL: they go to a folder for you alone, and nothing is
     charged. Do not publish them, nor choose the spec by them; --source and --public evaluate the
@@ -91,6 +93,7 @@ def evaluate(
             budgets=budget or [],
             example=_example(found),
             confidence=confidence,
+            consistent=_hierarchies(found),
             on_step=step,
         )
         step("drawing the report")
@@ -122,6 +125,12 @@ def _example(found: Opened) -> dict[str, Any] | None:
     return next((dict(record) for _, record in found.workload.examples), None)
 
 
+def _hierarchies(found: Opened) -> "tuple[Lookup, ...] | None":
+    """Return the declared hierarchies of a spec that makes tables consistent, else None."""
+    workload = found.workload
+    return None if workload.post_processing.consistent is None else workload.hierarchies
+
+
 def _as_json(
     result: "Evaluation", covered: tuple["Coverage", ...], path: Path, *, is_public: bool
 ) -> dict[str, Any]:
@@ -131,6 +140,7 @@ def _as_json(
         "keys": coverage_rows(covered),
         "errors": result.errors.to_pylist(),
         "quantiles": result.quantiles.to_pylist(),
+        "consistent": result.fitted.to_pylist(),
         "losses": [
             {
                 "variant": variant.name,

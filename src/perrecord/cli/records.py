@@ -4,6 +4,7 @@
 import csv
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,8 @@ class Subject:
 def subject_of(path: Path) -> Subject:
     """Return the policy of a published policy.json, of a released folder or of a spec."""
     from perrecord.release.reading import read_published
+    from perrecord.tables.completing import completed
+    from perrecord.tables.parse import parse_expression
 
     file = path / "policy.json" if path.is_dir() else path
     if file.suffix != ".json":
@@ -61,7 +64,17 @@ def subject_of(path: Path) -> Subject:
         ) from None
     published = read_published(written)
     kinds = {field.name: str(field.kind) for field in published.fields}
-    return Subject(published, kinds, lambda row: row)
+    definitions = {
+        field.name: parse_expression(field.expression)
+        for field in published.fields
+        if field.kind != "measure" and field.expression
+    }
+
+    def checked(row: Row) -> Row:
+        completed(definitions, row)  # refuses what contradicts itself
+        return row
+
+    return Subject(published, kinds, checked)
 
 
 def subject_of_spec(found: "Opened") -> Subject:
@@ -69,7 +82,7 @@ def subject_of_spec(found: "Opened") -> Subject:
     from dataclasses import replace
 
     from perrecord.release.contents import published_policy
-    from perrecord.tables.expressions import columns_of, evaluate
+    from perrecord.tables.completing import completed
     from perrecord.tables.kinds import kind_of_column
 
     # A release beyond its budget has a policy too, though none that could be published.
@@ -78,16 +91,8 @@ def subject_of_spec(found: "Opened") -> Subject:
     columns = {name: kind_of_column(kind) for name, kind in schema.columns}
     kinds = {name: kind.name.lower() for name, kind in columns.items() if kind is not None}
     kinds.update({field.name: field.kind for field in published.fields})
-
-    def derived(row: Row) -> Row:
-        missing = [each for each in schema.dimensions if each.name not in row]
-        return row | {
-            each.name: evaluate(each.expression, row)
-            for each in missing
-            if columns_of(each.expression) <= row.keys()
-        }
-
-    return Subject(published, kinds, derived)
+    definitions = {each.name: each.expression for each in schema.dimensions}
+    return Subject(published, kinds, partial(completed, definitions))
 
 
 def typed_record(given: Iterable[str], option: str = "--record") -> dict[str, str]:

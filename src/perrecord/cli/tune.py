@@ -29,6 +29,7 @@ from perrecord.cli.opening import Opened
 from perrecord.cli.output import columns, say, show_json
 from perrecord.cli.progress import progress
 from perrecord.cli.records import subject_of_spec, typed_record
+from perrecord.cli.shares import counted_equally, share_out
 from perrecord.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ EXAMPLES = examples(
     '--goal "employment: 5% for 95% of cells"',
     'perrecord tune release.yaml --cap "a corner shop: 0.5" --cap "emp=700, county=37001: 50"',
     'perrecord tune release.yaml --goal "5% for 95% of cells" --source prior.parquet --public',
+    'perrecord tune release.yaml --goal "levels count equally"',
 )
 
 _DEFAULT_GOAL = "5% for 95% of cells"
@@ -50,7 +52,8 @@ Goals = Annotated[
     list[str] | None,
     typer.Option(
         "--goal",
-        help="How accurate the answers should be; 'ANSWER: ...' for one. Repeat it.",
+        help="How accurate the answers should be; 'ANSWER: ...' for one. Repeat it. Of consistent "
+        "tables: 'levels count equally' or 'cells count equally'.",
         metavar="GOAL",
         show_default=f"'{_DEFAULT_GOAL}'",
     ),
@@ -110,6 +113,10 @@ def tune(
     least errors, beside the goals, that keep the losses of named records. Closed forms, no
     simulation. Writes tuned.yaml and a report with the frontier of privacy against error.
 
+    With the goal "levels count equally" or "cells count equally" the amounts of consistent tables
+    are shared anew among their levels, at the same sum, so that fitted numbers err least. No row is
+    read for that, and what is written is not confidential.
+
     Tuning on the confidential data is not itself private: a spec that was chosen by the data says
     something about it. So the results are CONFIDENTIAL, unless --source names public, prior or
     synthetic data of the same columns and --public says so. That is the way to go.
@@ -120,6 +127,11 @@ def tune(
         raise InputError(
             f"the tuned spec would replace {str(spec)!r} itself; give another folder with --out."
         )
+    counted = counted_equally(goal or [])
+    if counted is not None:
+        others = bool(cap) or keep_thresholds or smallest != "99%" or public
+        share_out(spec, counted, path, source, has_others=others, as_json=as_json)
+        return
     wanted = _Wanted(goal or [_DEFAULT_GOAL], cap or [], smallest, keep_thresholds)
     with (
         progress(quiet=quiet) as step,

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from perrecord.errors import InputError
 from perrecord.evaluate.accuracy.errors import CellErrors, each_accuracy
+from perrecord.evaluate.accuracy.fitted import fitted_errors
 from perrecord.evaluate.accuracy.quantiles import QuantileErrors, quantile_accuracy, summed_up
 from perrecord.evaluate.accuracy.summaries import (
     LIMITS,
@@ -38,9 +39,11 @@ from perrecord.exact import Exact, rational
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
 from perrecord.policy.terms import Currency
+from perrecord.queries.hierarchies import Families, Member, families_of
 from perrecord.queries.methods import Accounting
 from perrecord.queries.plan import plan
 from perrecord.queries.query import Query
+from perrecord.tables.lookups import Lookup
 from perrecord.tables.table import Table
 
 SHARE = Fraction(95, 100)
@@ -103,6 +106,9 @@ class Evaluation:
     """What it would take to be fit for use; nothing without counts or totals in rho."""
     quantiles: pa.Table
     """Of medians and quantiles under each variant: figures in units, true zeros included."""
+    fitted: pa.Table
+    """Of the workload as written: errors of the median cell before and after tables are fitted so
+    that they add up; nothing where they are not (T32)."""
 
     @property
     def currency(self) -> Currency:
@@ -115,7 +121,7 @@ class Evaluation:
         return self.losses.policy.count
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913 -- an option for every choice
     queries: Mapping[str, Query],
     table: Table,
     *,
@@ -126,13 +132,16 @@ def evaluate(
     confidence: Exact = "0.95",
     limits: Sequence[Exact] = LIMITS,
     repeats: int = 20,
+    consistent: Sequence[Lookup] | None = None,
     on_step: Callable[[str], None] = lambda _: None,
 ) -> Evaluation:
     """Return what a workload costs and what it buys, beside other schemes, top-codes and budgets.
 
     Errors are expected ones in closed form (T21); those of the workload as written are also
     averaged over `repeats` draws of its noise, as a check. `limits` are the errors that cells
-    should come within (T22). `budgets` are factors: 2 doubles every amount.
+    should come within (T22). `budgets` are factors: 2 doubles every amount. Where tables are made
+    `consistent`, by the declared hierarchies that are given, which may be none, errors are also
+    told after fitting (T32).
 
     >>> import perrecord
     >>> with perrecord.table(pa.table({"emp": [10, 20, 970]}), measures=["emp"]) as source:
@@ -149,6 +158,12 @@ def evaluate(
     on_step("computing errors and drawing noise")
     named = ("errors", "parts", "drawn", "by_size", "quantiles")
     rows: dict[str, list[Row]] = {name: [] for name in named}
+    asked = one_set_each(queries)
+    together = plan([each.query for each in asked], table.schema)
+    hierarchies = consistent or ()
+    families = Families((), ()) if consistent is None else families_of(together, hierarchies)
+    members = {member for family in families.fitted for member in family.members}
+    fitted: dict[Member, CellErrors] = {}
     for each in _errors(list(queries), found, table, confidence):
         rows["errors"].append(box(each, limits))
         is_written = each.variant == found[0].name
@@ -158,6 +173,10 @@ def evaluate(
             rows["parts"] += noise_and_bias(each)
             if is_written:
                 rows["drawn"].append(drawn(each, each.errors, repeats))
+                # As written comes first, so its tables have the numbers of its groupings.
+                member = Member(each.errors.truth.query, each.errors.truth.answer.name)
+                if member in members:
+                    fitted[member] = each.errors
         if is_written:
             rows["by_size"] += by_size(each, limits)
     order = {each.name: place for place, each in enumerate(found)}
@@ -188,6 +207,7 @@ def evaluate(
         changes_by_size(own, example),
         tuple(fit),
         pa.Table.from_pylist(rows["quantiles"]),
+        fitted_errors(together, families, hierarchies, [each.name for each in asked], fitted),
     )
 
 

@@ -13,8 +13,7 @@ from perrecord.errors import InputError, QueryError, listing
 from perrecord.exact import Exact
 from perrecord.mechanisms.write import write_csv, write_parquet
 from perrecord.policy.policy import Policy
-from perrecord.released.blurred import Blurred
-from perrecord.released.columns import Chosen, Released
+from perrecord.released.columns import Estimate, Ratio, Released
 from perrecord.released.derived import Computed, formula, uncertain
 from perrecord.released.numbers import as_floats
 
@@ -84,14 +83,18 @@ class Answers:
                 table = table.append_column(f"{name}{ending}", values)
         return table
 
-    def _with_error(self, name: str) -> Released:
+    def _with_error(self, name: str) -> Estimate:
         column = self.column(name)
-        if isinstance(column, Chosen | Blurred):
-            raise QueryError(
-                f"{name!r} has no standard error; derived numbers are of counts, totals and "
-                "averages."
-            )
-        return column
+        if isinstance(column, Estimate):
+            return column
+        is_average = isinstance(column, Ratio)
+        what = (
+            "is an average, whose error is approximate" if is_average else "has no standard error"
+        )
+        raise QueryError(
+            f"{name!r} {what}; derived numbers are of counts and totals, such as a total over a "
+            "count."
+        )
 
     def to_arrow(self, confidence: Exact | None = "0.95", *, exact: bool = True) -> pa.Table:
         """Return the table with its errors: exact decimals, or floats with `exact=False`.

@@ -15,6 +15,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import ClassVar
 
 import numpy as np
@@ -38,6 +39,9 @@ FLOAT_SLACK = 1 + 2.0**-45
 
 _LEAST, _GREATEST = Fraction(1, 10**200), Fraction(10**200)
 """The spreads of noise that floats can describe, and its squares too."""
+
+_WRITTEN = 1e-10
+"""Losses so near to three digits were written with them, but for one in ten thousand."""
 
 _EXAMPLES = (1, 3, 80)
 """The sizes that words give losses of, as multiples of a round number that is lost in the noise."""
@@ -93,6 +97,14 @@ class _Tapered(Growth):
     def formula(self, size: str) -> str:
         """Return the loss on one line."""
         return f"taper({size}; A = {text(self.spread)}, nu = {self.nu})"
+
+    def as_written(self) -> tuple[Fraction, Fraction]:
+        """Return a size and what a record of it loses, rounded up, as a person would write them.
+
+        That is what the taper was written with, where that had a size of two digits and an amount
+        of three; else a round size.
+        """
+        return _as_written(self)
 
     def words(self, measure: str, amount: Fraction) -> str:
         """Return the loss in plain English, by the example of three records."""
@@ -249,6 +261,23 @@ def round_size(spread: Fraction) -> Fraction:
     target = 0.3 * math.sqrt(spread)
     power = Fraction(10) ** math.floor(math.log10(target))
     return min((power * each for each in (1, 2, 5, 10)), key=lambda one: abs(float(one) - target))
+
+
+@cache
+def _as_written(growth: _Tapered) -> tuple[Fraction, Fraction]:
+    power = math.floor(math.log10(math.sqrt(growth.spread)))
+    sizes = [
+        digits * Fraction(10) ** (power + shift)
+        for digits in sorted(range(10, 100), key=lambda each: each % 10 != 0)
+        for shift in range(-4, 2)
+    ]
+    ratios = np.array([float(each) for each in sizes]) / (2 * math.sqrt(growth.spread))
+    for size, loss in zip(sizes, growth._floats(ratios).tolist(), strict=True):
+        amount = float(f"{loss:.3g}")
+        if abs(loss / amount - 1) < _WRITTEN:
+            return size, Fraction(f"{loss:.3g}")
+    size = round_size(growth.spread)
+    return size, growth.loss(size).amount
 
 
 def _plain(size: Fraction) -> str:

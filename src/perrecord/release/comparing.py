@@ -1,11 +1,12 @@
 """Two releases beside each other: differences and growth rates with their errors (T33).
 
 From the published folders alone, at no charge. Tables are matched by name and key columns, answers
-by name; the noise of two releases is independent, since each was drawn under a charge of its own.
+by name, definition and unit; derived numbers and consistent columns are compared too. The noise of
+two releases is independent, since each was drawn under a charge of its own.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from io import BytesIO
@@ -28,16 +29,50 @@ from perrecord.released.numbers import as_floats
 _CHANGE, _GROWTH = formula("new - old"), formula("new / old - 1")
 _PACKAGE = "datapackage.json"
 _SIDES = ("old", "new")
+_FITTED = "_consistent"
+"""The ending of columns that add up over all tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedTable:
-    """A table of a release: its rows, its key columns, and each answer with its unit."""
+    """A table of a release: its rows, and what its columns are by their names."""
 
     name: str
     rows: pa.Table
-    keys: tuple[str, ...]
-    answers: Mapping[str, str | None]
+    about: "TableFields"
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The key columns, in order."""
+        return tuple(self.about.keys)
+
+    @property
+    def answers(self) -> "Mapping[str, NumberField]":
+        """The columns that can be compared: answers, derived numbers, and consistent ones."""
+        fitted = {
+            f"{name}{_FITTED}": each
+            for name, each in self.about.answers.items()
+            if f"{name}{_FITTED}_se" in self.rows.column_names
+        }
+        return {**fitted, **self.about.answers}
+
+
+@dataclass(frozen=True, slots=True)
+class NumberField:
+    """What a number of a table is: its definition and its unit, as far as they are given."""
+
+    definition: str | None
+    unit: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TableFields:
+    """The columns of a table as its release describes them, and which records it is of."""
+
+    keys: Mapping[str, str | None]
+    """Each with its definition, if it is no plain column."""
+    answers: Mapping[str, NumberField]
+    filter: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +104,8 @@ class ComparedReleases:
     new_title: str
     tables: tuple[ComparedTable, ...]
     left_out: tuple[tuple[str, str], ...]
+    warnings: tuple[str, ...]
+    """What was compared although it may differ in meaning."""
 
 
 def compare(old: str | Path, new: str | Path, confidence: float = 0.95) -> ComparedReleases:
@@ -83,7 +120,7 @@ def compare(old: str | Path, new: str | Path, confidence: float = 0.95) -> Compa
             "both folders hold numbers of the same charge, so that they do not differ; give the "
             "folders of two releases."
         )
-    tables, left_out = [], []
+    tables, left_out, warnings = [], list[tuple[str, str]](), list[str]()
     for name in dict.fromkeys([*first.tables, *second.tables]):
         if name not in first.tables or name not in second.tables:
             left_out.append(
@@ -102,6 +139,7 @@ def compare(old: str | Path, new: str | Path, confidence: float = 0.95) -> Compa
                 (name, _both("its keys are", listing(before.keys), listing(after.keys)))
             )
             continue
+        warnings += _other_records(before, after)
         answers = {
             each: _difference(each, before, after)
             for each in dict.fromkeys([*after.answers, *before.answers])
@@ -110,7 +148,20 @@ def compare(old: str | Path, new: str | Path, confidence: float = 0.95) -> Compa
         kept = tuple(each for each, why in answers.items() if why is None)
         if kept:
             tables.append(_compared(before, after, kept, confidence))
-    return ComparedReleases(first.title, second.title, tuple(tables), tuple(left_out))
+    return ComparedReleases(
+        first.title, second.title, tuple(tables), tuple(left_out), tuple(warnings)
+    )
+
+
+def _other_records(before: PublishedTable, after: PublishedTable) -> Iterator[str]:
+    """Yield in what two tables of the same keys differ as a whole."""
+    filters = [each.about.filter or "all records" for each in (before, after)]
+    if filters[0] != filters[1]:
+        yield f"{after.name}: {_both('it is of', *filters)}"
+    for key in after.keys:
+        said = [each.about.keys[key] or f"the column {key}" for each in (before, after)]
+        if said[0] != said[1]:
+            yield f"{after.name}: {_both(f'the key {key} is', *said)}"
 
 
 def _difference(answer: str, before: PublishedTable, after: PublishedTable) -> str | None:
@@ -119,9 +170,11 @@ def _difference(answer: str, before: PublishedTable, after: PublishedTable) -> s
         return f"only the {'old' if answer in before.answers else 'new'} one has it"
     if any(f"{answer}_se" not in each.rows.column_names for each in (before, after)):
         return "it has no standard error"
-    if before.answers[answer] != after.answers[answer]:
-        units = (each.answers[answer] or "not given" for each in (before, after))
-        return _both("its unit is", *units)
+    one, other = before.answers[answer], after.answers[answer]
+    if one.definition != other.definition:
+        return _both("it is", one.definition or "not defined", other.definition or "not defined")
+    if one.unit != other.unit:
+        return _both("its unit is", one.unit or "not given", other.unit or "not given")
     return None
 
 
@@ -212,7 +265,7 @@ class _Folder:
     title: str
     charge: str
     digests: Mapping[str, str]
-    tables: Mapping[str, tuple[tuple[str, ...], Mapping[str, str | None]]]
+    tables: Mapping[str, TableFields]
 
     @classmethod
     def read(cls, path: Path) -> "_Folder":
@@ -235,27 +288,34 @@ class _Folder:
 
     def table(self, name: str) -> PublishedTable:
         content = _checked(self.path, f"tables/{name}.parquet", self.digests)
-        keys, answers = self.tables[name]
+        about = self.tables[name]
         try:
             rows = pq.read_table(BytesIO(content))
         except pa.ArrowException:
             rows = pa.table({})
-        missing = sorted({*keys, *answers} - {*rows.column_names})
+        missing = sorted({*about.keys, *about.answers} - {*rows.column_names})
         if missing:
             raise InputError(
                 f"{str(self.path)!r}: the table {name!r} is no Parquet file with the columns that "
                 f"{_PACKAGE} lists, such as {missing[0]!r}; expected a folder as it was published."
             )
-        return PublishedTable(name, rows, keys, answers)
+        return PublishedTable(name, rows, about)
 
 
-def _described(resource: Mapping[str, Any]) -> tuple[tuple[str, ...], dict[str, str | None]]:
-    """Return the keys of a table and the units of its answers; refuse what is no table's name."""
+def _described(resource: Mapping[str, Any]) -> TableFields:
+    """Return what the columns of a table are; refuse what is no table's name."""
     if not is_table_name(resource["name"]):
         raise ValueError
     fields = resource["schema"]["fields"]
-    keys = tuple(each["name"] for each in fields if each.get("role") == "key")
-    return keys, {each["name"]: each.get("unit") for each in fields if each.get("role") == "answer"}
+    return TableFields(
+        {each["name"]: each.get("definition") for each in fields if each.get("role") == "key"},
+        {
+            each["name"]: NumberField(each.get("definition"), each.get("unit"))
+            for each in fields
+            if each.get("role") in ("answer", "derived")
+        },
+        resource.get("filter"),
+    )
 
 
 def _checked(folder: Path, name: str, digests: Mapping[str, str]) -> bytes:

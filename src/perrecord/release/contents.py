@@ -107,20 +107,24 @@ def _written(
     derived = tuple(computed(workload, name, answers, every))
     rows = processed(answers, workload, beside, derived)
     named = workload.queries[grouping.query]
-    described = Described(name, named.title, grouping.grouping, named.query.answers, rows.schema)
+    query = named.query
+    described = Described(
+        name, named.title, grouping.grouping, query.answers, rows.schema, query.filter
+    )
     return ReleasedTable(described, _files(workload, name, rows))
 
 
 def _following(workload: Workload, table: SummedTable, columns: Beside) -> ReleasedTable:
     rows = summed(table.keys.table, columns)
-    answers = workload.plan.groupings[table.source].answers
+    source = workload.plan.groupings[table.source]
     described = Described(
         table.name,
         table.title,
         Grouping(table.columns, table.keys if table.columns else None),
-        tuple(each.answer for each in answers if each.answer.name in table.answers),
+        tuple(each.answer for each in source.answers if each.answer.name in table.answers),
         rows.schema,
-        table_name(workload, workload.plan.groupings[table.source]),
+        workload.queries[source.query].query.filter,
+        table_name(workload, source),
     )
     return ReleasedTable(described, _files(workload, table.name, rows))
 

@@ -1,8 +1,10 @@
 """`datapackage.json`: every column of every table described (Frictionless Data Package).
 
 Beside what that standard knows, a column has a `role`: `key`, `derived`, or `answer`, whose
-standard error is the column of the same name with `_se` at its end; and an answer about a measure
-has its `unit`. In a table that follows, the sums are its answers.
+standard error is the column of the same name with `_se` at its end. An answer about a measure has
+its `unit`; keys and answers that are no plain column say their `definition`, and a table of some
+records alone its `filter`, so that two releases can be compared. In a table
+that follows, the sums are its answers.
 """
 
 import re
@@ -15,12 +17,16 @@ import pyarrow as pa
 
 from perrecord.exact import text
 from perrecord.mechanisms.write import APOSTROPHE
+from perrecord.queries.aggregates import Different, Filled
 from perrecord.queries.answers import Answer
 from perrecord.queries.groupings import Grouping
+from perrecord.queries.measurements import Measurement
+from perrecord.queries.methods import leaves
 from perrecord.release.processing import steps_of
 from perrecord.release.processing.deriving import BESIDE
 from perrecord.release.processing.sentences import ENDING
 from perrecord.release.spec import Workload
+from perrecord.tables.expressions import Expression, describe
 from perrecord.tables.keys import Keys
 
 
@@ -33,6 +39,8 @@ class Described:
     grouping: Grouping
     answers: tuple[Answer, ...]
     schema: pa.Schema
+    filter: Expression | None = None
+    """Which records it is of; None: of all."""
     source: str | None = None
     """Of a table that follows, the table that it is added up from."""
 
@@ -59,6 +67,7 @@ def data_package(
                 "bytes": len(files[f"tables/{table.name}.{kind}"]),
                 "hash": f"sha256:{sha256(files[f'tables/{table.name}.{kind}']).hexdigest()}",
                 **_described(table, kind),
+                **({"filter": describe(table.filter)} if table.filter is not None else {}),
                 "schema": {
                     "fields": [_field(field, table, workload) for field in table.schema],
                     "missingValues": [""],
@@ -97,17 +106,36 @@ def _field(field: pa.Field, table: Described, workload: Workload) -> dict[str, A
 
 
 def _role(name: str, table: Described, workload: Workload) -> dict[str, str]:
+    fields = {each.name: each for each in workload.fields}
     if name in table.grouping.columns:
-        return {"role": "key"}
-    units = {each.name: each.unit for each in workload.fields if each.unit}
+        own = fields[name].expression if name in fields else ""
+        return {"role": "key", **({"definition": own} if own else {})}
     ending = "" if table.source is None else ENDING
     for answer in table.answers:
         if name == f"{answer.name}{ending}":
-            unit = units.get(answer.steps[0].measure or "")
-            return {"role": "answer", **({"unit": unit} if unit else {})}
-    if any(name == each.name and table.name in each.tables for each in workload.derived):
-        return {"role": "derived"}
+            measure = answer.steps[0].measure or ""
+            unit = fields[measure].unit if measure in fields else ""
+            definition = _definition(answer, workload)
+            return {"role": "answer", "definition": definition, **({"unit": unit} if unit else {})}
+    for number in workload.derived:
+        if name == number.name and table.name in number.tables:
+            return {"role": "derived", "definition": str(number.formula)}
     return {}
+
+
+def _definition(answer: Answer, workload: Workload) -> str:
+    """Return what an answer estimates; how it is made private does not matter, but for cuts."""
+    step, cuts = answer.steps[0], list[str]()
+    of = step.measure
+    if isinstance(step, Measurement):
+        if isinstance(step.aggregate, Filled | Different):
+            of = step.aggregate.column
+        bounds = [leaf.method.bounds for leaf in leaves(step.tree)]
+        cuts = [f"[{text(each[0])}, {text(each[1])}]" for each in bounds if each is not None]
+    own = next((each.expression for each in workload.fields if each.name == of), "")
+    found = answer.kind if of is None else f"{answer.kind} of {of}"
+    found += f" = {own}" if own else ""
+    return f"{found}, cut to {' or '.join(dict.fromkeys(cuts))}" if cuts else found
 
 
 def _table_keys(table: Described, tables: Sequence[Described]) -> dict[str, Any]:

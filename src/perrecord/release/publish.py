@@ -23,6 +23,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
+from perrecord.accounting.budget import budget_words
 from perrecord.accounting.entries import Charge, Seal
 from perrecord.accounting.ledger import Ledger
 from perrecord.errors import InputError, LedgerError, ReleaseError, SpecError
@@ -321,6 +322,15 @@ def ledger_of(loaded: LoadedSpec) -> Ledger:
     return Ledger.open(path)
 
 
+def is_kept(ledger: Ledger, charge: Charge) -> bool:
+    """Whether what was sealed for a charge is still there; true of one without a seal."""
+    seal = ledger.seal_of(charge)
+    if seal is None or charge.identity is None:
+        return True
+    folder = staging_folder(ledger, charge.identity)
+    return folder.exists() and staging.digests(folder) == dict(seal.digests)
+
+
 def staging_folder(ledger: Ledger, identity: str) -> Path:
     """Return where the files of a release are kept, sealed or not: beside the ledger, private."""
     return releases_folder(ledger.path) / identity[:32]
@@ -335,5 +345,6 @@ def _check_budget(ledger: Ledger, workload: Workload, loaded: LoadedSpec) -> Non
     if ledger.budget != workload.budget:
         raise SpecError(
             f"{loaded.path}: budget: the ledger {ledger.path.name!r} was made with another budget, "
-            f"which cannot be changed: {ledger.budget}. Write that one, or name another ledger."
+            f"which cannot be changed: {budget_words(ledger.budget)}. Write that one, or name "
+            "another ledger."
         )

@@ -26,6 +26,10 @@ from perrecord.tables.syntax import parse_sql
 Name = str
 
 _LARGEST = Fraction(10**100)
+_EXPECTED = (
+    "names of answers, numbers, brackets and the signs + - * /; a name with other characters than "
+    'letters, digits and _, or that is a word of SQL, stands in double quotes, as in "by-state".n'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +110,7 @@ def formula(text: str, what: str = "the formula") -> Formula:
             f"{what} has a comment, -- or /*; write - (- n) with brackets and a space if you mean "
             "numbers."
         )
-    tree = parse_sql(text, what, exp.Condition)
+    tree = parse_sql(text, what, exp.Condition, _EXPECTED)
     found = _Reader(text, what).read(tree)
     if not found.names:
         raise SQLTextError(
@@ -141,9 +145,7 @@ class _Reader:
                 return self._product(node, self.read(node.left), self.read(node.right))
             case exp.Div():
                 return self._quotient(node, self.read(node.left), self.read(node.right))
-        raise self._refused(
-            node, "expected names of answers, numbers, brackets and the signs + - * /."
-        )
+        raise self._refused(node, f"expected {_EXPECTED}.")
 
     def _number(self, node: exp.Expr) -> Fraction:
         """Return a constant that floats can multiply noisy numbers by."""

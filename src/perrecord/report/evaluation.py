@@ -4,13 +4,14 @@ from collections.abc import Callable, Sequence
 
 from perrecord.evaluate.coverage import Coverage
 from perrecord.evaluate.evaluation import Evaluation
-from perrecord.report import errors, losses
+from perrecord.report import consistent, errors, losses
 from perrecord.report.coverage import outside_keys
 from perrecord.report.numbers import percent
 from perrecord.report.page import Page, Section
 
 _SECTIONS: tuple[Callable[[Evaluation], Section | None], ...] = (
     errors.sizes_of_errors,
+    consistent.after_fitting,
     errors.by_cell_size,
     errors.bias_and_noise,
     losses.of_records,

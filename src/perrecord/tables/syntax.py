@@ -20,8 +20,11 @@ _UNCLOSED = re.compile(
 )
 
 
-def parse_sql(text: str, what: str, into: type[exp.Expr]) -> exp.Expr:
-    """Return sqlglot's tree of the text, or raise with the place where it stops making sense."""
+def parse_sql(text: str, what: str, into: type[exp.Expr], expected: str | None = None) -> exp.Expr:
+    """Return sqlglot's tree of the text, or raise with the place where it stops making sense.
+
+    `expected` is what errors say such a text is; left out, a condition or a query in SQL.
+    """
     if len(text) > _MOST_CHARACTERS:
         raise SQLTextError(f"{what} is longer than {_MOST_CHARACTERS} characters; shorten it.")
     try:
@@ -31,19 +34,20 @@ def parse_sql(text: str, what: str, into: type[exp.Expr]) -> exp.Expr:
         raise refuse_at(_unclosed(text), text, what, message) from None
     if not tokens:
         such = "state = 'NC'" if into is exp.Condition else "SELECT COUNT(*) FROM records"
-        raise SQLTextError(f"{what} is empty; expected SQL such as {such}.")
+        raise SQLTextError(f"{what} is empty; expected {expected or f'SQL such as {such}'}.")
     _check_tokens(tokens, text, what)
     try:
         return sqlglot.parse_one(text, dialect=READ_DIALECT, into=into)
     except ParseError as error:
         problem = error.errors[0] if error.errors else {}
         place = _stop(tokens, problem)
-        raise refuse_at(place, text, what, _explained(problem, into)) from None
+        raise refuse_at(place, text, what, _explained(problem, into, expected)) from None
     except RecursionError:
         raise SQLTextError(f"{what} is nested too deeply; write it in fewer levels.") from None
     except Exception:  # sqlglot fails in other ways on some nonsense, such as VAR_MAP(a)
         whole = Place(tokens[0].start, tokens[-1].end + 1)
-        message = "this is not understood; use columns, values, comparisons and CASE."
+        usual = "use columns, values, comparisons and CASE"
+        message = f"this is not understood; {f'expected {expected}' if expected else usual}."
         raise refuse_at(whole, text, what, message) from None
 
 
@@ -76,11 +80,15 @@ def _stop(tokens: tuple[sqlglot.Token, ...], problem: dict[str, Any]) -> Place:
     return Place(tokens[0].start, tokens[-1].end + 1)
 
 
-def _explained(problem: dict[str, Any], into: type[exp.Expr]) -> str:
+def _explained(problem: dict[str, Any], into: type[exp.Expr], expected: str | None) -> str:
     description = str(problem.get("description", ""))
     if expecting := re.fullmatch(r"Expect(?:ing|ed) (.*)", description):
         return f"expected {expecting[1]} after this."
-    if description.startswith("Required keyword"):
+    is_missing = description.startswith("Required keyword")
+    if expected is not None:
+        found = "something is missing here" if is_missing else "this does not belong here"
+        return f"{found}; expected {expected}."
+    if is_missing:
         return "something is missing here; expected a column, a value or a condition."
     if into is exp.Condition:
         return "this does not belong here; expected one condition or value, such as state = 'NC'."

@@ -53,9 +53,16 @@ TWINS = (
     Twin(
         "numbers of different units are compared",
         COMPARING,
-        "if before.answers[answer] != after.answers[answer]:",
+        "if one.unit != other.unit:",
         "if answer not in after.answers:",
         (f"{COMPARED}::test_what_cannot_be_compared_is_left_out_with_its_reason",),
+    ),
+    Twin(
+        "numbers of different definitions are compared",
+        COMPARING,
+        "if one.definition != other.definition:",
+        "if answer not in after.answers:",
+        (f"{COMPARED}::test_answers_of_another_meaning_are_left_out",),
     ),
     Twin(
         "a key that another table lacks gets that table's first row",

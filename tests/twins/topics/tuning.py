@@ -4,7 +4,37 @@ from tests.twins.twin import Twin
 
 LEAST, TAPERS = "evaluate/losses/test_least.py", "evaluate/tuning/test_tapers.py"
 
+SHARES, FITTED = "evaluate/tuning/test_shares.py", "evaluate/accuracy/test_fitted.py"
+
 TWINS = (
+    Twin(
+        "amounts shared among levels add up to more than before",
+        "evaluate/tuning/shares.py",
+        "found[largest] += total - sum(found)",
+        "found[largest] += total / 1000",
+        (f"{SHARES}::test_amounts_add_up_to_what_they_were_to_the_last_digit",),
+    ),
+    Twin(
+        "tables that are made private in different ways share one amount",
+        "evaluate/tuning/shares.py",
+        "if len({method.with_amount(Fraction(1)) for method in methods}) > 1:",
+        "if not methods:",
+        (f"{SHARES}::test_what_stays_is_named_with_its_reason",),
+    ),
+    Twin(
+        "shares among levels are those that make variances largest",
+        "evaluate/tuning/levels.py",
+        "better = shares * np.sqrt(np.maximum(gains, 0))",
+        "better = shares / np.sqrt(np.maximum(gains, 1e-9))",
+        (f"{SHARES}::test_no_other_shares_are_better_by_dense_least_squares",),
+    ),
+    Twin(
+        "errors after fitting are variances",
+        "evaluate/accuracy/fitted.py",
+        "np.sqrt(np.where(np.isfinite(variances), variances, np.nan))",
+        "np.where(np.isfinite(variances), variances, np.nan)",
+        (f"{FITTED}::test_medians_are_those_of_cells_by_hand",),
+    ),
     Twin(
         "the least possible loss takes the variance for a standard deviation",
         "laws/least.py",

@@ -259,6 +259,11 @@ def by_size(each: AnswerErrors, limits: Sequence[Exact]) -> list[Row]:
     ]
 
 
+def middle(numbers: Floats) -> float | None:
+    """Return what the median cell has, of cells that have anything; None if none has."""
+    return _five(numbers)["middle"]
+
+
 def _five(numbers: Floats) -> dict[str, float | None]:
     known = numbers[~np.isnan(numbers)]
     if not len(known):

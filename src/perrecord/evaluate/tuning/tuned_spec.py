@@ -20,6 +20,7 @@ from sqlglot import exp, parse_one
 
 from perrecord.errors import InputError, InternalError
 from perrecord.evaluate.confidential import HEADER
+from perrecord.evaluate.tuning.shares import Sharing
 from perrecord.evaluate.tuning.tune import UNDER_CAPS, Tuning, shown_goal
 from perrecord.evaluate.variants import WorkloadTable, measure_of, one_set_each
 from perrecord.exact import text
@@ -46,7 +47,7 @@ _OPTIONS = ("split", "taper", "clamp")
 
 
 def tuned_spec(
-    loaded: LoadedSpec, tuning: Tuning, schema: Schema, path: Path, *, is_public: bool
+    loaded: LoadedSpec, tuning: Tuning | Sharing, schema: Schema, path: Path, *, is_public: bool
 ) -> str:
     """Return the YAML of a spec with the amounts and schemes that were found, to be put at `path`.
 
@@ -78,7 +79,12 @@ def check_names(queries: Mapping[str, Query]) -> None:
             )
 
 
-def _heading(loaded: LoadedSpec, tuning: Tuning, *, is_public: bool) -> str:
+def _heading(loaded: LoadedSpec, tuning: Tuning | Sharing, *, is_public: bool) -> str:
+    if isinstance(tuning, Sharing):
+        return (
+            f"# Tuned from {loaded.path.name} by perrecord: amounts of consistent tables shared "
+            f"anew,\n# where {tuning.counted}. No data was read.\n\n"
+        )
     goals = dict.fromkeys(str(each.target) for each in tuning.answers)
     lines = [f"Tuned from {loaded.path.name} by perrecord, to reach:", *(f"  {g}" for g in goals)]
     if tuning.judged_by == UNDER_CAPS:
@@ -150,14 +156,15 @@ def _in_line(items: "list[Any] | dict[str, Any]") -> Any:
 
 
 def _named_schemes(
-    document: Any, loaded: LoadedSpec, tuning: Tuning, schema: Schema
+    document: Any, loaded: LoadedSpec, tuning: Tuning | Sharing, schema: Schema
 ) -> dict[Scheme, str]:
     """Return the name of every scheme that answers are split by, new ones added to the spec."""
     declared = splits_of(loaded.spec, schema, loaded.problems())
     names: dict[Scheme, str] = {scheme: name for name, scheme in reversed(list(declared.items()))}
-    for measure, scheme in tuning.candidate.schemes:
+    found = tuning.candidate.schemes if isinstance(tuning, Tuning) else ()
+    for measure, scheme in found:
         if scheme not in names:
-            is_joint = len({each for _, each in tuning.candidate.schemes}) == 1
+            is_joint = len({each for _, each in found}) == 1
             name = _free("tuned" if is_joint else f"tuned_{measure}", document["splits"])
             document["splits"][name] = _written(scheme)
             names[scheme] = name
@@ -192,7 +199,7 @@ def _key(value: DimensionValue) -> str:
 
 
 def _rewrite_queries(
-    queries: Any, loaded: LoadedSpec, tuning: Tuning, names: Mapping[Scheme, str]
+    queries: Any, loaded: LoadedSpec, tuning: Tuning | Sharing, names: Mapping[Scheme, str]
 ) -> None:
     """Put the tuned answers in place; of several grouping sets, each becomes a query."""
     tables: dict[str, list[WorkloadTable]] = {}
@@ -358,5 +365,5 @@ def _move(document: Any, loaded: LoadedSpec, folder: Path) -> None:
     for entry in document.get("keys", {}).values():
         if "file" in entry:
             entry["file"] = moved(entry["file"])
-    for entry in document.get("lookups", []):
+    for entry in (*document.get("lookups", []), *document.get("hierarchies", [])):
         entry["source"] = moved(entry["source"])

@@ -30,7 +30,8 @@ from perrecord.release.spec.query_checks import check_tables
 from perrecord.release.spec.questions import GROUPINGS
 from perrecord.release.spec.schemes import splits_of, tapers_of
 from perrecord.release.spec.tables import hierarchies_of, lookups_of
-from perrecord.tables.expressions import Column, Expression, columns_of, describe, evaluate
+from perrecord.tables.completing import completed
+from perrecord.tables.expressions import Column, Expression, describe
 from perrecord.tables.fields import Kind
 from perrecord.tables.kinds import kind_of_column
 from perrecord.tables.lookups import Lookup
@@ -273,13 +274,9 @@ def _record(given: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
         for name, measure in schema.measures
         if name in given
     }
-    scope = {**given, **record}
-    for each in schema.dimensions:
-        if each.name in given:
-            record[each.name] = given[each.name]
-        elif columns_of(each.expression) <= scope.keys():
-            record[each.name] = evaluate(each.expression, scope)
-    return record
+    definitions = {each.name: each.expression for each in schema.dimensions}
+    every = completed(definitions, {**given, **record})
+    return {name: each for name, each in every.items() if name in {*record, *definitions}}
 
 
 def _check_kind(name: str, value: object, kind: Kind | None) -> None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _DERIVED = "derived"
 _NAME = re.compile(r"[^\W\d_][\w -]*")
+_PLAIN = re.compile(r"[^\W\d]\w*")
+"""A name that SQL reads as one without quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,11 @@ def derived_of(
     found: list[DerivedNumber] = []
     for name, text in written.items():
         with problems.at(_DERIVED, name):
-            number = _checked(name, formula(text, "the formula"), tables)
+            try:
+                number = _checked(name, formula(text, "the formula"), tables)
+            except InputError:
+                _check_quotes(text, tables)
+                raise
             for other in found:
                 _check_apart(name, other.name)
             found.append(number)
@@ -86,6 +92,16 @@ def _tables(queries: "Sequence[NamedQuery]") -> Iterator[tuple[str, _TableOf]]:
         sets = [each.columns for each in named.query.groupings]
         for name, columns in zip(table_names(named.name, sets), sets, strict=True):
             yield name, _TableOf(columns, answers)
+
+
+def _check_quotes(text: str, tables: Mapping[str, _TableOf]) -> None:
+    """Refuse a name that SQL reads as several, for that and not for what comes of it."""
+    for name in dict.fromkeys([*tables, *(each for t in tables.values() for each in t.answers)]):
+        if not _PLAIN.fullmatch(name) and name in text and f'"{name}"' not in text:
+            raise InputError(
+                f"the formula reads {name} as several names; a name with other characters than "
+                f'letters, digits and _ stands in double quotes: "{name}".'
+            ) from None
 
 
 def _checked(name: str, found: Formula, tables: Mapping[str, _TableOf]) -> DerivedNumber:
@@ -146,5 +162,11 @@ def _check_answer(name: str, answers: Mapping[str, Answer], where: str) -> None:
         )
     if answers[name].choices:
         raise InputError(
-            f"{name!r} has no standard error; derived numbers are of counts, totals and averages."
+            f"{name!r} has no standard error; derived numbers are of counts and totals."
+        )
+    if not answers[name].is_additive:
+        raise InputError(
+            f"{name!r} is an average, whose error is approximate; derived numbers are of counts "
+            "and totals. Ask for its total and its count in its place, at the same cost, and write "
+            "the one over the other in the formula."
         )

@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from perrecord.errors import InputError
+from perrecord.release.spec.problems import found
 from perrecord.release.spec.scalars import Entry, Names, Proportion, Text, TruthValue, Whole, short
 
 
@@ -18,7 +20,14 @@ class ConsistentEntry(Entry):
 
 
 def _consistent(value: Any) -> Any:
-    return ({} if value else None) if isinstance(value, bool) else value
+    if value is None or isinstance(value, Mapping):
+        return value
+    if not isinstance(value, bool):
+        raise InputError(
+            f"found {found(value)}; expected true, or the further columns that are wanted: "
+            "{nonnegative: true}, {whole: true} or {nonnegative: true, whole: true}."
+        )
+    return {} if value else None
 
 
 class StatusEntry(Entry):
