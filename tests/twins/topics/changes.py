@@ -345,7 +345,7 @@ TWINS = (
         'others[name] = "another" if words & _words(own) else ""',
         (
             "cli/test_policy.py"
-            "::test_what_follows_from_a_dimension_that_changes_may_change_too[moved0]",
+            "::test_what_a_lookup_adds_to_a_dimension_that_changes_may_change_too",
         ),
     ),
     Twin(

@@ -23,7 +23,7 @@ AnswerPlace = tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Step(ABC):
+class ProcessingStep(ABC):
     """What every step says of itself, in its own file."""
 
     @classmethod
@@ -41,7 +41,7 @@ class Step(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class TableStep(Step):
+class TableStep(ProcessingStep):
     """A step that looks at one answer of one table; tables are written as they come."""
 
     @abstractmethod
@@ -50,7 +50,7 @@ class TableStep(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class WorkloadStep(Step):
+class WorkloadStep(ProcessingStep):
     """A step that looks across tables: all of them are held until the last is there."""
 
     @abstractmethod

@@ -14,6 +14,7 @@ from perrecord.lab.audit.shown.cell_errors import (
     five,
     shares_within,
 )
+from perrecord.lab.audit.shown.change_costs import change_of, measures_published
 from perrecord.lab.audit.shown.document import Json, Row, least_loss, loss_of
 from perrecord.lab.audit.shown.realised import ExpectedUnitLosses, realised, unit_losses
 from perrecord.lab.audit.shown.source import (
@@ -260,7 +261,7 @@ def changes_by_size(
     fields = {each["name"]: each for each in document["fields"]}
     names = [name for name, each in fields.items() if each["kind"] == "measure"]
     base = {**next(iter(examples.values())), **dict.fromkeys(names, Fraction(0))}
-    for measure in sorted(changes.measures_published(document)):
+    for measure in sorted(measures_published(document)):
         step, before = GRID[measure], Fraction(0)
         least = min(thresholds(policy, measure), default=step)
         for place in range(25):  # four of each decade
@@ -272,7 +273,7 @@ def changes_by_size(
                 row["presence"] = float(loss_of(document["total"], record))
                 for percent in changes.PERCENTS:
                     other = {**record, measure: changes.greater(fields[measure], size, percent)}
-                    cost = changes.change_of(document, record, other)
+                    cost = change_of(document, record, other)
                     row[f"{percent}_percent_more"] = cost.value
                 yield row
             before = size
