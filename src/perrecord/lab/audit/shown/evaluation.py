@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from perrecord.lab.audit.shown import changes
+from perrecord.lab.audit.shown import changes, students
 from perrecord.lab.audit.shown.cell_errors import (
     CellError,
     at_share,
@@ -222,7 +222,7 @@ def _share(part: Fraction, whole: Fraction) -> float:
 
 
 def thresholds(policy: Any, measure: str) -> list[Fraction]:
-    """Return every threshold of a measure in the terms of a policy."""
+    """Return every threshold of a measure in the terms of a policy, and round sizes of tapers."""
     found: list[Fraction] = []
 
     def walk(value: Any) -> None:
@@ -234,6 +234,8 @@ def thresholds(policy: Any, measure: str) -> list[Fraction]:
                 walk(policy["splits"][value["split"]])
             if value.get("type") == "exact" and value["measure"] == measure:
                 found.append(Fraction(value["threshold"]))
+            if value.get("type") in ("tapered", "tapered_epsilon") and value["measure"] == measure:
+                found.append(students.round_size(Fraction(value["spread"])))
             if measure in value.get("thresholds", {}):
                 found.append(Fraction(value["thresholds"][measure]))
             for name, each in value.items():
