@@ -13,12 +13,12 @@ import pytest
 import vl_convert
 from hypothesis import settings
 
-from tests import server
+from tests import EXAMPLES, server
 from tests.public_files import public_file
 
 __all__ = ["public_file"]
 
-settings.register_profile("perrecord", deadline=None, derandomize=True)
+settings.register_profile("perrecord", deadline=None, derandomize=True, max_examples=EXAMPLES)
 settings.load_profile("perrecord")
 
 REQUIRED = "PERRECORD_REQUIRE_SYSTEM_PACKAGES"

@@ -18,13 +18,14 @@ FIRST = (
     "tests/lab/experiments/test_reproduce.py",
     "tests/faults/test_faults.py",
     "tests/noise/test_students.py",
-    "tests/cli/test_evaluate.py",
-    "tests/laws/test_tapering.py",
-    "tests/cli/test_quickstart.py",
     "tests/twins/test_twins.py",
     "tests/lab/audit/sample/test_audit.py",
-    "tests/policy/test_dominate.py",
-    "tests/evaluate/losses/test_realised.py",
+    "tests/cli/test_evaluate.py",
+    "tests/evaluate/tuning/test_tune.py",
+    "tests/cli/test_quickstart.py",
+    "tests/lab/audit/test_doors.py",
+    "tests/hostile/test_bad_input.py",
+    "tests/laws/test_tapering.py",
 )
 """The units that take longest, in that order."""
 

@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from perrecord.cli import app
+from perrecord.report.figure import Pictures
 
 SECRET = "Kleptomaniac-Holdings"
 SECRET_NUMBER = 918_273_645
@@ -100,6 +101,14 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "release.yaml").write_text(SPEC, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Leave the charts of reports undrawn, for tests that look at everything else."""
+    blank = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"></svg>'
+    drawn = Pictures(wide=blank, narrow=blank)
+    monkeypatch.setattr("perrecord.report.write.pictures", lambda *_, **__: drawn)
 
 
 @pytest.fixture

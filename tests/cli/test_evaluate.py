@@ -33,6 +33,7 @@ def test_the_report_is_private_marked_and_free(charged):
     assert len(Ledger.open(charged / "est.ledger").entries()) == 1
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_it_compares_with_the_splits_of_the_spec(folder):
     """All of them and their top-codes, or those that are asked for; other budgets, too."""
     changed(folder, "  moderate: {emp: 50}", "  moderate: {emp: 50}\n  fine: {emp: 5}")
@@ -48,6 +49,7 @@ def test_it_compares_with_the_splits_of_the_spec(folder):
     ]  # fmt: skip
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_figures_are_those_of_the_records(folder):
     """By hand: two of three cells are filled; one record in four is above the minimum."""
     found = run("evaluate", "release.yaml", "--json").json()["CONFIDENTIAL"]
@@ -122,6 +124,7 @@ def test_what_goes_wrong_while_data_is_open_is_withheld(folder):
     assert "ValueError" in shown.err
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_an_empty_table_is_evaluated(folder):
     """Nobody loses anything, and the report says so."""
     pq.write_table(pq.read_table(folder / "est.parquet").slice(0, 0), folder / "est.parquet")
@@ -130,12 +133,14 @@ def test_an_empty_table_is_evaluated(folder):
     assert "The table has no records." in shown.out
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_json_holds_nothing_but_json(folder):
     """And no warning: it can be piped."""
     found = run("evaluate", "release.yaml", "--json", "--public", "--source", "est.parquet")
     assert json.loads(found.out)["report"].endswith("report.html")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_spec_of_medians_has_a_report_too(folder):
     """Losses, and errors from the chances of the candidates."""
     changed(
@@ -154,6 +159,7 @@ def test_a_spec_of_medians_has_a_report_too(folder):
 
 
 @pytest.mark.parametrize("command", ["evaluate", "tune"])
+@pytest.mark.usefixtures("undrawn")
 def test_public_data_must_be_named(folder, command):
     """The spec's own source is confidential unless somebody says its name."""
     shown = run(command, "release.yaml", "--public", "--out", "trial")
@@ -167,6 +173,7 @@ def test_public_data_must_be_named(folder, command):
         assert again.code == 0, again.err
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_spec_s_own_source_is_named_from_where_one_stands(folder, monkeypatch):
     """What the message says can be typed as it is."""
     (folder / "elsewhere").mkdir()
@@ -176,6 +183,7 @@ def test_the_spec_s_own_source_is_named_from_where_one_stands(folder, monkeypatc
     assert run("evaluate", "../release.yaml", "--public", "--source", "../est.parquet").code == 0
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_database_is_public_by_its_address_and_no_message_repeats_it(folder):
     """An address may hold a password; the spec's own is taken by its name, relation and all."""
     with duckdb.connect(folder / "est.db") as connection:
@@ -236,6 +244,7 @@ def test_data_without_any_declared_key_is_refused(folder, command, public):
     assert not (folder / "trial").exists()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_one_table_whose_keys_match_nothing_is_enough(folder):
     """Its errors would be missing from the report without a word; a filter may leave nothing."""
     more = """
@@ -271,6 +280,7 @@ def test_data_that_no_filter_lets_pass_is_refused(folder):
     assert not (folder / "trial").exists()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_records_outside_the_declared_keys_are_reported(folder):
     """One of four records, and nearly all of the total: said on stdout, in JSON, on the pages."""
     share = SECRET_NUMBER / (SECRET_NUMBER + 147)
@@ -289,6 +299,7 @@ def test_records_outside_the_declared_keys_are_reported(folder):
         ]  # fmt: skip
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_nothing_is_said_where_every_record_has_a_declared_key(folder):
     """As it should be."""
     table = pq.read_table(folder / "est.parquet").slice(0, 3)

@@ -223,6 +223,24 @@ def test_what_follows_from_a_dimension_that_changes_may_change_too(folder, moved
     assert Fraction(here["loss"]) == Fraction(there["loss"]) > 0
 
 
+def test_what_a_lookup_adds_to_a_dimension_that_changes_may_change_too(folder):
+    """A published policy says of such a column nothing but its name: it is priced as another one.
+
+    The record leaves its cell and enters another, which costs what it loses in both together.
+    """
+    (folder / "regions.csv").write_text("fips,region\n37001,east\n48001,west\n", encoding="utf-8")
+    lookups = "lookups:\n  - {source: regions.csv, on: {county: fips}, columns: [region]}\n"
+    changed(folder, "group_by: [county]", "group_by: [region]")
+    changed(folder, "keys: counties", "keys: regions")
+    changed(folder, "keys:\n", f"{lookups}keys:\n  regions: {{values: {{region: [east, west]}}}}\n")
+    changed(folder, "dimensions: {county:", "dimensions: {region: region, county:")
+    assert run("ledger", "create", "release.yaml").code == 0
+    assert run("release", "release.yaml", "--out", "published").code == 0
+    given = ("--record", "emp=50", "--record", "county=37001", "--change", "county=48001")
+    found = run("policy", "published", *given, "--json").json()["change"]
+    assert Fraction(found["loss"]) == sum(map(Fraction, found["presence"])) > 0
+
+
 def test_a_measure_that_changes_leaves_cells_as_they_are_unless_they_go_by_it(folder):
     """Only what an expression reads can follow from it."""
     changed(folder, "group_by: [county]", "group_by: [large]")

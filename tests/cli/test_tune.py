@@ -8,6 +8,8 @@ import pytest
 
 from tests.cli.conftest import SECRET, changed, run
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 GOAL = "20% for 50% of cells"
 
 

@@ -177,7 +177,7 @@ def test_levels_outside_zero_to_one_and_no_candidates_are_refused():
 # -- the law, exactly, on random tables --------------------------------------------------------
 
 
-@settings(max_examples=60)
+@settings(max_examples=24)
 @given(st.integers(0, 2**32))
 def test_scores_of_random_tables_are_those_of_the_definition(seed):
     """Scores in the engine are the definition's times the level's denominator, bit for bit."""
@@ -239,7 +239,7 @@ def scores(asked, values):
     return found[0]
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(DATA, st.integers(-3, 12), CHOICES, ASKED)
 def test_a_record_changes_a_score_by_at_most_its_sensitivity(values, record, candidates, level):
     """max(q, 1 - q), in the scores' whole numbers; by brute force."""
@@ -265,7 +265,7 @@ def epsilon(asked):
     return Fraction(isqrt(int(8 * asked.amount * 10**120)), 10**60) * (1 + Fraction(1, 10**37))
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(DATA, st.integers(-3, 12), CHOICES, ASKED)
 def test_log_ratios_vary_within_epsilon(values, record, candidates, level):
     """All in rationals, on tables full of ties: what the policy rests on (T14)."""

@@ -77,7 +77,7 @@ def random_case(random):
     return columns, split, random.choice(random_queries.FILTERS)
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(st.integers(0, 2**32))
 def test_rows_are_those_of_the_slow_split(seed):
     """Signs, zeros, NULL, ends of 64 bits, caps, piecewise schemes, filters, ids: all the same."""

@@ -303,6 +303,10 @@ def test_a_uniform_number_keeps_the_bits_it_began_with(bound, known):
     if Fraction(known, 256) >= bound:
         assert not answer
     assert uniform.below(lambda: ball(bound)) == answer
+    inside = Uniform(system_bits(), known, 8)
+    inside.below(lambda: ball((known + bound) / 256))  # left open by the first byte, mostly
+    assert not inside.below(lambda: ball(Fraction(known, 256)))
+    assert inside.below(lambda: ball(Fraction(known + 1, 256)))
 
 
 def test_an_injected_source_replays_and_the_real_one_does_not():

@@ -27,7 +27,7 @@ def as_objects(rows):
     return columns
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(some.policies, some.splits, tables)
 def test_columns_agree_with_records(policy, split, rows):
     """Pieces to the integer; losses never below and within one part in 2^40."""

@@ -45,7 +45,7 @@ def over_one_scheme(scheme, weights):
 four = st.tuples(quarters, quarters, quarters, quarters)
 
 
-@settings(max_examples=400)
+@settings(max_examples=160)
 @given(one_scheme, four, four)
 def test_a_no_over_one_scheme_comes_with_a_record(scheme, left, right):
     """Where is_below is complete, each no has its counter-example."""
@@ -73,7 +73,7 @@ def test_a_no_of_any_schemes_below_one_comes_with_a_record(terms, exact, right, 
             assert_exceeds(left[currency], high[currency])
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(one_scheme, st.lists(four, min_size=8, max_size=8))
 def test_a_no_over_a_partition_comes_with_a_record(scheme, weights):
     """Each part over one scheme; dimensions of text, whole numbers and truth values."""

@@ -213,7 +213,7 @@ def test_the_answer_is_that_of_brute_force(charges, budget):
     assert low.is_below(budget) == slow_is_below(low.normal, budget.normal)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(some.policies, some.policies, some.amounts)
 def test_nothing_that_brute_force_proves_is_lost(first, second, factor):
     """Any policies: its yes is a yes, and a yes that it does not find contradicts no record."""

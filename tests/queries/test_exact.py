@@ -15,7 +15,7 @@ from perrecord.tables.table import table
 from tests.queries.reference import exact, records_of, reference
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32))
 def test_random_workloads_give_the_integers_of_the_reference(seed):
     """Filters, groupings, roll-ups, splits, clamps, parts, buckets: bit for bit."""
@@ -27,7 +27,7 @@ def test_random_workloads_give_the_integers_of_the_reference(seed):
         assert exact(planned, opened) == reference(planned, rows)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32))
 def test_a_total_over_the_split_rows_is_that_over_the_records(seed):
     """Splitting adds nothing and loses nothing (Lemma "no bias")."""
@@ -85,7 +85,7 @@ def test_answers_over_one_filter_share_one_scan():
     assert planned.scans[0].sets == (frozenset({"sector", "code"}),)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32))
 def test_the_pieces_of_every_key_are_counted_in_the_engine(seed):
     """What key selection adds noise to: the sum of m(r) over a key's records."""

@@ -164,7 +164,7 @@ def replaced(value, path, junk):
     return [replaced(each, rest, junk) if n == first else each for n, each in enumerate(value)]
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(st.sampled_from(sorted(EVERYTHING.lines, key=str)), JUNK)
 def test_whatever_stands_anywhere_is_read_or_refused(path, junk):
     """No value at any place of a spec gives another error than a SpecError."""

@@ -6,9 +6,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent.parent / "src" / "perrecord"
 
-TWICE: dict[str, str] = {
-    "Step": "what an answer is made of, a union; the base class of what is done after the noise",
-}
+TWICE: dict[str, str] = {}
 """Names that are a class and a type as well, and why that is no trouble."""
 
 APART = ("cli", "lab")

@@ -69,7 +69,7 @@ def same(found, expected):
     ]
 
 
-@settings(max_examples=400)
+@settings(max_examples=160)
 @given(expressions, st.lists(rows, min_size=1, max_size=6))
 def test_duckdb_gives_what_evaluate_gives(expression, given_rows):
     """The engine and the reference agree bit for bit, and no row raises."""
@@ -85,7 +85,7 @@ def test_duckdb_counts_code_points():
         assert same(on_duckdb(expression, given_rows), expected), describe(expression)
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(expressions)
 def test_the_description_parses_back(expression):
     """What is shown to people is the same expression."""
@@ -100,7 +100,7 @@ def test_any_name_of_a_column_parses_back(name):
         assert parse_expression(describe(condition)) == condition
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(truths, rows)
 def test_listed_cases_say_exactly_which_rows_pass(expression, row):
     """Where a filter's values are listed, a row passes exactly when it has one of each."""

@@ -8,12 +8,18 @@ from pathlib import Path
 import pytest
 from hypothesis import Phase, settings
 
+from tests import EXAMPLES
+
 REPORT = "PERRECORD_TWINS_REPORT"
 PROFILE = "twins"
 
 # A failing example need not be made small: that it fails is all we ask.
 settings.register_profile(
-    PROFILE, deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate]
+    PROFILE,
+    deadline=None,
+    derandomize=True,
+    max_examples=EXAMPLES,
+    phases=[Phase.explicit, Phase.generate],
 )
 
 

@@ -15,7 +15,6 @@ from perrecord.accounting.budget import (
     check_charge,
     is_quickly_within,
     remark,
-    snapshot_name,
 )
 from perrecord.accounting.entries import (
     START,
@@ -291,19 +290,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
             seen = self._refreshed(connection)
             earlier = rows.charge_with(self._path, connection, identity)
             if earlier is not None:
-                if earlier.policy != policy:
-                    raise LedgerError(
-                        f"{self._path}: {identity!r} was charged before with another policy, in "
-                        f"entry {earlier.number}: {earlier.policy}, now {policy}. A changed "
-                        "release needs an identity of its own, and its own charge."
-                    )
-                if earlier.snapshot != snapshot:
-                    raise LedgerError(
-                        f"{self._path}: {identity!r} was charged before on another snapshot of the "
-                        f"data, in entry {earlier.number}: {snapshot_name(earlier.snapshot)}, now "
-                        f"{snapshot_name(snapshot)}. One charge pays for one result: other data "
-                        "needs an identity of its own, and its own charge."
-                    )
+                rows.check_same(self._path, earlier, policy, snapshot)
                 return earlier
             check_meanings(self._path, seen.meanings, names_read(policy), fields["meanings"])
             if compared_at != seen.last:

@@ -42,7 +42,7 @@ def establishments(**columns):
 KEYS = Keys.from_dict({"sector": ["farm", "mine", "shop", "zoo"]})
 
 
-@settings(max_examples=40)
+@settings(max_examples=16)
 @given(st.integers(0, 2**32))
 def test_true_numbers_and_biases_are_those_of_the_records(seed):
     """The truth is the unclamped number, the bias what clamping adds to it."""

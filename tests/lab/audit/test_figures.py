@@ -6,14 +6,18 @@ from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
+import numpy as np
 import pytest
 
 from perrecord.cli.audit import command_output
+from perrecord.evaluate.accuracy.mixtures import mixture_sizes, mixture_widths
 from perrecord.lab.audit.frozen import FrozenBits
-from perrecord.lab.audit.shown import by_hand
+from perrecord.lab.audit.shown import by_hand, students
 from perrecord.lab.audit.shown.audit import Blind, figures, published
 from perrecord.lab.audit.shown.checks import check
+from perrecord.lab.audit.shown.evaluation import thresholds
 from perrecord.lab.audit.shown.findings import Comparisons
+from perrecord.lab.audit.shown.laws import Mean
 from perrecord.lab.audit.shown.numerals import AtLeast, AtMost, Near, is_as_expected
 from perrecord.release import publish
 
@@ -166,3 +170,24 @@ def test_the_laws_by_hand_are_those_of_small_examples():
     assert by_hand.half_width("gaussian", Fraction(625), Fraction(1), 0.95) == 49
     assert by_hand.tail(Fraction(5), 12) == pytest.approx(1.0818e-7, rel=1e-4)
     assert by_hand.epsilon(1) == pytest.approx(7.7666, abs=1e-3)
+
+
+@pytest.mark.parametrize("nu", [3, 7])
+@pytest.mark.parametrize(("total", "count"), [(1.0, 0.0), (0.8, 0.6), (0.01, 1.0)])
+def test_errors_of_tapered_averages_are_integrals_of_their_own(total, count, nu):
+    """Student noise plus normal noise; one in the last of six digits more is another size."""
+    mean = Mean(true=1.0, bias=0.0, total=total, count=count, nu=nu)
+    parts = np.array([total]), np.array([count])
+    assert mean.size(0.0) == pytest.approx(mixture_sizes(*parts, nu)[0], rel=1e-6)
+    width = mixture_widths(*parts, Fraction(95, 100), nu)[0]
+    assert mean.below(width) == pytest.approx(0.95, abs=1e-3)
+    normal = Mean(true=1.0, bias=0.0, total=total, count=count, nu=0)
+    assert (normal.size(0.0) == pytest.approx(mean.size(0.0), rel=1e-6)) == (total < count / 10)
+
+
+def test_sizes_begin_at_a_tenth_of_a_taper_too():
+    """A taper has no threshold; the round size that its losses are told by stands for one."""
+    term = {"type": "tapered", "measure": "emp", "amount": "1", "spread": "10000", "nu": 7}
+    policy = {"currency": "rho", "terms": [term], "splits": [], "slots": []}
+    assert thresholds(policy, "emp") == [students.round_size(Fraction(10_000))]
+    assert thresholds(policy, "pay") == []

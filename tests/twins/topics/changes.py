@@ -343,10 +343,7 @@ TWINS = (
         "release/document.py",
         'others[name] = "another" if is_loose or words & _words(own) else ""',
         'others[name] = "another" if words & _words(own) else ""',
-        (
-            "cli/test_policy.py"
-            "::test_what_follows_from_a_dimension_that_changes_may_change_too[moved0]",
-        ),
+        ("cli/test_policy.py::test_what_a_lookup_adds_to_a_dimension_that_changes_may_change_too",),
     ),
     Twin(
         "cells that go by a measure stay when it changes",

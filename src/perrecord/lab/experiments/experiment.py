@@ -8,7 +8,7 @@ from perrecord.report.figure import Figure
 
 Verdict = Literal["holds", "holds with a condition", "does not hold"]
 
-Step = Callable[[str], None]
+Tell = Callable[[str], None]
 """Told what an experiment is doing now."""
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Literal
 
 from perrecord.lab.experiments.cbp import experiment as cbp
-from perrecord.lab.experiments.experiment import Experiment, Step
+from perrecord.lab.experiments.experiment import Experiment, Tell
 from perrecord.lab.experiments.global_zcdp import experiment as global_zcdp
 from perrecord.lab.experiments.keys import experiment as key_selection
 from perrecord.lab.experiments.univariate import cis, sim
 
 Which = Literal["sim", "cis", "cbp", "keys", "all"]
-Run = Callable[[Step], Experiment]
+Run = Callable[[Tell], Experiment]
 
 
 def runs(
@@ -29,12 +29,12 @@ def runs(
     return [partial(_run, run, quick) for name, run in every if which in (name, "all")]
 
 
-def _run(run: Callable[..., Experiment], quick: bool, step: Step) -> Experiment:
+def _run(run: Callable[..., Experiment], quick: bool, step: Tell) -> Experiment:
     return run(quick=quick, step=step)
 
 
 def reproduced(
-    every: list[Run], step: Step = lambda _: None, done: Callable[[], None] = lambda: None
+    every: list[Run], step: Tell = lambda _: None, done: Callable[[], None] = lambda: None
 ) -> list[Experiment]:
     """Return what the experiments found; `done` is called after each."""
     found = []

@@ -13,11 +13,11 @@ from perrecord.release.processing.consistent import Consistent
 from perrecord.release.processing.flooring import Flooring
 from perrecord.release.processing.rounding import Rounding
 from perrecord.release.processing.status import Status
-from perrecord.release.processing.step import Added, Making, Step, TableStep, WorkloadStep
+from perrecord.release.processing.step import Added, Making, ProcessingStep, TableStep, WorkloadStep
 from perrecord.release.spec import Workload
 from perrecord.released.derived import Computed
 
-STEPS: tuple[type[Step], ...] = (Flooring, Rounding, Status, Consistent)
+STEPS: tuple[type[ProcessingStep], ...] = (Flooring, Rounding, Status, Consistent)
 """What can be asked for, in the order in which it is done."""
 
 Beside = Mapping[str, Sequence[Making]]
@@ -36,7 +36,7 @@ class Across:
     """What is wrong with the release, as far as its published numbers show it."""
 
 
-def steps_of(workload: Workload) -> tuple[Step, ...]:
+def steps_of(workload: Workload) -> tuple[ProcessingStep, ...]:
     """Return the steps that a release asks for, in order."""
     return tuple(found for step in STEPS if (found := step.asked(workload)) is not None)
 

@@ -35,7 +35,7 @@ class AddedAcross:
 
 
 @dataclass(frozen=True, slots=True)
-class Step(ABC):
+class ProcessingStep(ABC):
     """What every step says of itself, in its own file."""
 
     @classmethod
@@ -53,7 +53,7 @@ class Step(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class TableStep(Step):
+class TableStep(ProcessingStep):
     """A step that looks at one answer of one table; tables are written as they come."""
 
     @abstractmethod
@@ -62,7 +62,7 @@ class TableStep(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class WorkloadStep(Step):
+class WorkloadStep(ProcessingStep):
     """A step that looks across tables: all of them are held until the last is there."""
 
     @abstractmethod

@@ -108,11 +108,8 @@ def _of_average(
     mean = laws.mean_of(numbers[0], numbers[1], centre_of(spec, one))
     if mean is None:
         return CellError(len(records), None, math.nan, math.nan, math.nan, (False,) * len(limits))
-    within = tuple(
-        laws.normal_below(mean, float(limit) * abs(mean.true)) > confidence for limit in limits
-    )
-    size = laws.normal_size(mean.spread, mean.bias)
-    noise = laws.normal_size(mean.spread, 0.0)
+    within = tuple(mean.below(float(limit) * abs(mean.true)) > confidence for limit in limits)
+    size, noise = mean.size(mean.bias), mean.size(0.0)
     return CellError(len(records), mean.true, size, noise, mean.bias, within)
 
 

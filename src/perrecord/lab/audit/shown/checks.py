@@ -18,6 +18,7 @@ from perrecord.lab.audit.shown import (
     tuned,
 )
 from perrecord.lab.audit.shown.document import Json, Row
+from perrecord.lab.audit.shown.evaluated_words import sentences
 from perrecord.lab.audit.shown.evaluation import ExpectedEvaluation
 from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.methodology import check_methodology
@@ -44,7 +45,7 @@ class ShownRelease:
     @cached_property
     def sentences(self) -> Mapping[str, Sequence[Expected]]:
         """The numbers of what `evaluate` says."""
-        return evaluated.sentences(self.evaluation, self.examples, self.document)
+        return sentences(self.evaluation, self.examples, self.document)
 
     @cached_property
     def entries(self) -> list[Json]:

@@ -7,13 +7,14 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from perrecord.lab.audit.shown import changes
+from perrecord.lab.audit.shown import changes, students
 from perrecord.lab.audit.shown.cell_errors import (
     CellError,
     at_share,
     five,
     shares_within,
 )
+from perrecord.lab.audit.shown.change_costs import change_of, measures_published
 from perrecord.lab.audit.shown.document import Json, Row, least_loss, loss_of
 from perrecord.lab.audit.shown.realised import ExpectedUnitLosses, realised, unit_losses
 from perrecord.lab.audit.shown.source import (
@@ -221,7 +222,7 @@ def _share(part: Fraction, whole: Fraction) -> float:
 
 
 def thresholds(policy: Any, measure: str) -> list[Fraction]:
-    """Return every threshold of a measure in the terms of a policy."""
+    """Return every threshold of a measure in the terms of a policy, and round sizes of tapers."""
     found: list[Fraction] = []
 
     def walk(value: Any) -> None:
@@ -233,6 +234,8 @@ def thresholds(policy: Any, measure: str) -> list[Fraction]:
                 walk(policy["splits"][value["split"]])
             if value.get("type") == "exact" and value["measure"] == measure:
                 found.append(Fraction(value["threshold"]))
+            if value.get("type") in ("tapered", "tapered_epsilon") and value["measure"] == measure:
+                found.append(students.round_size(Fraction(value["spread"])))
             if measure in value.get("thresholds", {}):
                 found.append(Fraction(value["thresholds"][measure]))
             for name, each in value.items():
@@ -260,7 +263,7 @@ def changes_by_size(
     fields = {each["name"]: each for each in document["fields"]}
     names = [name for name, each in fields.items() if each["kind"] == "measure"]
     base = {**next(iter(examples.values())), **dict.fromkeys(names, Fraction(0))}
-    for measure in sorted(changes.measures_published(document)):
+    for measure in sorted(measures_published(document)):
         step, before = GRID[measure], Fraction(0)
         least = min(thresholds(policy, measure), default=step)
         for place in range(25):  # four of each decade
@@ -272,7 +275,7 @@ def changes_by_size(
                 row["presence"] = float(loss_of(document["total"], record))
                 for percent in changes.PERCENTS:
                     other = {**record, measure: changes.greater(fields[measure], size, percent)}
-                    cost = changes.change_of(document, record, other)
+                    cost = change_of(document, record, other)
                     row[f"{percent}_percent_more"] = cost.value
                 yield row
             before = size

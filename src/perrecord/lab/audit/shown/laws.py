@@ -17,6 +17,9 @@ from perrecord.lab.audit.shown.source import CellNumber
 _MOST_STEPS = 20_000
 """Wider laws, in steps, differ from those without steps by less than one part in 10^8."""
 
+_ANGLES = 1000
+"""Points of the integral over Student noise."""
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -109,11 +112,39 @@ def _tail(number: CellNumber, start: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """An average of a cell: what it is, what clamping adds, and the delta method's error."""
+    """An average of a cell: what it is, what clamping adds, and the delta method's error.
+
+    `total` and `count` are what the deviations of the two noisy numbers add to it.
+    """
 
     true: float
     bias: float
-    spread: float
+    total: float
+    count: float
+    nu: int
+
+    def size(self, bias: float) -> float:
+        """Return E|error + b|; tapered totals have no bias."""
+        if self.nu:
+            chances, sizes = self._given()
+            return float(chances @ [normal_size(self.count, each) for each in sizes])
+        return normal_size(math.hypot(self.total, self.count), bias)
+
+    def below(self, limit: float) -> float:
+        """Return Pr[|error| < limit]."""
+        if self.nu:
+            chances, sizes = self._given()
+            return float(chances @ [normal_below(self.count, each, limit) for each in sizes])
+        return normal_below(math.hypot(self.total, self.count), self.bias, limit)
+
+    def _given(self) -> tuple[Floats, Floats]:
+        """Return chances and sizes of Student noise: sqrt(nu) tan(a) has the density cos(a)^(nu-1).
+
+        With the deviation d the noise is d sqrt(nu - 2) tan(a).
+        """
+        angles = (np.arange(_ANGLES) + 0.5) / _ANGLES * math.pi / 2
+        chances = np.cos(angles) ** (self.nu - 1)
+        return chances / chances.sum(), self.total * math.sqrt(self.nu - 2) * np.tan(angles)
 
 
 def mean_of(total: CellNumber, count: CellNumber, centre: Fraction) -> Mean | None:
@@ -126,20 +157,25 @@ def mean_of(total: CellNumber, count: CellNumber, centre: Fraction) -> Mean | No
     size = count.true
     offset = total.true / size - centre
     answered = offset + total.bias / size
-    noise = by_hand.variance(total.law, total.spread, total.step)
-    noise += float(answered) ** 2 * by_hand.variance(count.law, count.spread, count.step)
+    sums = by_hand.variance(total.law, total.spread, total.step)
+    counts = float(answered) ** 2 * by_hand.variance(count.law, count.spread, count.step)
     true, bias = float(total.true / size), float(total.bias / size)
-    return Mean(true, bias, math.sqrt(noise) / float(size))
+    total_part, count_part = (math.sqrt(each) / float(size) for each in (sums, counts))
+    return Mean(true, bias, total_part, count_part, students.nu_of(total.law))
 
 
 def normal_size(sigma: float, bias: float) -> float:
     """Return E|N + b| of normal noise."""
+    if not sigma:
+        return abs(bias)
     score = abs(bias) / sigma
     density = math.exp(-(score**2) / 2) / math.sqrt(2 * math.pi)
     return 2 * sigma * density + abs(bias) * math.erf(score / math.sqrt(2))
 
 
-def normal_below(mean: Mean, limit: float) -> float:
+def normal_below(sigma: float, bias: float, limit: float) -> float:
     """Return Pr[|N + b| < limit]."""
-    root = mean.spread * math.sqrt(2)
-    return (math.erf((limit - mean.bias) / root) + math.erf((limit + mean.bias) / root)) / 2
+    if not sigma:
+        return float(abs(bias) < limit)
+    root = sigma * math.sqrt(2)
+    return (math.erf((limit - bias) / root) + math.erf((limit + bias) / root)) / 2

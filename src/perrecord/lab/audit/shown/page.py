@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from perrecord.lab.audit.shown import by_hand
-from perrecord.lab.audit.shown.changes import change_of, delta_of_change, raised, told_apart
+from perrecord.lab.audit.shown.change_costs import change_of, delta_of_change, told_apart
+from perrecord.lab.audit.shown.changes import raised
 from perrecord.lab.audit.shown.document import (
     Json,
     NotCoveredError,

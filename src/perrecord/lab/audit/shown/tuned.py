@@ -9,12 +9,8 @@ from functools import cached_property
 from perrecord.lab.audit.shown import report
 from perrecord.lab.audit.shown.cell_errors import at_share, cell_errors
 from perrecord.lab.audit.shown.document import Json, Row, loss_of
-from perrecord.lab.audit.shown.evaluated import (
-    check_coverage,
-    outside_cells,
-    outside_of,
-    shown_down,
-)
+from perrecord.lab.audit.shown.evaluated import check_coverage, outside_cells, shown_down
+from perrecord.lab.audit.shown.evaluated_words import outside_of
 from perrecord.lab.audit.shown.evaluation import ExpectedEvaluation
 from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.numerals import Expected, Near, numerals

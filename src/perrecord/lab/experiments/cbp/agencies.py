@@ -26,7 +26,7 @@ from perrecord.lab.experiments.cbp.data import (
     columns_of,
 )
 from perrecord.lab.experiments.cbp.errors import LevelErrors, Row, error_row
-from perrecord.lab.experiments.experiment import Step
+from perrecord.lab.experiments.experiment import Tell
 from perrecord.lab.experiments.quantiles import five_numbers
 
 AGENCIES = "no formal guarantee"
@@ -71,7 +71,7 @@ class Agencies:
 
 
 def measured_agencies(
-    data: Establishments, practice: Practice, split: Sequence[LevelErrors], step: Step
+    data: Establishments, practice: Practice, split: Sequence[LevelErrors], step: Tell
 ) -> Agencies:
     """Return the errors of EZS noise at every level, and what suppression hides of county × sector.
 

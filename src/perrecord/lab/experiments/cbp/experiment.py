@@ -66,7 +66,7 @@ from perrecord.lab.experiments.cbp.loss_claims import (
 from perrecord.lab.experiments.cbp.loss_figures import losses_figure
 from perrecord.lab.experiments.cbp.losses import PERCENTILES, SchemeLosses, measured_losses
 from perrecord.lab.experiments.cbp.methods import methods_figure
-from perrecord.lab.experiments.experiment import Claim, Experiment, Step
+from perrecord.lab.experiments.experiment import Claim, Experiment, Tell
 from perrecord.report.figure import Figure
 from perrecord.report.numbers import amount, percent
 
@@ -112,7 +112,7 @@ QUICK = CbpParameters(states=("08",))
 """One state of the same establishments: its counties are as large as in the full run."""
 
 
-def run(*, quick: bool, step: Step, source: Path | None = None) -> Experiment:
+def run(*, quick: bool, step: Tell, source: Path | None = None) -> Experiment:
     """Return the experiment, on establishments as the paper has them or a published table does."""
     use = QUICK if quick else FULL
     step("CBP: making establishments and finding their cells")

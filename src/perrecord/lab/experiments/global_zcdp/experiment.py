@@ -12,7 +12,7 @@ import altair as alt
 import numpy as np
 import pyarrow as pa
 
-from perrecord.lab.experiments.experiment import Experiment, Step
+from perrecord.lab.experiments.experiment import Experiment, Tell
 from perrecord.lab.experiments.global_zcdp.claims import (
     Row,
     exceeding,
@@ -61,7 +61,7 @@ FULL = ClampedParameters()
 QUICK = ClampedParameters(points_per_decade=4, data_sets=100)
 
 
-def run(*, quick: bool, step: Step) -> Experiment:
+def run(*, quick: bool, step: Tell) -> Experiment:
     """Return the figure, the closed forms beside the library's own answers, and the claims."""
     own = QUICK if quick else FULL
     step("global zCDP: closed forms")

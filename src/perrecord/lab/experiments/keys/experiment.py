@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from perrecord.lab.experiments.experiment import Experiment, Step
+from perrecord.lab.experiments.experiment import Experiment, Tell
 from perrecord.lab.experiments.keys.chances import Drawn, Industry, Selecting, drawn_shares, optima
 from perrecord.lab.experiments.keys.claims import claims
 from perrecord.lab.experiments.keys.figures import by_records, price_of_being_found
@@ -65,7 +65,7 @@ FULL = KeysParameters()
 QUICK = KeysParameters(steps=20, copies=1000)
 
 
-def run(*, quick: bool, step: Step) -> Experiment:
+def run(*, quick: bool, step: Tell) -> Experiment:
     """Return the key-selection example: figures, and what the paper says of it."""
     parameters = QUICK if quick else FULL
     unsplit = Selecting(parameters.rho, parameters.delta)

@@ -17,7 +17,7 @@ import perrecord
 from perrecord import Keys, Query, Split
 from perrecord.evaluate.losses.realised import Losses, losses
 from perrecord.exact import text
-from perrecord.lab.experiments.experiment import Experiment, Step
+from perrecord.lab.experiments.experiment import Experiment, Tell
 from perrecord.lab.experiments.univariate import cis_figures
 from perrecord.lab.experiments.univariate.cis_figures import AVERAGE, DISTRICT, STATE, CisResults
 from perrecord.lab.experiments.univariate.settings import (
@@ -74,7 +74,7 @@ class Data:
         return bool(self.records["rent"].null_count < len(self.records))
 
 
-def run(*, quick: bool, step: Step, source: Path | None = None) -> Experiment:
+def run(*, quick: bool, step: Tell, source: Path | None = None) -> Experiment:
     """Return errors of totals and of averages, losses of the whole workload, and the claims.
 
     `source` is a county file of USDA NASS Quick Stats, in place of synthetic records; inventories
@@ -171,7 +171,7 @@ def opened(records: pa.Table) -> Table:
     )
 
 
-def _measured(own: CisParameters, data: Data, step: Step) -> CisResults:
+def _measured(own: CisParameters, data: Data, step: Tell) -> CisResults:
     settings = [
         setting(own, data, threshold, rho) for rho in own.rhos for threshold in own.thresholds
     ]

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 import perrecord
 from perrecord import Keys, Query, Split
-from perrecord.lab.experiments.experiment import Experiment, Step
+from perrecord.lab.experiments.experiment import Experiment, Tell
 from perrecord.lab.experiments.univariate.claims import better_at_little_loss, moving_distributions
 from perrecord.lab.experiments.univariate.settings import (
     MEDIAN,
@@ -64,7 +64,7 @@ QUICK = SimParameters(
 )
 
 
-def run(*, quick: bool, step: Step) -> Experiment:
+def run(*, quick: bool, step: Tell) -> Experiment:
     """Return errors against shares of split records, errors by cell size, losses, and claims."""
     own = QUICK if quick else FULL
     found = _measured(own, step)
@@ -107,7 +107,7 @@ def opened(data: pa.Table, size: int) -> Table:
     return perrecord.table(first, dimensions=["catix"], measures={"ht1": "0.01"})
 
 
-def _measured(own: SimParameters, step: Step) -> SimResults:
+def _measured(own: SimParameters, step: Tell) -> SimResults:
     step("SIM: drawing records")
     data = simulation(CATEGORIES * max(own.sizes), seed=own.seed)
     assert isinstance(data, pa.Table)  # noqa: S101 - no path was given
