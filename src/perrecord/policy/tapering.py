@@ -13,7 +13,7 @@ the formulas of `laws/tapering.py`, written so that no power of B overflows.
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
@@ -40,17 +40,22 @@ _LEAST, _GREATEST = Fraction(1, 10**200), Fraction(10**200)
 """The spreads of noise that floats can describe, and its squares too."""
 
 _EXAMPLES = (1, 3, 80)
-"""The sizes that words give losses of, as multiples of a round number that is lost in the noise."""
+"""The sizes that words give losses of, as multiples of the size that was written or a round one."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Tapered(Growth):
-    """A loss of Student noise of spread A, in the measure's own units squared, and nu = 3 or 7."""
+    """A loss of Student noise of spread A, in the measure's own units squared, and nu = 3 or 7.
+
+    `at` is the size that a curator wrote, where that is known: words speak by its example.
+    """
 
     wholes: ClassVar[tuple[str, ...]] = ("nu",)
+    optional: ClassVar[tuple[str, ...]] = ("at",)
 
     spread: Fraction
     nu: int
+    at: Fraction | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         power_of(self.nu)
@@ -61,6 +66,8 @@ class _Tapered(Growth):
                 "the noise is wider or narrower than any that a float can describe; expected a "
                 "standard deviation between 1e-100 and 1e100."
             )
+        if self.at is not None and self.at <= 0:
+            raise InputError(f"at is {text(self.at)}; expected the size of a record, above 0.")
 
     @abstractmethod
     def _amount(self, size: Fraction) -> Fraction:
@@ -89,8 +96,8 @@ class _Tapered(Growth):
         student_scale(self.spread, self.nu).check_grid(step)
 
     def usual_sizes(self) -> tuple[Fraction, ...]:
-        """Return a round number of about a third of sqrt A."""
-        return (_round_size(self.spread),)
+        """Return the size that was written, or a round number of about a third of sqrt A."""
+        return (self.at or _round_size(self.spread),)
 
     def limit(self) -> Fraction | None:
         """Return None: slowly, but without limit."""
@@ -102,9 +109,10 @@ class _Tapered(Growth):
 
     def words(self, measure: str, amount: Fraction) -> str:
         """Return the loss in plain English, by the example of three records."""
+        size = self.at or _round_size(self.spread)
         first, *rest = (
-            (_plain(size), figure_up(self.loss(size).amount * amount, 3))
-            for size in (times * _round_size(self.spread) for times in _EXAMPLES)
+            (_plain(each), figure_up(self.loss(each).amount * amount, 3))
+            for each in (times * size for times in _EXAMPLES)
         )
         more = ", ".join(f"one of {size} {loss}" for size, loss in rest)
         return (
@@ -118,12 +126,13 @@ class _Tapered(Growth):
 
     def parameters(self) -> dict[str, Fraction]:
         """Return what the growth is written down by."""
-        return {"spread": self.spread, "nu": Fraction(self.nu)}
+        found = {"spread": self.spread, "nu": Fraction(self.nu)}
+        return found if self.at is None else {**found, "at": self.at}
 
     @classmethod
     def of(cls, parameters: Mapping[str, Fraction]) -> "Growth":
         """Return the growth of these parameters, or say what is wrong with them."""
-        return cls(parameters["spread"], int(parameters["nu"]))
+        return cls(parameters["spread"], int(parameters["nu"]), parameters.get("at"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,12 +218,15 @@ def tapered(power: int, amount: Fraction, at: Fraction, nu: int) -> TaperedRho |
     The power says what the amount is counted in: 2 for zCDP, 1 for pure epsilon.
     """
     least = least_spread_for_rho if power == TaperedRho.power else least_spread_for_epsilon
-    return student_loss(power, least(amount, at, nu), nu)
+    return student_loss(power, least(amount, at, nu), nu, at)
 
 
-def student_loss(power: int, spread: Fraction, nu: int) -> TaperedRho | TaperedEpsilon:
+def student_loss(
+    power: int, spread: Fraction, nu: int, at: Fraction | None = None
+) -> TaperedRho | TaperedEpsilon:
     """Return the loss of Student noise of this spread, counted as the power says."""
-    return TaperedRho(spread, nu) if power == TaperedRho.power else TaperedEpsilon(spread, nu)
+    made = TaperedRho if power == TaperedRho.power else TaperedEpsilon
+    return made(spread, nu, at)
 
 
 def student_sql(power: int, nu: int, b: str) -> str:

@@ -13,7 +13,7 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from perrecord.policy.document import Json, has_growth
+from perrecord.policy.document import Json, has_growth, has_tapers
 from perrecord.policy.terms import Currency
 from perrecord.release.document import PublishedPolicy
 from perrecord.release.page_data import fields_asked, page_data
@@ -60,7 +60,8 @@ def policy_page(published: PublishedPolicy) -> str:
         ],
         is_rho=published.total.currency is Currency.RHO,
         selects=bool(published.total.slots),
-        tapers=has_growth(published.total.form),
+        tapers=has_tapers(published.total.form),
+        is_rounded_up=has_growth(published.total.form),
         has_budget=published.budget is not None,
         security=Markup(  # noqa: S704 - our own, without double quotes
             f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "

@@ -100,7 +100,7 @@ TWINS = (
     Twin(
         "a tapered answer is priced by what was asked, not by its cell's noise",
         METHOD,
-        "growth = student_loss(currency.power, cell.size, self.taper.nu)",
+        "growth = student_loss(currency.power, cell.size, self.taper.nu, at)",
         "growth = self.scale(measure, currency) and tapered(\n"
         "            currency.power, self.amount, self.sensitivity(measure), self.taper.nu\n"
         "        )",

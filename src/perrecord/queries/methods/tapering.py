@@ -109,7 +109,8 @@ class Tapering(Method):
         is_centred: bool = False,  # noqa: ARG002
     ) -> Policy:
         """Return what a record loses in a cell of this noise, by its size."""
-        growth = student_loss(currency.power, cell.size, self.taper.nu)
+        at = self.taper.size(measure or "")
+        growth = student_loss(currency.power, cell.size, self.taper.nu, at)
         return Policy(currency, Form((SizeLoss(Fraction(1), measure or "", growth),)))
 
     def bound(self, measure: str | None) -> Fraction | None:  # noqa: ARG002
