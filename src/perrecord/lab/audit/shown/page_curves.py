@@ -13,7 +13,6 @@ from perrecord.lab.audit.shown.document import Json, Row, loss_of
 from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.numerals import AtMost, Expected, text_of
 
-TABLE = "#curve-table"
 _FACTORS = (0, 1, 2, 5, 10, 100, 1000)
 _WITHIN = 1e-9
 _PIXELS = 0.11
@@ -25,7 +24,7 @@ _VERTEX = re.compile(r"[ML](-?[\d.]+) (-?[\d.]+)")
 def check_curves(findings: Comparisons, document: Json, record: Row, shown: Json) -> None:
     """Compare every point of the curves, where it is drawn, and every row of the table.
 
-    `shown` holds the numbers of #curve as `curve`, its lines as `paths`, and the table's text.
+    `shown` holds the numbers of #curve as `curve`, its lines as `paths`, and the text of `table`.
     """
     if not shown["curve"]:
         return
@@ -36,7 +35,7 @@ def check_curves(findings: Comparisons, document: Json, record: Row, shown: Json
 def check_table(findings: Comparisons, document: Json, record: Row, shown: Json) -> None:
     """Compare the rows of the table: usual sizes, their losses, and what greater ones cost."""
     field = _field(document, shown)
-    findings.numerals("page: table", shown[TABLE], list(_rows(document, record, field)))
+    findings.numerals("page: table", shown["table"], list(_rows(document, record, field)))
 
 
 def altered_curves(shown: Json) -> Iterator[tuple[str, Json]]:
@@ -121,8 +120,8 @@ def _check_paths(findings: Comparisons, lines: list[Any], paths: list[str]) -> N
 def _rows(document: Json, record: Row, field: Json) -> Iterator[Expected]:
     scale, step = usual_size(document, field), Fraction(field["resolution"])
     for factor in _FACTORS:
-        steps = min(max(math.floor(factor * scale / step + Fraction(1, 2)), 1), field["largest"])
-        size = step * int(steps) if factor else Fraction(0)
+        steps = max(math.floor(factor * scale / step + Fraction(1, 2)), 1)
+        size = min(steps, int(field["largest"])) * step if factor else Fraction(0)
         before = {**record, field["name"]: size}
         yield _brief(size, is_short=True)
         yield _brief(loss_of(document["total"], before))
