@@ -303,13 +303,14 @@ queries:
 """
 
 
-def test_a_tuned_taper_is_written_and_costs_what_was_found(tmp_path):
-    """In place of the split, with its comment; named tapers stay; in SQL by name."""
+@pytest.mark.parametrize("named", ["{pay: wide}", "{payann: wide}"])
+def test_a_tuned_taper_is_written_and_costs_what_was_found(tmp_path, named):
+    """In place of the split, with its comment; named tapers stay; in SQL by answer or measure."""
     data = business(20_000, seed=3)
     pq.write_table(data, tmp_path / "est.parquet")
     states = sorted(set(data["state"].to_pylist()))
     (tmp_path / "states.csv").write_text("state\n" + "\n".join(states) + "\n")
-    (tmp_path / "release.yaml").write_text(SPEC)
+    (tmp_path / "release.yaml").write_text(SPEC.replace("{pay: wide}", named))
     loaded = load_spec(tmp_path / "release.yaml")
     with open_table(loaded) as opened:
         workload = build(loaded, opened.schema)
