@@ -16,9 +16,16 @@ from perrecord.policy.inputs import several
 from perrecord.policy.loss import Loss
 from perrecord.policy.meaning import Meaning, meaning
 from perrecord.policy.normal import Normal, normal
-from perrecord.policy.reads import reads
 from perrecord.policy.slots import Slot, any_of
-from perrecord.policy.terms import Currency, Form, Guard, evaluate, slots_of, totals_apart
+from perrecord.policy.terms import (
+    Currency,
+    Form,
+    Guard,
+    evaluate,
+    measures_of,
+    slots_of,
+    totals_apart,
+)
 
 if TYPE_CHECKING:
     from perrecord.policy.columns import Columns, Floats
@@ -134,9 +141,7 @@ class LossFunction:
 
     def _differ_in_measures(self, one: Record, other: Record) -> bool:
         """Tell whether two records are alike but for measures that the policy reads."""
-        fields = list(reads(self.form))
-        dimensions = {name for name, kinds in fields if kinds is not None}
-        measures = {name for name, kinds in fields if kinds is None} - dimensions
+        measures = frozenset(measures_of(self.form))
         before, after = (
             {name: value for name, value in _tagged(each).items() if name not in measures}
             for each in (one, other)

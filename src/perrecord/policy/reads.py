@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import Any, assert_never
 
 from perrecord.errors import SchemaError, listing, suggestion
 from perrecord.policy.cases import Cases
+from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme, Split, SplitBy
 from perrecord.policy.terms import (
     Constant,
@@ -16,9 +17,6 @@ from perrecord.policy.terms import (
     SizeLoss,
     SplitLoss,
 )
-
-if TYPE_CHECKING:
-    from perrecord.policy.policy import Policy
 
 Read = tuple[str, frozenset[type] | None]
 """A field's name, and of a dimension the types that its cases have; None for a measure."""
@@ -48,7 +46,7 @@ def reads(form: Form) -> Iterator[Read]:
                 assert_never(term)
 
 
-def names_read(policy: "Policy") -> frozenset[str]:
+def names_read(policy: Policy) -> frozenset[str]:
     """Return every name that a record's loss, its delta or a group's delta depends on.
 
     >>> from perrecord import Policy, Split
