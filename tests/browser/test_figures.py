@@ -25,6 +25,7 @@ def shown_on(tab, release):
             name: text_of(value) if name in measures else value for name, value in record.items()
         }
         type_record(tab, policy, typed)
+        tab.settle()  # curves are drawn after a pause
         texts = {
             f"#{name}": tab.evaluate(f"document.getElementById('{name}').innerText")
             for name in TEXTS
