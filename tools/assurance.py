@@ -73,7 +73,8 @@ AUDITS = (
         "on engines with odd settings, from Spark, and to OpenDP measurements of every domain. A "
         "small reader of the audit's own says what each record is, from how it was spelled; the "
         "engine's exact numbers, the policy's reading of the record and what a measurement is "
-        "given are compared with it, and what a record changes with P(r), exactly.",
+        "given are compared with it, and what a record changes with P(r), exactly, and for tapered "
+        "answers to one part in 2^25.",
         ("perrecord", "audit", "doors", "--json"),
     ),
     Audit(
@@ -109,7 +110,8 @@ AUDITS = (
         "publish is recomputed from policy.json and the tables, and for confidential reports from "
         "the spec and its source, by other lines than those under audit. Then figures of each text "
         "are altered, one at a time, by one in the last digit that is shown: the audit must notice "
-        "each. The policy page is compared in the same way by the tests, in Chromium. Not "
+        "each. The policy page, with every point of its curves, is compared in the same way by the "
+        "tests, in Chromium. Not "
         "recomputed: what a search finds (the frontier of `tune`, its other schemes, the cost of "
         "fitness for use) and what drawn noise gives.",
         ("perrecord", "audit", "figures", "--json"),

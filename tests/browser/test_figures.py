@@ -9,6 +9,7 @@ from perrecord.lab.audit.shown.altered import altered_page
 from perrecord.lab.audit.shown.audit import published, text_of
 from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.page import TEXTS, check_page
+from perrecord.lab.audit.shown.page_curves import altered_curves, check_curves
 from perrecord.release.reading import read_published
 from tests.browser.typing import result, retouched, type_record
 
@@ -24,6 +25,7 @@ def shown_on(tab, release):
             name: text_of(value) if name in measures else value for name, value in record.items()
         }
         type_record(tab, policy, typed)
+        tab.settle()  # curves are drawn after a pause
         texts = {
             f"#{name}": tab.evaluate(f"document.getElementById('{name}').innerText")
             for name in TEXTS
@@ -63,7 +65,41 @@ def test_every_figure_of_the_page_is_recomputed_and_noticed_when_altered(show, r
     assert tried > 500
 
 
+def test_every_point_of_the_curves_is_recomputed_and_noticed_when_altered(show, releases):
+    """Points, where they are drawn, and the table under them, for two records of each release."""
+    findings, noticed, missed, tried = Comparisons(), set(), [], 0
+    for release in releases:
+        tab = show((release.folder / "policy.html").read_text("utf-8"))
+        for record, shown in list(shown_on(tab, release))[:2]:
+            check_curves(findings, release.document, record, shown)
+            in_table = altered_page({"#table": shown["table"]})
+            every = [(where, {**shown, "table": each["#table"]}) for where, each in in_table]
+            for where, changed in [*every[::4], *altered_curves(shown)]:
+                found = Comparisons()
+                check_curves(found, release.document, record, changed)
+                noticed |= set(found.wrong)
+                missed += [] if found.wrong else [where]
+                tried += 1
+    assert findings.failures == []
+    assert missed == []
+    assert {"page: table", "page: point of the curve", "page: point of a change"} <= noticed
+    assert findings.made["page: point of the curve"] > 1000
+    assert tried > 100
+
+
 TWINS = [
+    ("page: table", "const PERCENTS = [5n, 10n, 20n]", "const PERCENTS = [5n, 10n, 25n]"),
+    (
+        "page: point of a change",
+        "toNumber(changeOf(charges, withValue(value), field.name, other).loss)",
+        "toNumber(changeOf(charges, withValue(other), field.name, other).loss)",
+    ),
+    (
+        "page: point of the curve",
+        "toNumber(lossOf(policy, withValue(value), POWER)),\n",
+        "toNumber(lossOf(policy, record, POWER)),\n",
+    ),
+    ("page: place of a point", "((Math.log10(y) - yRange[0])", "((Math.sqrt(y) - yRange[0])"),
     (
         "page: loss of a change",
         "loss: cost(subtract(...shifts)), isGaussian",
@@ -88,10 +124,11 @@ TWINS = [
 def test_a_page_that_shows_another_figure_is_caught(what, old, new, show, releases):
     """Broken twins of the script itself, to see that the page's own figures are what is read."""
     findings = Comparisons()
-    for release in releases[4:] if "student" in old else releases[:2] + releases[3:4]:
+    for release in releases[4:] if "student" in old else releases:
         page = (release.folder / "policy.html").read_text("utf-8")
         for record, shown in shown_on(show(retouched(page, old, new)), release):
             check_page(findings, release.document, record, shown)
+            check_curves(findings, release.document, record, shown)
         if findings.wrong[what]:
             return
     pytest.fail(f"nothing wrong was found with {what}")

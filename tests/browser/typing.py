@@ -63,6 +63,11 @@ def result(tab):
     """Return what the page shows now, as its data attributes have it."""
     return tab.evaluate(
         """({...document.getElementById("result").dataset,
+            curve: {...document.getElementById("curve").dataset},
+            paths: [...document.querySelectorAll("#curve path.line")]
+              .map(it => it.getAttribute("d")),
+            table: [...document.querySelectorAll("#curve-table tr")]
+              .map(row => [...row.cells].map(it => it.textContent).join("\\n")).join("\\n"),
             printed: document.getElementById("loss").textContent,
             pieces: [...document.querySelectorAll("#pieces li")].map(it => it.dataset.pieces),
             charges: [...document.querySelectorAll("#breakdown tr[data-charge]")]

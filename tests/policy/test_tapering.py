@@ -133,6 +133,10 @@ def test_documents_are_of_version_2_and_keep_everything():
         ({"nu": "07"}, 'expected digits such as "7"'),
         ({"spread": "1" + 201 * "0"}, "a standard deviation between"),
         ({"spread": "0"}, "expected a number above 0"),
+        ({"at": "0"}, "expected the size of a record, above 0"),
+        ({"at": 50}, "expected an exact number"),
+        ({"at": None}, "expected an exact number"),
+        ({"size": "50"}, "holds size; expected exactly"),
         ({"type": "tapered_epsilon"}, "does not go with the currency 'rho'"),
         ({"type": "slow"}, "the type is 'slow'"),
     ],
@@ -157,6 +161,21 @@ def test_words_tell_by_example():
     """A small record, one three times as large, and a giant."""
     assert "a record of 50 loses 0.2, one of 150 1.65, one of 4,000 24.6" in EMP.describe()
     assert repr(EMP) == "Policy(1·taper(|emp|; A = 34621.6397709, nu = 7))"
+
+
+def test_words_name_the_size_that_was_written():
+    """250, and not the round 500 nearby; in documents too, where no loss depends on it."""
+    policy = Policy.tapered("0.1", measure="emp", at=250)
+    words = "a record of 250 loses 0.1, one of 750 0.861, one of 20,000 21.8"
+    assert words in policy.describe()
+    assert words in Policy.from_json(policy.to_json()).describe()
+    document = json.loads(policy.to_json())
+    assert document["terms"][0].pop("at") == "250"
+    unnamed = Policy.from_json(json.dumps(document))
+    assert "a record of 500 loses 0.394" in unnamed.describe()
+    assert unnamed == policy
+    assert hash(unnamed) == hash(policy)
+    assert (unnamed + policy) == 2 * policy
 
 
 @given(

@@ -42,6 +42,22 @@ def planned(query):
         return plan(query, found.schema)
 
 
+def test_words_name_the_size_of_the_answers_own_measure():
+    """As it was written, whatever other measures the taper has sizes for."""
+    taper = Taper(emp=250, pay=30, nu=7)
+    asked = Query("est").sum("emp", taper=taper, rho="0.1").average("pay", taper=taper, rho="0.2")
+    total, mean = (each for grouping in planned(asked).groupings for each in grouping.answers)
+    assert "a record of 250 loses 0.1" in total.policy.describe()
+    assert "pay" not in total.policy.describe()
+    assert "a record of 30 loses 0.1" in mean.policy.describe()
+    assert "emp" not in mean.policy.describe()
+    words = [each.answer.described(str) for each in (total, mean)]
+    assert "tapered at 250, nu = 7" in words[0]
+    assert "tapered at 30, nu = 7" in words[1]
+    assert "30" not in words[0]
+    assert "250" not in words[1]
+
+
 @pytest.mark.parametrize("currency", list(Currency))
 @pytest.mark.parametrize("nu", [3, 7])
 @pytest.mark.parametrize(("measure", "step"), [("emp", Fraction(1)), ("pay", Fraction(1, 4))])

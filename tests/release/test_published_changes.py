@@ -160,10 +160,25 @@ def test_totals_of_a_policy_cost_their_differences_and_the_rest_what_any_mechani
     assert piecewise.change(one, other, of_totals=True) == parts
     elsewhere = {**other, "k": "b"}
     assert piecewise.change(one, elsewhere, of_totals=True) == piecewise.change(one, elsewhere)
+    other = {**other, "pay": 300}
     pure = Policy.exact(epsilon=1, measure="emp", threshold=50) + Policy.constant(epsilon=1)
     assert pure.change(one, other, of_totals=True) == 8 + 2
     assert pure.change(one, other) == 80 + 88 + 2
     assert tapered.change({"emp": None}, {"emp": 50}, of_totals=True) == tapered.loss({"emp": 50})
+
+
+@pytest.mark.parametrize(
+    "other", [{"emp": 4400, "k": "b"}, {"emp": 4400}, {"emp": 4400, "k": "a", "pay": 1}]
+)
+def test_a_record_that_may_be_in_another_cell_pays_for_both(other):
+    """A policy does not say what totals are grouped by: there the old and the new one count."""
+    tapered = Policy.tapered("0.2", measure="emp", at=50)
+    one = {"emp": 4000, "k": "a"}
+    both = tapered.loss(one) + tapered.loss(other)
+    assert tapered.change(one, other, of_totals=True) == tapered.change(one, other) >= both
+    by_default = Policy.by("k", {"z": Policy.constant(1)}, tapered)
+    moved = {"emp": 4400, "k": "b"}
+    assert by_default.change(one, moved, of_totals=True) >= both
 
 
 # -- curves -------------------------------------------------------------------------------------

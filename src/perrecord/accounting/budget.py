@@ -24,7 +24,6 @@ from perrecord.policy.cases import Record
 from perrecord.policy.policy import Policy
 from perrecord.policy.slots import Slot
 from perrecord.policy.split import Scheme, Split, SplitBy
-from perrecord.policy.tapering import TaperedEpsilon, TaperedRho
 from perrecord.policy.terms import Constant, Currency, Form, SizeLoss
 
 Snapshot = str | int
@@ -310,7 +309,7 @@ def _tapers(total: Policy, budget: Policy) -> str:
     missing = [
         (term, allowed.get((term.measure, term.growth), Fraction(0)))
         for term in total.form.terms
-        if isinstance(term, SizeLoss) and isinstance(term.growth, TaperedRho | TaperedEpsilon)
+        if isinstance(term, SizeLoss)
     ]
     lines = [_taper_line(term, budget.currency) for term, listed in missing if term.amount > listed]
     if not lines:
@@ -332,12 +331,13 @@ def budget_words(budget: Policy) -> str:
 
 def _taper_line(term: SizeLoss, currency: Currency) -> str:
     """Return the entry of a spec's budget that allows as many tapered answers as there are."""
-    assert isinstance(term.growth, TaperedRho | TaperedEpsilon)  # noqa: S101 - asked of these alone
-    at, amount = term.growth.as_written()
-    nu = "" if term.growth.nu == _USUAL_NU else f", nu: {term.growth.nu}"
+    (at,), given = term.growth.usual_sizes(), term.growth.parameters()
+    amount = figure_up(term.growth.loss(at).amount, 4)
+    nu = "" if given["nu"] == _USUAL_NU else f", nu: {given['nu']}"
+    by = f", by: {text(given['by'])}" if "by" in given else ""
     return (
-        f"{{measure: {term.measure}, at: {text(at)}, {currency.value}: {figure_up(amount, 4)}, "
-        f"times: {math.ceil(term.amount)}{nu}}}"
+        f"{{measure: {term.measure}, at: {text(at)}, {currency.value}: {amount}, "
+        f"times: {math.ceil(term.amount)}{nu}{by}}}"
     )
 
 

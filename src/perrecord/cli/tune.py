@@ -109,9 +109,10 @@ def tune(
     Every count, total and average of every table gets the amount with which the share of its
     cells comes within the error, and no more. Totals that are split or tapered are made private in
     the way with the smallest policy: by the spec's splits, finer and coarser, or by a taper;
-    clamps are shown beside them, and never chosen. With --cap it is the other way round: the
-    least errors, beside the goals, that keep the losses of named records. Closed forms, no
-    simulation. Writes tuned.yaml and a report with the frontier of privacy against error.
+    clamps and tapers with nu = 3 are shown beside them, and never chosen. With --cap it is the
+    other way round: the least errors, beside the goals, that keep the losses of named records.
+    Closed forms, no simulation. Writes tuned.yaml and a report with the frontier of privacy against
+    error.
 
     With the goal "levels count equally" or "cells count equally" the amounts of consistent tables
     are shared anew among their levels, at the same sum, so that fitted numbers err least. No row is

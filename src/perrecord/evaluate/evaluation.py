@@ -30,7 +30,7 @@ from perrecord.evaluate.losses.least import least_losses
 from perrecord.evaluate.losses.policies import policy_losses
 from perrecord.evaluate.losses.realised import Losses, losses
 from perrecord.evaluate.losses.record_sizes import changes_by_size, losses_by_size
-from perrecord.evaluate.tuning.candidates import WRITTEN, is_blurred
+from perrecord.evaluate.tuning.candidates import WRITTEN
 from perrecord.evaluate.tuning.fitness import fitness
 from perrecord.evaluate.tuning.goals import Goal, Target, percent
 from perrecord.evaluate.tuning.tuner import Tuner
@@ -249,7 +249,7 @@ def _fitness(
 ) -> list[Fit]:
     planned = plan(list(queries.values()), table.schema)
     answers = [answer for query in queries.values() for answer in query.answers]
-    is_known = any(answer.is_additive and not is_blurred(answer) for answer in answers)
+    is_known = any(answer.is_additive and not answer.is_blurred for answer in answers)
     if planned.policy.currency is not Currency.RHO or not is_known:
         return []
     found = []

@@ -13,6 +13,7 @@ from typing import Any, TypeVar, assert_never
 from perrecord.exact import text
 from perrecord.policy.cases import Cases, DimensionValue
 from perrecord.policy.split import Scheme, Split, SplitBy
+from perrecord.policy.tapering import TaperedEpsilon, TaperedRho
 from perrecord.policy.terms import (
     Constant,
     Currency,
@@ -49,6 +50,11 @@ def document(form: Form, currency: Currency) -> Json:
 def has_growth(form: Form) -> bool:
     """Tell whether some loss grows in a way of its own, so that losses may be irrational."""
     return any(True for _ in growths(form))
+
+
+def has_tapers(form: Form) -> bool:
+    """Tell whether some loss is that of Student noise."""
+    return any(isinstance(each.growth, TaperedRho | TaperedEpsilon) for each in growths(form))
 
 
 def growths(form: Form) -> Iterator[SizeLoss]:

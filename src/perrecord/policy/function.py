@@ -17,7 +17,15 @@ from perrecord.policy.loss import Loss
 from perrecord.policy.meaning import Meaning, meaning
 from perrecord.policy.normal import Normal, normal
 from perrecord.policy.slots import Slot, any_of
-from perrecord.policy.terms import Currency, Form, Guard, evaluate, slots_of, totals_apart
+from perrecord.policy.terms import (
+    Currency,
+    Form,
+    Guard,
+    evaluate,
+    measures_of,
+    slots_of,
+    totals_apart,
+)
 
 if TYPE_CHECKING:
     from perrecord.policy.columns import Columns, Floats
@@ -113,8 +121,10 @@ class LossFunction:
 
         It holds for whatever keeps the promise: a policy alone does not say what is published. With
         `of_totals` each `exact` and `tapered` term is taken for one total with noise of its own,
-        which costs the difference of the values alone. That is right for the sum of such answers,
-        and wrong for a budget. The exact cost under a release is `PublishedPolicy.change`.
+        which costs the difference of the values alone, if the records differ in nothing but
+        measures of the policy: by anything else they may be in different cells. That is right for
+        the sum of such answers without filters on measures, and wrong for a budget. The exact cost
+        under a release is `PublishedPolicy.change`.
 
         >>> from perrecord import Policy
         >>> policy = Policy.tapered("0.2", measure="employees", at=50)
@@ -126,10 +136,19 @@ class LossFunction:
         if _tagged(before) == _tagged(after):
             return Fraction(0)
         apart, rest = Fraction(0), self.form
-        if of_totals:
+        if of_totals and self._differ_in_measures(before, after):
             apart, rest = totals_apart(self.form, before, after, self.currency.power)
         sides = [evaluate(rest, each, self.currency.power).amount for each in (before, after)]
         return apart + (sum(sides) if self.currency.adds_up else group_loss(sides))
+
+    def _differ_in_measures(self, one: Record, other: Record) -> bool:
+        """Tell whether two records are alike but for measures that the policy reads."""
+        measures = frozenset(measures_of(self.form))
+        before, after = (
+            {name: value for name, value in _tagged(each).items() if name not in measures}
+            for each in (one, other)
+        )
+        return before == after
 
     def minimum(self) -> Fraction:
         """Return PolicyMin: the least loss of any possible record."""

@@ -35,6 +35,9 @@ class Growth(ABC):
     wholes: ClassVar[tuple[str, ...]] = ()
     """Parameters that are whole numbers, and written as nothing else."""
 
+    optional: ClassVar[tuple[str, ...]] = ()
+    """Parameters that may be missing: words speak by them, and no loss depends on them."""
+
     @abstractmethod
     def loss(self, size: Fraction) -> Loss:
         """Return g(size), as a rational rounded up if it is not one itself."""
@@ -98,8 +101,9 @@ class Growth(ABC):
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
-        """Return the names of the parameters."""
-        return tuple(each.name for each in fields(cls))  # type: ignore[arg-type]
+        """Return the names of the parameters that it must have."""
+        every = [each.name for each in fields(cls)]  # type: ignore[arg-type]
+        return tuple(name for name in every if name not in cls.optional)
 
     @classmethod
     def of(cls, parameters: Mapping[str, Fraction]) -> "Growth":

@@ -6,7 +6,7 @@ What holds a policy asks the policy.
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -183,14 +183,15 @@ class _Reader:
             return Slot.of(rho, keys, scheme, fields["threshold"], None)
 
     def size_loss(self, growth: type[Growth], fields: Json, where: str) -> SizeLoss:
-        _only(fields, where, {"type", "amount", "measure", *growth.names()})
+        _only(fields, where, {"type", "amount", "measure", *growth.names()}, growth.optional)
         with _located(where):
             if growth.power != self.currency.power:
                 raise InputError(
                     f"the type {growth.kind!r} does not go with the currency "
                     f"{self.currency.value!r}."
                 )
-            numbers = {name: rational(_number(fields[name], name)) for name in growth.names()}
+            given = [*growth.names(), *(name for name in growth.optional if name in fields)]
+            numbers = {name: rational(_number(fields[name], name)) for name in given}
             for name in growth.wholes:
                 if fields[name] != text(numbers[name]) or numbers[name].denominator > 1:
                     raise InputError(f'{name} is {fields[name]!r}; expected digits such as "7".')
@@ -261,8 +262,9 @@ def _list(fields: Json, name: str, where: str) -> list[Any]:
     return value
 
 
-def _only(fields: Json, where: str, known: set[str]) -> None:
-    unknown, missing = sorted(fields.keys() - known), sorted(known - fields.keys())
+def _only(fields: Json, where: str, known: set[str], optional: Iterable[str] = ()) -> None:
+    missing = sorted(known - fields.keys())
+    unknown = sorted(fields.keys() - known - set(optional))
     if unknown or missing:
         fault = f"holds {listing(unknown)}" if unknown else f"lacks {listing(missing)}"
         raise DocumentError(

@@ -13,9 +13,8 @@ the formulas of `laws/tapering.py`, written so that no power of B overflows.
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache
 from typing import ClassVar
 
 import numpy as np
@@ -40,25 +39,29 @@ FLOAT_SLACK = 1 + 2.0**-45
 _LEAST, _GREATEST = Fraction(1, 10**200), Fraction(10**200)
 """The spreads of noise that floats can describe, and its squares too."""
 
-_WRITTEN = 1e-10
-"""Losses so near to three digits were written with them, but for one in ten thousand."""
-
 _EXAMPLES = (1, 3, 80)
-"""The sizes that words give losses of, as multiples of a round number that is lost in the noise."""
+"""The sizes that words give losses of, as multiples of the size that was written or a round one."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Tapered(Growth):
-    """A loss of Student noise of spread A, in the measure's own units squared, and nu = 3 or 7."""
+    """A loss of Student noise of spread A, in the measure's own units squared, and nu = 3 or 7.
+
+    `at` is the size that a curator wrote, where that is known: words speak by its example.
+    """
 
     wholes: ClassVar[tuple[str, ...]] = ("nu",)
+    optional: ClassVar[tuple[str, ...]] = ("at",)
 
     spread: Fraction
     nu: int
+    at: Fraction | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         power_of(self.nu)
         check_spread(self.spread)
+        if self.at is not None and self.at <= 0:
+            raise InputError(f"at is {text(self.at)}; expected the size of a record, above 0.")
 
     @abstractmethod
     def _amount(self, size: Fraction) -> Fraction:
@@ -87,8 +90,8 @@ class _Tapered(Growth):
         student_scale(self.spread, self.nu).check_grid(step)
 
     def usual_sizes(self) -> tuple[Fraction, ...]:
-        """Return a round number of about a third of sqrt A."""
-        return (round_size(self.spread),)
+        """Return the size that was written, or a round number of about a third of sqrt A."""
+        return (self.at or round_size(self.spread),)
 
     def limit(self) -> Fraction | None:
         """Return None: slowly, but without limit."""
@@ -97,14 +100,6 @@ class _Tapered(Growth):
     def formula(self, size: str) -> str:
         """Return the loss on one line."""
         return f"taper({size}; A = {text(self.spread)}, nu = {self.nu})"
-
-    def as_written(self) -> tuple[Fraction, Fraction]:
-        """Return a size and what a record of it loses, rounded up, as a person would write them.
-
-        That is what the taper was written with, where that had a size of two digits and an amount
-        of three; else a round size.
-        """
-        return _as_written(self)
 
     def words(self, measure: str, amount: Fraction) -> str:
         """Return the loss in plain English, by the example of three records."""
@@ -119,12 +114,13 @@ class _Tapered(Growth):
 
     def parameters(self) -> dict[str, Fraction]:
         """Return what the growth is written down by."""
-        return {"spread": self.spread, "nu": Fraction(self.nu)}
+        found = {"spread": self.spread, "nu": Fraction(self.nu)}
+        return found if self.at is None else {**found, "at": self.at}
 
     @classmethod
     def of(cls, parameters: Mapping[str, Fraction]) -> "Growth":
         """Return the growth of these parameters, or say what is wrong with them."""
-        return cls(parameters["spread"], int(parameters["nu"]))
+        return cls(parameters["spread"], int(parameters["nu"]), parameters.get("at"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,12 +202,15 @@ def tapered(power: int, amount: Fraction, at: Fraction, nu: int) -> TaperedRho |
     The power says what the amount is counted in: 2 for zCDP, 1 for pure epsilon.
     """
     least = least_spread_for_rho if power == TaperedRho.power else least_spread_for_epsilon
-    return student_loss(power, least(amount, at, nu), nu)
+    return student_loss(power, least(amount, at, nu), nu, at)
 
 
-def student_loss(power: int, spread: Fraction, nu: int) -> TaperedRho | TaperedEpsilon:
+def student_loss(
+    power: int, spread: Fraction, nu: int, at: Fraction | None = None
+) -> TaperedRho | TaperedEpsilon:
     """Return the loss of Student noise of this spread, counted as the power says."""
-    return TaperedRho(spread, nu) if power == TaperedRho.power else TaperedEpsilon(spread, nu)
+    made = TaperedRho if power == TaperedRho.power else TaperedEpsilon
+    return made(spread, nu, at)
 
 
 def tapered_floats(ratios: Floats, nu: int) -> Floats:
@@ -261,23 +260,6 @@ def round_size(spread: Fraction) -> Fraction:
     target = 0.3 * math.sqrt(spread)
     power = Fraction(10) ** math.floor(math.log10(target))
     return min((power * each for each in (1, 2, 5, 10)), key=lambda one: abs(float(one) - target))
-
-
-@cache
-def _as_written(growth: _Tapered) -> tuple[Fraction, Fraction]:
-    power = math.floor(math.log10(math.sqrt(growth.spread)))
-    sizes = [
-        digits * Fraction(10) ** (power + shift)
-        for digits in sorted(range(10, 100), key=lambda each: each % 10 != 0)
-        for shift in range(-4, 2)
-    ]
-    ratios = np.array([float(each) for each in sizes]) / (2 * math.sqrt(growth.spread))
-    for size, loss in zip(sizes, growth._floats(ratios).tolist(), strict=True):
-        amount = float(f"{loss:.3g}")
-        if abs(loss / amount - 1) < _WRITTEN:
-            return size, Fraction(f"{loss:.3g}")
-    size = round_size(growth.spread)
-    return size, growth.loss(size).amount
 
 
 def _plain(size: Fraction) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
+from itertools import chain
 from typing import assert_never
 
 from perrecord.errors import InternalError
@@ -198,6 +199,20 @@ def totals_apart(form: Form, one: Record, other: Record, power: int) -> tuple[Fr
             case _:
                 rest.append(term)
     return cost, Form(tuple(rest))
+
+
+def measures_of(form: Form) -> Iterator[str]:
+    """Yield every measure that some term is about, some more than once."""
+    for term in form.terms:
+        match term:
+            case ExactLoss(_, name, _) | SizeLoss(_, name, _):
+                yield name
+            case SplitLoss(_, split):
+                yield from split.measures
+            case Largest(options):
+                yield from chain.from_iterable(map(measures_of, options))
+            case Piecewise(cases):
+                yield from chain.from_iterable(map(measures_of, cases.values()))
 
 
 def _distance(name: str, one: Record, other: Record) -> Fraction:

@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from perrecord.policy.blurring import is_blurred
-from perrecord.policy.document import Json, growths, has_growth
+from perrecord.policy.document import Json, growths, has_growth, has_tapers
 from perrecord.policy.terms import Currency
 from perrecord.release.document import PublishedPolicy
 from perrecord.release.page_data import fields_asked, page_data
@@ -62,7 +62,8 @@ def policy_page(published: PublishedPolicy) -> str:
         ],
         is_rho=published.total.currency is Currency.RHO,
         selects=bool(published.total.slots),
-        tapers=has_growth(published.total.form),
+        tapers=has_tapers(published.total.form),
+        is_rounded_up=has_growth(published.total.form),
         blurs=any(is_blurred(term.growth) for term in growths(published.total.form)),
         has_budget=published.budget is not None,
         unit=None if published.unit_column is None else _encodable(published.unit_column),

@@ -121,10 +121,10 @@ def _frontier(found: Tuning) -> Section | None:
         "Privacy against error",
         _other_errors(found),
         "Each line is the least loss with which every answer reaches what is aimed at, when all "
-        "errors are multiplied by the same number: as tuned, as written, and by the best split, "
-        "taper and clamp of those that were tried. Further down and to the left is better. Clamped "
-        "totals are too low in the cells that their goals do not reach. The least possible is "
-        "that of answers as accurate as the tuned ones.",
+        "errors are multiplied by the same number: as tuned, as written, and by the best split and "
+        "clamp of those that were tried, and by tapers with nu = 7 and nu = 3. Further down and to "
+        "the left is better. Clamped totals are too low in the cells that their goals do not "
+        "reach. The least possible is that of answers as accurate as the tuned ones.",
         lambda width: curves(
             table,
             width,
@@ -167,7 +167,7 @@ def _ways(found: Tuning) -> Section | None:
     best, size = found.choices[0]
     written = next(value for each, value in found.choices if each == WRITTEN)
     finding = (
-        f"Of {len(found.choices)} ways, {best.name!r} is the best without a bias, by "
+        f"Of {len(found.choices)} ways, {best.name!r} is the best that may be chosen, by "
         f"{found.judged_by}: "
         f"{amount(size)}, compared with {amount(written)} as written."
     )
@@ -180,7 +180,9 @@ def _ways(found: Tuning) -> Section | None:
             "others, and then finer thresholds charge a record closer to what it really is: both "
             "come close to exact accounting, under which thresholds make no difference "
             "(accounting: exact). Tapered noise costs large records the logarithm of their size. "
-            "Clamped totals are too low: clamps are shown for comparison, and never chosen.",
+            "For comparison, and never chosen, there are clamps, whose totals are too low, and "
+            "tapers with nu = 3, whose noise has more numbers far out than the goal says. If you "
+            "want those, write a taper with nu = 3 into the spec.",
         ),
         tables=(ShownTable("Ways", ("way", found.judged_by), rows),),
     )

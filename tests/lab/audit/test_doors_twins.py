@@ -1,5 +1,6 @@
 """Doors that read otherwise than was spelled: the audit of doors notices each."""
 
+from fractions import Fraction
 from random import Random
 
 import pyarrow as pa
@@ -8,6 +9,7 @@ import pytest
 from perrecord.lab.audit.doors.audit import doors_audit, every_door
 from perrecord.lab.audit.doors.measurements import EVERY, measurement_checks
 from perrecord.mechanisms import measurements
+from perrecord.queries.methods import tapering
 from perrecord.tables import records, sources
 from perrecord.tables.databases import sqlite
 from perrecord.tables.dialects.duckdb import DuckDB
@@ -116,6 +118,17 @@ def test_a_misfit_that_is_taken_for_a_number_is_caught(monkeypatch):
 
     monkeypatch.setattr(sqlite, "_selected", cast)
     assert caught("a SQLite file, by its address", "something else than it adds", "is not in")
+
+
+def test_a_taper_that_is_priced_by_wider_noise_is_caught(monkeypatch):
+    """Through any door, totals are tapered too, and what they cost is computed once more."""
+    honest = tapering.student_loss
+    monkeypatch.setattr(
+        tapering,
+        "student_loss",
+        lambda power, spread, nu, at: honest(power, spread * Fraction(11, 10), nu, at),
+    )
+    assert caught("Arrow", "the policy says", pairs=80)
 
 
 def faults(random):

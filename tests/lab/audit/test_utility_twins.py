@@ -12,6 +12,7 @@ from perrecord.confidential.held import Confidential
 from perrecord.confidential.revealing import revealed
 from perrecord.lab.audit.utility.additive import additive_cases, additive_tests
 from perrecord.lab.audit.utility.exactly import exact_checks
+from perrecord.lab.audit.utility.files import file_checks
 from perrecord.lab.audit.utility.quantiles import QUANTILES, quantile_tests
 from perrecord.lab.audit.utility.worlds import World
 from perrecord.laws import DiscreteGaussian, DiscreteStudent
@@ -128,6 +129,21 @@ def test_a_taper_that_loses_its_large_records_is_caught(monkeypatch):
 
     monkeypatch.setattr(scan, "total_value", cut)
     assert caught("tapered", "tapered parts", "average tapered", tables=20)
+
+
+def test_a_published_taper_that_loses_its_large_records_is_caught(monkeypatch):
+    """In the files of whole releases too, of which some answers are tapered."""
+    honest = scan.total_value
+
+    def cut(total, resolution, parts):
+        written = honest(total, resolution, parts)
+        return f"least({written}, 5000000)" if resolution < Fraction(1, 1000) else written
+
+    monkeypatch.setattr(scan, "total_value", cut)
+    found = [
+        fault for seed in range(4) for _, fault in file_checks(Random(seed), Random(-seed), seed)
+    ]
+    assert any(fault is not None and "of a release" in fault for fault in found)
 
 
 def test_an_interval_of_one_step_less_is_caught(monkeypatch):

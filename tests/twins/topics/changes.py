@@ -290,9 +290,16 @@ TWINS = (
             (
                 "a policy alone takes whatever keeps it for totals",
                 "policy/function.py",
-                "if of_totals:",
-                "if True:",
+                "if of_totals and self._differ_in_measures(before, after):",
+                "if self._differ_in_measures(before, after):",
                 "test_a_policy_alone_prices_a_change_as_any_mechanism_may_need",
+            ),
+            (
+                "a record that moves to another cell pays for the difference alone",
+                "policy/function.py",
+                "if of_totals and self._differ_in_measures(before, after):",
+                "if of_totals:",
+                "test_a_record_that_may_be_in_another_cell_pays_for_both",
             ),
             (
                 "a change that a budget promises costs the larger side",

@@ -14,6 +14,20 @@ TWINS = (
         (f"{TESTS}::test_a_record_of_the_given_size_loses_the_amount",),
     ),
     Twin(
+        "words of a taper speak by another size than was written",
+        POLICY,
+        "size = self.at or _round_size(self.spread)",
+        "size = _round_size(self.spread)",
+        (f"{TESTS}::test_words_name_the_size_that_was_written",),
+    ),
+    Twin(
+        "an answer forgets the size that it is tapered at",
+        METHOD,
+        'at = self.taper.size(measure or "")\n',
+        "at = None\n",
+        ("queries/test_tapering.py::test_words_name_the_size_of_the_answers_own_measure",),
+    ),
+    Twin(
         "a wide taper pays for a narrow one",
         POLICY,
         "return min(Fraction(1), other.spread / self.spread)",
@@ -100,7 +114,7 @@ TWINS = (
     Twin(
         "a tapered answer is priced by what was asked, not by its cell's noise",
         METHOD,
-        "growth = self.growth_of(cell.size, currency)",
+        'growth = self.growth_of(cell.size, self.taper.size(measure or ""), currency)',
         "growth = self.growth(self.amount, self.sensitivity(measure), currency)",
         ("queries/test_tapering.py::test_parts_that_share_a_cell_share_the_widest_taper",),
     ),

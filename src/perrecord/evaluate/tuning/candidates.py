@@ -1,4 +1,4 @@
-"""Ways to choose from: declared splits, finer and coarser ones, a taper, and clamps beside them.
+"""Ways to choose from: declared splits, finer and coarser ones, a taper; others beside them.
 
 What is open to choice are totals and averages that are split or tapered as written: unbiased ones.
 A clamp as written stays, and so do parts that differ.
@@ -26,7 +26,7 @@ SCALES = tuple(Fraction(2) ** power for power in range(-5, 3))
 CLAMPS = tuple(Fraction(4) ** power for power in range(7))
 """Clamps are tried at so many times the written threshold or taper."""
 
-AS_WRITTEN, SPLIT, TAPER, CLAMP = "as written", "split", "taper", "clamp"
+AS_WRITTEN, SPLIT, TAPER, HEAVY, CLAMP = "as written", "split", "taper", "taper, nu = 3", "clamp"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,14 @@ class Candidate:
         return self.kind == CLAMP
 
     @property
+    def is_for_comparison(self) -> bool:
+        """Whether it is shown and never chosen: it has a bias, or more numbers far from the truth.
+
+        Noise with nu = 3 may reach a goal at a smaller loss, and errs by more where it misses it.
+        """
+        return self.is_biased or self.kind == HEAVY
+
+    @property
     def schemes(self) -> tuple[tuple[str, Scheme], ...]:
         """The splitting schemes among the ways."""
         return tuple(
@@ -77,15 +85,7 @@ WRITTEN = Candidate(AS_WRITTEN)
 def is_open(answer: Answer) -> bool:
     """Tell whether another way may stand in place of an answer's own."""
     methods = [step.methods for step in answer.measurements[:1]]
-    return not is_blurred(answer) and any(
-        isinstance(each, Splitting | Tapering) for each in methods
-    )
-
-
-def is_blurred(answer: Answer) -> bool:
-    """Tell whether noise grows with a size of the cell, public or its own; no goal changes it."""
-    steps = answer.measurements
-    return any(step.blurred is not None or step.widening is not None for step in steps)
+    return not answer.is_blurred and any(isinstance(each, Splitting | Tapering) for each in methods)
 
 
 def _by(way: TotalMethod, method: Method) -> Method:
@@ -93,6 +93,8 @@ def _by(way: TotalMethod, method: Method) -> Method:
         case Taper(), Splitting():
             # Any amount will do: it is scaled. A large one might leave next to no noise.
             return Tapering(min(method.amount, Fraction(1)), way)
+        case Taper(nu=3), Tapering():
+            return Tapering(method.amount, Taper(dict(method.taper.sizes), nu=3))
         case Clamp(), Splitting() | Tapering():
             return Clamping(method.amount, way.low, way.high)
         case Taper() | Clamp(), _:
@@ -108,14 +110,14 @@ def candidates(
     answers: Iterable[Answer],
     resolutions: Mapping[str, Fraction],
 ) -> tuple[Candidate, ...]:
-    """Return the ways as written, splits at eight scales in two ways, a taper, and clamps.
+    """Return the ways as written, splits at eight scales in two ways, tapers, and clamps.
 
     Jointly split, a record has as many pieces as its largest measure asks for, in every total.
     Measure by measure, each total splits by its own threshold alone, so that a large payroll costs
     nothing in the total of employment. By exact accounting thresholds make no difference, and they
     stay. The goal decides how much noise a taper has, so one of nu = 7 is all there is to try;
-    its size only says what the amount is counted at. Clamps are at 1, 4, ..., 4,096 times the
-    threshold: their totals are too low.
+    its size only says what the amount is counted at. For comparison alone there are everything
+    tapered with nu = 3, and clamps at 1, 4, ..., 4,096 times the threshold.
     """
     open_to_choice = [each for each in answers if is_open(each)]
     by_pieces = sorted({measure_of(each) for each in open_to_choice if not each.is_tight})
@@ -123,13 +125,24 @@ def candidates(
     sizes = _sizes(open_to_choice)
     every: list[Candidate] = [*split]
     if any(each.scheme is not None for each in open_to_choice):
-        tapers = tuple((name, Taper({name: size})) for name, size in sizes.items())
-        every.append(Candidate("tapered", tapers, TAPER))
+        every.append(Candidate("tapered", _tapers(sizes, 7), TAPER))
+    if not all(_is_heavy(each) for each in open_to_choice):
+        every.append(Candidate("tapered, nu = 3", _tapers(sizes, 3), HEAVY))
     if sizes:
         for scale in CLAMPS:
             bounds = tuple((name, Clamp(-scale * s, scale * s)) for name, s in sizes.items())
             every.append(Candidate(f"clamped{_shown(scale)}", bounds, CLAMP))
     return tuple(every)
+
+
+def _tapers(sizes: Mapping[str, Fraction], nu: int) -> tuple[tuple[str, TotalMethod], ...]:
+    return tuple((name, Taper({name: size}, nu=nu)) for name, size in sizes.items())
+
+
+def _is_heavy(answer: Answer) -> bool:
+    """Tell whether an answer as written is tapered with nu = 3."""
+    method = answer.measurements[0].methods
+    return isinstance(method, Tapering) and method.taper.nu == 3
 
 
 def _sizes(answers: Iterable[Answer]) -> dict[str, Fraction]:

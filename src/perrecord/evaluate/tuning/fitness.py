@@ -23,7 +23,6 @@ from perrecord.evaluate.losses.policies import (
     cell_losses,
     policy_losses,
 )
-from perrecord.evaluate.tuning.candidates import is_blurred
 from perrecord.evaluate.tuning.goals import Goal
 from perrecord.evaluate.tuning.needs import (
     allowed,
@@ -234,7 +233,7 @@ def fitness(planned: Plan, table: Table, *, within: Exact, confidence: Exact = "
     found = [
         _requirement(each, goal)
         for each in truths(planned, table)
-        if each.count is None and not is_blurred(each.answer)
+        if each.count is None and not each.answer.is_blurred
     ]
     if not found:
         raise InputError(

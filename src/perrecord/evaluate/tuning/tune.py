@@ -135,8 +135,9 @@ def tune(
     With `schemes`, which may be empty, split and tapered totals are made private in the way whose
     policy is smallest: split by `schemes`, finer and coarser ones, or tapered (`candidates`).
     Smallest is meant in `"largest"`, in a percentile of the records' losses such as `"99%"`, or in
-    the loss of one of the `examples`. Clamps are tried beside them, for comparison, and never
-    chosen: their totals are too low. Without schemes all stays as it is but the amounts.
+    the loss of one of the `examples`. Clamps and tapers with nu = 3 are tried beside them, for
+    comparison, and never chosen: clamped totals are too low, and noise with nu = 3 has more numbers
+    far out. Without schemes all stays as it is but the amounts.
 
     With `caps` on the losses of examples, the errors of the goals are multiplied by the numbers of
     the least sum with which no example loses more than its cap: an answer that costs it little may
@@ -160,7 +161,7 @@ def tune(
     on_step("comparing splits, tapers and clamps")
     tried = (WRITTEN,) if schemes is None else tuner.candidates(schemes)
     ranked = _ranked(tuner, tried, sense, limits)
-    chosen = [each for each in ranked if not each.candidate.is_biased]
+    chosen = [each for each in ranked if not each.candidate.is_for_comparison]
     best = chosen[_least([each.rank for each in chosen])]
     times = tuner.even()
     if limits and tuner.targets:

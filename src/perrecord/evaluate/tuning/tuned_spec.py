@@ -27,12 +27,12 @@ from perrecord.exact import text
 from perrecord.policy.cases import Cases, DimensionValue
 from perrecord.policy.split import Scheme, Split
 from perrecord.queries.answers import Answer
-from perrecord.queries.methods import Clamping, Splitting, Tapering
+from perrecord.queries.methods import Clamping, Splitting, Taper, Tapering
 from perrecord.queries.query import Query
 from perrecord.release.names import LONGEST_NAME
 from perrecord.release.spec import LoadedSpec, build, parse_spec
 from perrecord.release.spec.questions import columns_of_set, whole_cells
-from perrecord.release.spec.schemes import splits_of
+from perrecord.release.spec.schemes import splits_of, tapers_of
 from perrecord.tables.schema import Schema
 
 _DIRECTIVE = re.compile(r"\A(%.*\n)+")
@@ -155,12 +155,18 @@ def _in_line(items: "list[Any] | dict[str, Any]") -> Any:
 # -- schemes ----------------------------------------------------------------------------------
 
 
+Names = Mapping[Scheme | Taper, str]
+"""What splits and tapers are called in the spec."""
+
+
 def _named_schemes(
     document: Any, loaded: LoadedSpec, tuning: Tuning | Sharing, schema: Schema
-) -> dict[Scheme, str]:
-    """Return the name of every scheme that answers are split by, new ones added to the spec."""
-    declared = splits_of(loaded.spec, schema, loaded.problems())
-    names: dict[Scheme, str] = {scheme: name for name, scheme in reversed(list(declared.items()))}
+) -> dict[Scheme | Taper, str]:
+    """Return the name of every split and taper of the answers, new splits added to the spec."""
+    splits = splits_of(loaded.spec, schema, loaded.problems())
+    tapers = tapers_of(loaded.spec, schema, loaded.problems())
+    declared: list[tuple[str, Scheme | Taper]] = [*splits.items(), *tapers.items()]
+    names = {each: name for name, each in reversed(declared)}
     found = tuning.candidate.schemes if isinstance(tuning, Tuning) else ()
     for measure, scheme in found:
         if scheme not in names:
@@ -199,7 +205,7 @@ def _key(value: DimensionValue) -> str:
 
 
 def _rewrite_queries(
-    queries: Any, loaded: LoadedSpec, tuning: Tuning | Sharing, names: Mapping[Scheme, str]
+    queries: Any, loaded: LoadedSpec, tuning: Tuning | Sharing, names: Names
 ) -> None:
     """Put the tuned answers in place; of several grouping sets, each becomes a query."""
     tables: dict[str, list[WorkloadTable]] = {}
@@ -224,7 +230,7 @@ def _rewrite_queries(
                 queries.insert(place + number, own)
 
 
-def _put(entry: Any, answer: Answer, names: Mapping[Scheme, str]) -> None:
+def _put(entry: Any, answer: Answer, names: Names) -> None:
     """Write an answer's amounts and scheme into its entry."""
     if "parts" in entry:
         cases, parts = answer.measurements[0].methods, entry["parts"]
@@ -246,14 +252,14 @@ def _put(entry: Any, answer: Answer, names: Mapping[Scheme, str]) -> None:
         _replace(entry, option, way)
 
 
-def _way(answer: Answer, names: Mapping[Scheme, str]) -> tuple[str, Any] | None:
+def _way(answer: Answer, names: Names) -> tuple[str, Any] | None:
     """Return the option that makes a total private, and what it is given."""
     method = next((step.methods for step in answer.measurements[:1]), None)
     match method:
         case Splitting(split=scheme):
             return "split", names[scheme]
         case Tapering(taper=taper):
-            return "taper", _number(taper.size(measure_of(answer)))
+            return "taper", names.get(taper) or _number(taper.size(measure_of(answer)))
         case Clamping(low=low, high=high):
             return "clamp", _in_line([_number(low), _number(high)])
         case _:
@@ -273,17 +279,14 @@ def _replace(entry: Any, option: str, way: Any) -> None:
     entry[option] = way
 
 
-def _put_beside_sql(entry: Any, asked: WorkloadTable, names: Mapping[Scheme, str]) -> None:
+def _put_beside_sql(entry: Any, asked: WorkloadTable, names: Names) -> None:
     """Write what SQL cannot say, for every answer by name."""
     answers = asked.query.answers
     entry["rho"] = _in_line({each.name: _amount(each) for each in answers})
     ways: dict[str, dict[str, Any]] = {option: {} for option in _OPTIONS}
-    tapers = entry.get("taper")
     for each in answers:
         if (found := _way(each, names)) is not None:
             option, way = found
-            if option == "taper" and tapers is not None:  # a name says more than a size
-                way = tapers.get(each.name, way) if isinstance(tapers, Mapping) else tapers
             ways[option][each.name] = way
     for option, named in ways.items():
         if named:

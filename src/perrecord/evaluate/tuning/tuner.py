@@ -12,7 +12,7 @@ from perrecord.errors import CurrencyError, InputError
 from perrecord.evaluate.accuracy.errors import CellErrors, cell_errors
 from perrecord.evaluate.accuracy.noise_size import Floats
 from perrecord.evaluate.accuracy.truths import Truth, truths
-from perrecord.evaluate.tuning.candidates import Candidate, candidates, is_blurred, is_open
+from perrecord.evaluate.tuning.candidates import Candidate, candidates, is_open
 from perrecord.evaluate.tuning.goals import Target, check_names, target_of
 from perrecord.evaluate.tuning.needs import (
     allowed,
@@ -76,7 +76,7 @@ class Tuner:
         check_names(targets, [name for each in names.values() for name in each])
         aims = {place: target_of(targets, names[place]) for place in found}
         for place, aim in aims.items():
-            if is_blurred(found[place].answer) and aim is not None and aim.about is not None:
+            if found[place].answer.is_blurred and aim is not None and aim.about is not None:
                 raise InputError(
                     f"the goal is about {aim.about!r}, which is blurred: tuning leaves it as it "
                     "is. Leave the goal out, or blur it after tuning the taper."
@@ -85,7 +85,7 @@ class Tuner:
             place: aim
             for place, aim in aims.items()
             if aim is not None
-            and not is_blurred(found[place].answer)
+            and not found[place].answer.is_blurred
             and not (aim.about is None and _decides_cells(asked, place))
         }
         if not kept:

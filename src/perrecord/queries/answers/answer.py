@@ -64,6 +64,12 @@ class Answer(ABC):
         return tuple(step for step in self.steps if isinstance(step, Measurement))
 
     @property
+    def is_blurred(self) -> bool:
+        """Whether its noise grows with a size of the cell, public or its own."""
+        steps = self.measurements
+        return any(step.blurred is not None or step.widening is not None for step in steps)
+
+    @property
     def choices(self) -> tuple[Choice, ...]:
         """The steps that choose a candidate."""
         return tuple(step for step in self.steps if isinstance(step, Choice))

@@ -108,8 +108,8 @@ class StudentMethod(Method):
         """Return the loss under which a record of this size loses the amount."""
 
     @abstractmethod
-    def growth_of(self, spread: Fraction, currency: Currency) -> Growth:
-        """Return the loss in cells of this noise."""
+    def growth_of(self, spread: Fraction, at: Fraction, currency: Currency) -> Growth:
+        """Return the loss in cells of this noise, of a taper that was written with a size."""
 
     def scale(self, measure: str | None, currency: Currency, *, is_centred: bool = False) -> Scale:
         """Return the noise that the method asks for; of a blurred total the least."""
@@ -126,7 +126,7 @@ class StudentMethod(Method):
         is_centred: bool = False,  # noqa: ARG002
     ) -> Policy:
         """Return what a record loses in a cell of this noise, by its size."""
-        growth = self.growth_of(cell.size, currency)
+        growth = self.growth_of(cell.size, self.taper.size(measure or ""), currency)
         return Policy(currency, Form((SizeLoss(Fraction(1), measure or "", growth),)))
 
     def bound(self, measure: str | None) -> Fraction | None:  # noqa: ARG002
@@ -166,9 +166,9 @@ class Tapering(StudentMethod):
         """Return the loss under which a record of this size loses the amount."""
         return tapered(currency.power, amount, size, self.taper.nu)
 
-    def growth_of(self, spread: Fraction, currency: Currency) -> Growth:
-        """Return the loss in cells of this noise."""
-        return student_loss(currency.power, spread, self.taper.nu)
+    def growth_of(self, spread: Fraction, at: Fraction, currency: Currency) -> Growth:
+        """Return the loss in cells of this noise, of a taper that was written with a size."""
+        return student_loss(currency.power, spread, self.taper.nu, at)
 
     @property
     def kind(self) -> str:
@@ -198,7 +198,7 @@ class Blurring(StudentMethod):
         """Return the loss under which a record of this size loses the amount."""
         return blurred(currency.power, amount, size, self.by, self.taper.nu)
 
-    def growth_of(self, spread: Fraction, currency: Currency) -> Growth:
+    def growth_of(self, spread: Fraction, at: Fraction, currency: Currency) -> Growth:  # noqa: ARG002
         """Return the loss where this is the noise of a cell without records."""
         return blurred_growth(currency.power, spread, self.by, self.taper.nu)
 

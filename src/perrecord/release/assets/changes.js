@@ -148,7 +148,10 @@ const anyOf = (deltas) =>
   subtract(ONE, deltas.map((delta) => subtract(ONE, delta)).reduce(multiply, ONE));
 
 // { loss, delta, isGaussian }: isGaussian if all that differs are numbers with wide Gaussian noise.
+// A record that stays as it is costs nothing, whatever filters may make of it.
 const changeOf = (charges, record, name, value) => {
+  if (!record.missing.has(name) && isEqual(record.measures.get(name), value))
+    return { loss: ZERO, delta: ZERO, isGaussian: true };
   const after = { ...record, measures: new Map(record.measures).set(name, value) };
   const every = charges.flatMap(({ outputs, form }) =>
     outputs.map((output) => OUTPUTS[output.type](output, record, after, name, form)),

@@ -48,6 +48,11 @@ const drawCurve = ({ record, loss, changes }) => {
     toNumber(lossOf(policy, withValue(value), POWER)),
   ]);
   const others = changeCurves(changes, field, sizes.filter((_, place) => place % 2 === 0), withValue);
+  Object.assign(at("curve").dataset, {
+    measure: field.name,
+    points: JSON.stringify(sizes.map((value, place) => [written(value), points[place][1]])),
+    changes: JSON.stringify(others.map(({ percent, points: line }) => [Number(percent), line])),
+  });
   const name = labelOf(field) + (field.unit ? ` (${field.unit})` : "");
   chart(at("curve"), {
     points,

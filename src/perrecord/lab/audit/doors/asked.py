@@ -7,6 +7,8 @@ from typing import Any
 from perrecord.lab.audit.doors.held import DIMENSIONS, MEASURES, Held
 from perrecord.policy.split import Split
 from perrecord.queries.groupings import SelectCells, SelectKeys
+from perrecord.queries.methods import Taper
+from perrecord.queries.methods.parts import Parts, tapering
 from perrecord.queries.query import Query
 from perrecord.tables.domains import Domain
 from perrecord.tables.keys import Keys
@@ -30,6 +32,18 @@ def questions(random: Random, held: Held) -> list[Query]:
     for index, kind in enumerate(kinds[5:]):
         total = _answer(random, held, total, kind, f"t{index}")
     return [*found, total]
+
+
+def tapered_questions(random: Random, held: Held) -> list[Query]:
+    """Return a query of tapered answers by cell, and one of all records, with any nu."""
+    grouped = _grouped(random, held, _filtered(random, Query()))
+    total = _filtered(random, Query())
+    for kind in ("total", "average", "parts"):
+        if random.random() < 0.5:
+            grouped = _tapered(random, held, grouped, kind, f"g_{kind}")
+        else:
+            total = _tapered(random, held, total, kind, f"t_{kind}")
+    return [each for each in (grouped, total) if each.answers]
 
 
 def _filtered(random: Random, asked: Query) -> Query:
@@ -87,6 +101,23 @@ def _answer(random: Random, held: Held, asked: Query, kind: str, name: str) -> Q
             split = _split(random, held, measure)
             accounting: Any = "exact" if kind == "exact" else "split"
             return asked.sum(measure, split=split, accounting=accounting, name=name, rho=rho)
+
+
+def _tapered(random: Random, held: Held, asked: Query, kind: str, name: str) -> Query:
+    measure, nu = random.choice(MEASURES), random.choice([3, 7])
+    rho = random.choice(["0.1", "0.2"])
+
+    def taper() -> Taper:
+        return Taper({measure: held.measures[measure].resolution * random.choice([5, 50])}, nu=nu)
+
+    match kind:
+        case "average":
+            return asked.average(measure, taper=taper(), name=name, rho=(rho, "0.3"))
+        case "parts":
+            each = {"farm": tapering(taper(), rho=rho), ...: tapering(taper(), rho=rho)}
+            return asked.sum(measure, parts=Parts("sector", each), name=name)
+        case _:
+            return asked.sum(measure, taper=taper(), name=name, rho=rho)
 
 
 def _split(random: Random, held: Held, *measures: str) -> Split:

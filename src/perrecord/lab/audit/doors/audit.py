@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 
 from perrecord.errors import InputError
-from perrecord.lab.audit.doors.asked import questions
+from perrecord.lab.audit.doors.asked import questions, tapered_questions
 from perrecord.lab.audit.doors.databases import database_doors
 from perrecord.lab.audit.doors.door import Door
 from perrecord.lab.audit.doors.frames import frame_doors
@@ -107,10 +107,12 @@ def _table(door: Door, place: int, seed: int, tally: DoorsTally) -> None:
     """Compare the pairs of one random table at one door."""
     where = f"{door.name}, seed {seed}, round {place}"
     random = Random(f"perrecord doors {seed} {place} {door.name}")  # noqa: S311 - to be repeated
+    # Tapers have a seed of their own, so that all other questions are what they were without them.
+    tapers = Random(f"perrecord doors tapers {seed} {place} {door.name}")  # noqa: S311 - the same
     count = random.randrange(1, 4) if random.randrange(_TINY) == 0 else door.records
     held = random_held(random, count, door.kinds, is_text=door.is_text)
     try:
-        asked = questions(random, held)
+        asked = [*questions(random, held), *tapered_questions(tapers, held)]
         with entered(door, held.worlds(), random) as opened:
             members = members_of(opened, held)
             tally.checks.add(_readings(opened, held, members), where)

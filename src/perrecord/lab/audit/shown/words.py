@@ -73,8 +73,9 @@ def _split(split: Json) -> _Numbers:
 def _tapered(term: Json) -> _Numbers:
     """Return the sizes of three records and what they lose, then spread and nu; what is blurred."""
     spread, nu = Fraction(term["spread"]), int(term["nu"])
+    first = Fraction(term["at"]) if "at" in term else students.round_size(spread)
     for times in _SIZES:
-        size = times * students.round_size(spread)
+        size = times * first
         if "by" in term:
             currency = "rho" if term["type"] == "blurred" else "epsilon"
             own = blurred_loss_of(term, currency, size)

@@ -38,12 +38,13 @@ def utility_audit(
     for place in range(tables):
         step(f"table {place + 1:,} of {tables:,}")
         random = Random(f"perrecord utility {seed} {place}")  # noqa: S311 - to be repeated
+        tapers = Random(f"perrecord utility tapers {seed} {place}")  # noqa: S311 - the same
         where = f"seed {seed}, table {place}"
         try:
             checks = list(exact_checks(random, QUESTIONS, place))
             if place % _RELEASED_EVERY == 0:
                 releases += 1
-                checks += file_checks(random, place)
+                checks += file_checks(random, tapers, place)
         except Exception as error:  # whatever the data, nothing here may fail
             failures.append(f"{where}: {type(error).__name__}: {error}")
             continue

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 from perrecord.accounting.ledger import Ledger
 from perrecord.lab.audit.frozen import FrozenBits
 from perrecord.lab.audit.utility.exactly import Found, cells, fault
-from perrecord.lab.audit.utility.questions import AMOUNT, AnswerMeaning, Question
-from perrecord.lab.audit.utility.tables import VALUES, in_plain_sql, regions, rows
+from perrecord.lab.audit.utility.questions import AMOUNT, TAPERED, AnswerMeaning, Question
+from perrecord.lab.audit.utility.tables import FINE, VALUES, in_plain_sql, regions, rows
 from perrecord.queries.query import Query
 from perrecord.release.publish import release
 from perrecord.release.spec import build, load_spec, open_table
@@ -60,12 +60,44 @@ _ANSWERS: dict[str, tuple[dict[str, Any], AnswerMeaning]] = {
     ),
 }
 
+_USUAL, _HEAVY = {"rho": TAPERED}, {"rho": TAPERED // 2}
+_EMPLOYEES = "coalesce(sum(emp), 0)"
+_TAPERED: dict[str, tuple[dict[str, Any], AnswerMeaning]] = {
+    "tapered": ({"sum": FINE, "taper": 1, **_USUAL}, AnswerMeaning("tapered", _EMPLOYEES)),
+    "heavy": ({"sum": FINE, "taper": "heavy", **_HEAVY}, AnswerMeaning("tapered", _EMPLOYEES)),
+    "tapered_mean": (
+        {"average": FINE, "taper": 1, "rho": [TAPERED, AMOUNT]},
+        AnswerMeaning("average tapered", "avg(emp)"),
+    ),
+    "by_sector": (
+        {
+            "sum": FINE,
+            "parts": {
+                "by": "sector",
+                "cases": {"farm": {"taper": 1, **_USUAL}},
+                "default": {"taper": 2, **_USUAL},
+            },
+        },
+        AnswerMeaning("tapered parts", _EMPLOYEES),
+    ),
+}
+"""About employees in millionths, of which the noise is some thirteen."""
+_BUDGETED = [
+    {"measure": FINE, "at": 1, **_USUAL, "times": len(_TAPERED)},
+    {"measure": FINE, "at": 1, **_HEAVY, "nu": 3},
+]
+_MEANT = {**_ANSWERS, **_TAPERED}
 
-def file_checks(random: Random, seed: int) -> Iterator[Found]:
-    """Yield for every number of a release's files whether it is what its SQL says."""
+
+def file_checks(random: Random, tapers: Random, seed: int) -> Iterator[Found]:
+    """Yield for every number of a release's files whether it is what its SQL says.
+
+    Which answers are tapered is drawn by itself, so that all others are what they were without.
+    """
     source = rows(random)
     connection = in_plain_sql(source)
     names = random.sample(list(_ANSWERS), random.randrange(2, 6))
+    names += tapers.sample(list(_TAPERED), tapers.randrange(1, 4))
     columns = random.sample(list(VALUES), random.choice([1, 1, 2]))
     where = random.choice([None, "emp IS NULL OR emp > 0", "sector = 'farm' OR code > 0"])
     with tempfile.TemporaryDirectory(prefix="perrecord-audit-") as name:
@@ -109,11 +141,13 @@ def _spec(
             "pay": {"resolution": 0.5, "largest": 1000, "outside": "cut"},
             "rent": {"resolution": 0.1, "largest": 1000000},
             "load": {"column": "mass", "resolution": 1000},
+            FINE: {"column": "emp", "resolution": 0.000001},
         },
         "lookups": [{"source": "regions.parquet", "on": {"sector": "name"}}],
         "splits": {"plain": {"emp": 5, "pay": 2, "rent": 0.5, "load": 5000}},
+        "tapers": {"heavy": {"sizes": {FINE: 1}, "nu": 3}},
         "keys": keys,
-        "budget": {"rho": 100 * AMOUNT, "splits": ["plain"]},
+        "budget": {"rho": 100 * AMOUNT, "splits": ["plain"], "tapers": _BUDGETED},
         "ledger": "audit.ledger",
         "queries": [
             {
@@ -122,7 +156,7 @@ def _spec(
                 **({} if where is None else {"where": where}),
                 "group_by": list(columns),
                 "keys": "cells" if len(each) > 1 else next(iter(each)),
-                "answers": {name: _ANSWERS[name][0] for name in names},
+                "answers": {name: _MEANT[name][0] for name in names},
             }
         ],
         "outputs": {"csv": True},
@@ -139,7 +173,7 @@ def _in_parquet(
     where: str | None,
     names: Sequence[str],
 ) -> Iterator[Found]:
-    meanings = tuple(_ANSWERS[name][1] for name in names)
+    meanings = tuple(_MEANT[name][1] for name in names)
     meant = cells(connection, Question(Query(), where, meanings), columns)
     keys = list(zip(*(found[name].to_pylist() for name in columns), strict=True))
     for place, name in enumerate(names):
