@@ -16,9 +16,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 
 from perrecord.accounting.entries import Charge, LedgerEntry
-from perrecord.errors import BudgetExceededError, InputError, listing
+from perrecord.errors import BudgetExceededError, InputError, LedgerError, listing
 from perrecord.exact import Exact, figure_up, float_up, text
 from perrecord.policy.cases import Record
 from perrecord.policy.policy import Policy
@@ -218,6 +219,23 @@ def snapshot_name(snapshot: Snapshot | None) -> str:
     if not isinstance(snapshot, str):
         return "not said"
     return snapshot[:17] if snapshot.startswith("hmac:") else snapshot
+
+
+def check_same(path: Path, earlier: Charge, policy: Policy, snapshot: str) -> None:
+    """Refuse another policy or other data under the identity of an earlier charge."""
+    if earlier.policy != policy:
+        raise LedgerError(
+            f"{path}: {earlier.identity!r} was charged before with another policy, in entry "
+            f"{earlier.number}: {earlier.policy}, now {policy}. A changed release needs an "
+            "identity of its own, and its own charge."
+        )
+    if earlier.snapshot != snapshot:
+        raise LedgerError(
+            f"{path}: {earlier.identity!r} was charged before on another snapshot of the data, in "
+            f"entry {earlier.number}: {snapshot_name(earlier.snapshot)}, now "
+            f"{snapshot_name(snapshot)}. One charge pays for one result: other data needs an "
+            "identity of its own, and its own charge."
+        )
 
 
 def _before(spent: Spent, snapshot: str) -> str:

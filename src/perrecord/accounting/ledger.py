@@ -13,6 +13,7 @@ from perrecord.accounting import rows
 from perrecord.accounting.budget import (
     Spent,
     check_charge,
+    check_same,
     is_quickly_within,
     remark,
 )
@@ -290,7 +291,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
             seen = self._refreshed(connection)
             earlier = rows.charge_with(self._path, connection, identity)
             if earlier is not None:
-                rows.check_same(self._path, earlier, policy, snapshot)
+                check_same(self._path, earlier, policy, snapshot)
                 return earlier
             check_meanings(self._path, seen.meanings, names_read(policy), fields["meanings"])
             if compared_at != seen.last:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from perrecord.accounting.budget import snapshot_name
 from perrecord.accounting.entries import (
     START,
     Charge,
@@ -23,7 +22,6 @@ from perrecord.accounting.entries import (
     secret_digest,
 )
 from perrecord.errors import InputError, InternalError, LedgerError
-from perrecord.policy.policy import Policy
 
 APPLICATION = 0x50524C47  # "PRLG"
 VERSION = 1
@@ -258,23 +256,6 @@ def check_own(path: Path, connection: sqlite3.Connection, charge: Charge) -> Non
         raise LedgerError(
             f"{path}: the charge is not one of this ledger; give what ledger.charge(...) of this "
             "ledger returned."
-        )
-
-
-def check_same(path: Path, earlier: Charge, policy: Policy, snapshot: str) -> None:
-    """Refuse another policy or other data under the identity of an earlier charge."""
-    if earlier.policy != policy:
-        raise LedgerError(
-            f"{path}: {earlier.identity!r} was charged before with another policy, in entry "
-            f"{earlier.number}: {earlier.policy}, now {policy}. A changed release needs an "
-            "identity of its own, and its own charge."
-        )
-    if earlier.snapshot != snapshot:
-        raise LedgerError(
-            f"{path}: {earlier.identity!r} was charged before on another snapshot of the data, in "
-            f"entry {earlier.number}: {snapshot_name(earlier.snapshot)}, now "
-            f"{snapshot_name(snapshot)}. One charge pays for one result: other data needs an "
-            "identity of its own, and its own charge."
         )
 
 

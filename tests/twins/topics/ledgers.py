@@ -81,14 +81,14 @@ TWINS = (
     ),
     Twin(
         "another policy passes under an identity that was charged",
-        "accounting/rows.py",
+        "accounting/budget.py",
         "if earlier.policy != policy:",
         "if False:",
         ("accounting/test_ledger.py::test_an_identity_is_charged_once",),
     ),
     Twin(
         "other data passes under an identity that was charged",
-        "accounting/rows.py",
+        "accounting/budget.py",
         "if earlier.snapshot != snapshot:",
         "if False:",
         ("accounting/test_snapshots.py::test_a_retry_on_other_data_is_refused",),
