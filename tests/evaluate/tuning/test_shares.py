@@ -10,10 +10,14 @@ import pytest
 
 from perrecord import Keys, Query, Split, table
 from perrecord.errors import InputError
+from perrecord.evaluate.accuracy.fitted import deviations_of
 from perrecord.evaluate.tuning.levels import Levels, best_shares
 from perrecord.evaluate.tuning.shares import CELLS, COUNTED, LEVELS, shared
 from perrecord.lab.synth.industries import industry_codes
+from perrecord.queries.hierarchies import families_of
+from perrecord.queries.methods.blurring import Blur
 from perrecord.queries.methods.parts import Parts, splitting
+from perrecord.queries.plan import plan
 from perrecord.release.spec import build, load_spec, open_table
 from perrecord.released.fitting.trees import CellTree, chain_of, walk
 from tests.cli.conftest import run
@@ -255,3 +259,25 @@ def test_a_million_combinations_are_never_written_out(source):
     found = shared(asked, source.schema, CELLS)
     assert prod(len(each.errors_after.noise) for each in found.answers) == 1000 * 1_000_000
     assert float(found.answers[1].after.amounts[0]) > 1.8
+
+
+def test_totals_blurred_by_public_sizes_stay(source):
+    """Their noise is not by the amount alone; errors after fitting are known all the same."""
+    by = "county", "state"
+    sizes = {"county": {"county": COUNTIES, "emp": [10, 0, 500, 7]},
+             "state": {"state": STATES, "emp": [510, 7]}}  # fmt: skip
+    keys = {"county": COUNTIES, "state": STATES}
+    asked = {
+        name: Query()
+        .group_by(name, keys=Keys.from_dict({name: keys[name]}))
+        .sum("emp", taper=50, blur=Blur("0.1", scale=sizes[name]), rho="0.2")
+        for name in by
+    }
+    found = shared(asked, source.schema, CELLS)
+    assert not found.answers
+    assert all("grows with public sizes of cells" in why for _, why in found.untouched)
+    planned = plan(list(asked.values()), source.schema)
+    (family,) = families_of(planned).fitted
+    for each in deviations_of(family, planned, (), {}):
+        assert np.all(each.fitted < each.noise)
+        assert len(np.unique(each.noise)) > 1

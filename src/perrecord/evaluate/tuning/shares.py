@@ -176,6 +176,8 @@ def _amounts(
         return "its amounts are in epsilon, and shares are of rho"
     if len(methods) < len(every):
         return "its amounts differ from part to part"
+    if any(method.widening is not None for method in methods):
+        return "its noise grows with public sizes of cells, and not by its amount alone"
     if len({method.with_amount(Fraction(1)) for method in methods}) > 1:
         return "its tables are made private in different ways, so their amounts do not add up"
     sizes = [len(keys_of_member(planned, member, {})) for member in family.members]
