@@ -110,8 +110,8 @@ def _largest_change(found: Opened, losses: tuple[tuple[str, Fraction], ...]) -> 
 
 
 def _ledger(found: Opened) -> _LedgerCheck:
-    from perrecord.accounting.budget import check_budget
     from perrecord.accounting.ledger import Ledger
+    from perrecord.accounting.refusals import check_budget
     from perrecord.errors import BudgetExceededError
     from perrecord.policy.policy import Policy
 
@@ -130,7 +130,7 @@ def _ledger(found: Opened) -> _LedgerCheck:
 
 
 def _existing_ledger(found: Opened, ledger: "Ledger") -> _LedgerCheck:
-    from perrecord.accounting.budget import budget_words
+    from perrecord.accounting.refusals import budget_words
     from perrecord.errors import BudgetExceededError, LedgerError
     from perrecord.preview import meanings_in
     from perrecord.release.identity import identity_of

@@ -1,9 +1,7 @@
 """`methodology.md`: what was released, how, and under which guarantee, in words and formulas."""
 
-import re
 from collections.abc import Iterator, Sequence
 
-from perrecord.errors import visible
 from perrecord.exact import figure_up, text
 from perrecord.policy.blurring import BlurredEpsilon, BlurredRho
 from perrecord.policy.cases import Record
@@ -21,6 +19,7 @@ from perrecord.release.attack import (
     told_apart_at_most,
 )
 from perrecord.release.document import PublishedPolicy
+from perrecord.release.markdown import code, inline, paragraph
 from perrecord.release.processing import steps_of
 from perrecord.release.processing.deriving import words as derived_words
 from perrecord.release.spec import Workload
@@ -56,10 +55,10 @@ def methodology(workload: Workload, published: PublishedPolicy) -> str:
 
 def _head(workload: Workload) -> Iterator[str]:
     currency = workload.policy.currency
-    yield f"# {_inline(workload.title)}: methodology"
+    yield f"# {inline(workload.title)}: methodology"
     yield ""
     if workload.description:
-        yield from (_paragraph(workload.description), "")
+        yield from (paragraph(workload.description), "")
     yield (
         f"The tables of this release satisfy {currency.promise}: adding or removing one record r "
         "changes what can be seen in them by no more than the *policy* P(r), which is published in "
@@ -114,7 +113,7 @@ def _policy(workload: Workload, published: PublishedPolicy) -> Iterator[str]:
         for name, record in workload.examples:
             loss = workload.policy.bounded_loss(record)
             seen, near = _recognised(published, record), _estimated(published, record)
-            yield f"| {_cell(name)} | {loss} | {seen} | {near} |"
+            yield f"| {inline(name)} | {loss} | {seen} | {near} |"
     yield ""
     yield from (_unit(published), "")
     yield from _changes(published)
@@ -125,7 +124,7 @@ def _unit(published: PublishedPolicy) -> str:
     owner = (
         "nothing in it says which records belong together"
         if published.unit_column is None
-        else f"records of the same {_code(published.unit_column)} belong together, as one unit"
+        else f"records of the same {code(published.unit_column)} belong together, as one unit"
     )
     return (
         f"The policy is that of one record. In this table {owner}. Whoever is behind several "
@@ -155,8 +154,8 @@ def _changes(published: PublishedPolicy) -> Iterator[str]:
         most = _at_most(told_apart_at_most(published, record, changed))
         about = told_apart(published, record, changed)
         seen = most if about is None else f"about {100 * about:.3g} %, {most}"
-        value = f"{_cell(each.measure)}: {text(each.value)}"
-        yield f"| {_cell(each.example)} | {value} | {each.percent} % | {loss} | {seen} |"
+        value = f"{inline(each.measure)}: {text(each.value)}"
+        yield f"| {inline(each.example)} | {value} | {each.percent} % | {loss} | {seen} |"
     yield ""
 
 
@@ -173,7 +172,7 @@ def _at_most(chance: float) -> str:
 
 def _estimated(published: PublishedPolicy, record: Record) -> str:
     shown = [
-        f"{_cell(each.measure)}: {'at least ' if each.is_least else ''}about {each.error:,.3g}"
+        f"{inline(each.measure)}: {'at least ' if each.is_least else ''}about {each.error:,.3g}"
         + ("" if each.relative is None else f" ({100 * each.relative:,.3g} %)")
         for each in estimates(published, record)
         if each.error is not None
@@ -188,7 +187,7 @@ def _dimensions(workload: Workload) -> Iterator[str]:
     yield "## Derived dimensions"
     yield ""
     for each in derived:
-        yield f"- {_inline(each.name)} = {_code(describe(each.expression))}"
+        yield f"- {inline(each.name)} = {code(describe(each.expression))}"
     yield ""
 
 
@@ -208,17 +207,17 @@ def _measures(workload: Workload) -> Iterator[str]:
     for name, measure in workload.schema.measures:
         rule = "counted as missing" if measure.outside == "null" else "cut to it"
         most = text(measure.largest * measure.resolution)
-        yield f"| {_cell(name)} | {text(measure.resolution)} | {most} | {rule} |"
+        yield f"| {inline(name)} | {text(measure.resolution)} | {most} | {rule} |"
     yield ""
 
 
 def _tables(workload: Workload) -> Iterator[str]:
     figures = expected(workload.plan)
     for number, named in enumerate(workload.queries):
-        yield f"## {_inline(named.title)}"
+        yield f"## {inline(named.title)}"
         yield ""
         if named.query.filter is not None:
-            yield f"Records: those with {_code(describe(named.query.filter))}."
+            yield f"Records: those with {code(describe(named.query.filter))}."
             yield ""
         for grouping in named.query.groupings:
             yield _cells(grouping)
@@ -240,14 +239,14 @@ def _following(workload: Workload) -> Iterator[str]:
     """Yield the tables that follow from others, and what they are added up from."""
     names = workload.table_names
     for table in workload.following:
-        yield f"## {_inline(table.title)}"
+        yield f"## {inline(table.title)}"
         yield ""
-        of = _inline(names[table.source])
-        by = f"By {_inline(', '.join(table.columns))}" if table.columns else "In total"
+        of = inline(names[table.source])
+        by = f"By {inline(', '.join(table.columns))}" if table.columns else "In total"
         keys = f", {_number(len(table.keys), 'key')}" if table.columns else ""
         yield (
             f"{by}{keys}: added up from the table {of}, at no cost, for "
-            f"{_inline(', '.join(table.answers))}. Its numbers are sums of consistent numbers, or "
+            f"{inline(', '.join(table.answers))}. Its numbers are sums of consistent numbers, or "
             f"of the answers where {of} has no consistent ones, over the keys that {of} lists."
         )
         yield ""
@@ -257,12 +256,12 @@ def warnings_section(warnings: Sequence[str]) -> str:
     """Return what is wrong with a release, as far as its numbers show it, as its last section."""
     if not warnings:
         return ""
-    lines = [f"- {_inline(each[:1].upper() + each[1:])}" for each in warnings]
+    lines = [f"- {inline(each[:1].upper() + each[1:])}" for each in warnings]
     return "\n".join(["", WARNINGS, "", *lines, ""])
 
 
 def _cells(grouping: Grouping) -> str:
-    columns = _inline(", ".join(grouping.columns))
+    columns = inline(", ".join(grouping.columns))
     match grouping.cells:
         case Keys() as keys:
             return (
@@ -278,7 +277,7 @@ def _cells(grouping: Grouping) -> str:
         case SelectCells() as cells:
             return (
                 f"By {columns}: those of {_number(cells.domain.size, 'possible key')} whose noisy "
-                f"{_inline(cells.answer)} is at least {cells.at_least}; keys without records can "
+                f"{inline(cells.answer)} is at least {cells.at_least}; keys without records can "
                 "be among them."
             )
         case _:
@@ -286,8 +285,8 @@ def _cells(grouping: Grouping) -> str:
 
 
 def _row(answer: Answer, found: Expected) -> str:
-    price = _cell(found.policy.formula())
-    return f"| {_cell(answer.name)} | {answer.described(_cell)} | {price} | {found.shown()} |"
+    price = inline(found.policy.formula())
+    return f"| {inline(answer.name)} | {answer.described(inline)} | {price} | {found.shown()} |"
 
 
 def _foot(workload: Workload) -> Iterator[str]:
@@ -319,8 +318,8 @@ def _foot(workload: Workload) -> Iterator[str]:
         )
         yield ""
     yield from (line for each in _blurring(workload) for line in (each, ""))
-    yield from (line for step in steps_of(workload) for line in (step.words(_inline), ""))
-    derived = derived_words(workload, _inline)
+    yield from (line for step in steps_of(workload) for line in (step.words(inline), ""))
+    derived = derived_words(workload, inline)
     yield from () if derived is None else (derived, "")
     yield from (line for each in _averages(workload) for line in (each, ""))
     if workload.outputs.intervals:
@@ -337,27 +336,6 @@ def _foot(workload: Workload) -> Iterator[str]:
 
 def _number(count: int, what: str) -> str:
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
-
-
-def _inline(words: str) -> str:
-    """Return words of the spec on one line, in which nothing is Markdown or HTML."""
-    return re.sub(r"([\\`*_\[\]<>&#|!~])", r"\\\1", visible(" ".join(words.split())))
-
-
-def _paragraph(words: str) -> str:
-    """Return words of the spec as a paragraph: no list, no rule, no heading begins with them."""
-    return re.sub(r"^(\d*)([-+=.)])", r"\1\\\2", _inline(words))
-
-
-def _code(words: str) -> str:
-    """Return words between as many backticks as they do not hold in a row."""
-    fence = "`" * (1 + max((len(run) for run in re.findall(r"`+", words)), default=0))
-    margin = " " if fence != "`" else ""
-    return f"{fence}{margin}{visible(words)}{margin}{fence}"
-
-
-def _cell(words: str) -> str:
-    return _inline(words)
 
 
 def _blurring(workload: Workload) -> Iterator[str]:

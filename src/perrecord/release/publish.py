@@ -23,9 +23,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
-from perrecord.accounting.budget import budget_words
 from perrecord.accounting.entries import Charge, Seal
 from perrecord.accounting.ledger import Ledger
+from perrecord.accounting.refusals import budget_words
 from perrecord.errors import InputError, LedgerError, ReleaseError, SpecError
 from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.kept import answers_of, kept

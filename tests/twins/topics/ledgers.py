@@ -14,14 +14,14 @@ TWINS = (
     ),
     Twin(
         "the budget is compared at the smallest record",
-        "accounting/budget.py",
+        "accounting/refusals.py",
         "if total.is_below(budget):",
         "if total.minimum() <= budget.minimum():",
         ("accounting/test_ledger.py::test_a_charge_is_accepted_up_to_the_budget_and_not_beyond",),
     ),
     Twin(
         "each charge is held against the whole budget",
-        "accounting/budget.py",
+        "accounting/refusals.py",
         "total = spent + policy\n",
         "total = policy\n",
         ("accounting/test_ledger.py::test_a_charge_is_accepted_up_to_the_budget_and_not_beyond",),
