@@ -20,6 +20,7 @@ LAYERS = {
     "confidential",
     "evaluate",
     "exact",
+    "lab",
     "laws",
     "mechanisms",
     "noise",

@@ -144,7 +144,7 @@ TWINS = (
     ),
     Twin(
         "tuning moves blurred totals",
-        "evaluate/tuning/candidates.py",
+        "queries/answers/answer.py",
         "return any(step.blurred is not None or step.widening is not None for step in steps)",
         "return False and bool(steps)",
         ("evaluate/tuning/test_blurred.py::test_blurred_totals_keep_their_amounts",),

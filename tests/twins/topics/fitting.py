@@ -155,8 +155,8 @@ TWINS = (
     Twin(
         "combinations that are not known are taken for nothing where they are added up",
         "queries/hierarchies/summed.py",
-        "            _check_known(plan, wider, member, declared)",
-        "            pass",
+        "    _check_known(plan, found, member, declared)",
+        "    pass",
         (f"{_FOLLOW}::test_combinations_that_are_not_listed_are_refused_where_they_are_not_known",),
     ),
     Twin(

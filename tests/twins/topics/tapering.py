@@ -16,15 +16,15 @@ TWINS = (
     Twin(
         "words of a taper speak by another size than was written",
         POLICY,
-        "size = self.at or _round_size(self.spread)",
-        "size = _round_size(self.spread)",
+        "return (self.at or round_size(self.spread),)",
+        "return (round_size(self.spread),)",
         (f"{TESTS}::test_words_name_the_size_that_was_written",),
     ),
     Twin(
         "an answer forgets the size that it is tapered at",
         METHOD,
-        'at = self.taper.size(measure or "")\n',
-        "at = None\n",
+        'self.growth_of(cell.size, self.taper.size(measure or ""), currency)',
+        "self.growth_of(cell.size, cell.size, currency)",
         ("queries/test_tapering.py::test_words_name_the_size_of_the_answers_own_measure",),
     ),
     Twin(
