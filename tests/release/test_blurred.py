@@ -307,6 +307,28 @@ def test_a_release_from_end_to_end(folder: Path) -> None:
     assert pq.read_table(folder / "again" / "tables" / "counties.parquet") == counties
 
 
+def test_words_follow_from_the_published_bound(folder: Path) -> None:
+    """Of signed values there is none, so no word, and what is below 0 may well be so."""
+    asked = SPEC.replace("round: {emp: -1}", "status: {reliable: 0.1, caution: 0.2}")
+    signed = "blur: {by: 0.1, signed: true}"
+    asked = asked.replace("by: 0.1, times", "by: 0.01, times").replace("blur: 0.1", signed)
+    asked = asked.replace(signed, "blur: 0.01", 1)
+    asked = asked.replace("tapers: [", "tapers: [{measure: emp, at: 50, rho: 0.2, by: 0.1}, ")
+    (folder / "release.yaml").write_text(asked)
+    loaded = load_spec(folder / "release.yaml")
+    with open_table(loaded) as opened:
+        Ledger.create(folder / "est.ledger", build(loaded, opened.schema).budget)
+    release(folder / "release.yaml", folder / "out", _bits=Replayed(3))
+    rows = pq.read_table(folder / "out" / "tables" / "counties.parquet").to_pylist()
+    shares = [row["emp_sd_at_most"] / abs(row["emp"]) for row in rows]
+    words = ["reliable" if share <= 0.1 else "unreliable" for share in shares]
+    assert not [share for share in shares if 0.1 < share <= 0.2]
+    assert set(words) == {"reliable", "unreliable"}
+    assert [row["emp_status"] for row in rows] == words
+    states = pq.read_table(folder / "out" / "tables" / "states.parquet")
+    assert states.column_names == ["state", "emp"]
+
+
 def test_a_blurred_answer_is_not_made_consistent_or_derived_from(folder: Path) -> None:
     """Both need public standard errors: the first is named with its reason, the second refused."""
     (folder / "release.yaml").write_text(

@@ -90,8 +90,8 @@ class Blurred:
         return low * step, None if high is None else high * step
 
     def floored(self) -> pa.Array | None:
-        """Return the numbers with 0 in the place of what noise made negative."""
-        return to_arrow(np.maximum(self.numbers, 0), self.step)
+        """Return the numbers with 0 in the place of what noise made negative; not of signed values."""
+        return None if self.is_signed else to_arrow(np.maximum(self.numbers, 0), self.step)
 
     def rounded(self, places: int) -> pa.Array:
         """Return the numbers rounded to so many decimals, exactly, ties away from zero."""

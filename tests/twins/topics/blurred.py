@@ -143,6 +143,20 @@ TWINS = (
         (f"{OWN}::test_realised_losses_are_those_of_blurred_noise",),
     ),
     Twin(
+        "words take a confidential standard error for none at all",
+        "release/processing/status.py",
+        "Uncertain(values, bounds.to_numpy(False))",
+        "Uncertain(values, 0 * values)",
+        ("release/test_blurred.py::test_words_follow_from_the_published_bound",),
+    ),
+    Twin(
+        "signed totals are floored",
+        "released/blurred.py",
+        "return None if self.is_signed else to_arrow(np.maximum",
+        "return to_arrow(np.maximum",
+        ("release/test_blurred.py::test_words_follow_from_the_published_bound",),
+    ),
+    Twin(
         "tuning moves blurred totals",
         "queries/answers/answer.py",
         "return any(step.blurred is not None or step.widening is not None for step in steps)",

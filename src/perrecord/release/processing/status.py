@@ -9,11 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from perrecord.exact import text
+from perrecord.exact import Exact, text
 from perrecord.release.processing.step import Added, TableStep
 from perrecord.release.spec import Workload
+from perrecord.released.blurred import Blurred
 from perrecord.released.columns import Chosen, Released
 from perrecord.released.derived import Computed, Uncertain, evaluated, uncertain
+from perrecord.released.numbers import floats
 
 WORDS = ("reliable", "use with caution", "unreliable")
 
@@ -22,29 +24,29 @@ WORDS = ("reliable", "use with caution", "unreliable")
 class Status(TableStep):
     """`status: {reliable: 0.1, caution: 0.3}`: relative standard errors up to which a word holds.
 
-    Both the number and the standard error are published, so that the word tells nothing more.
+    Both the number and the standard error are published, so that the word tells nothing more. In
+    the place of a confidential standard error stands the published bound on it.
     """
 
     ending: ClassVar[str] = "_status"
     reliable: Fraction
     caution: Fraction
+    confidence: Exact | None
+    """That of the intervals which are published, and of bounds on confidential errors."""
 
     @classmethod
     def asked(cls, workload: Workload) -> Self | None:
         """Return the step as a workload asks for it; None if it does not."""
-        found = workload.post_processing.status
-        return None if found is None else cls(found.reliable, found.caution)
+        found, outputs = workload.post_processing.status, workload.outputs
+        confidence = outputs.confidence if outputs.intervals else None
+        return None if found is None else cls(found.reliable, found.caution, confidence)
 
     def added(self, column: Released | Computed) -> Iterator[Added]:
-        """Yield the words beside whatever has standard errors."""
-        if isinstance(column, Chosen):
-            return
-        yield (
-            self.ending,
-            pa.DictionaryArray.from_arrays(self.grades(_numbers(column)), pa.array(WORDS)).cast(
-                pa.string()
-            ),
-        )
+        """Yield the words beside whatever has standard errors, or bounds on them."""
+        numbers = self._numbers(column)
+        if numbers is not None:
+            words = pa.DictionaryArray.from_arrays(self.grades(numbers), pa.array(WORDS))
+            yield self.ending, words.cast(pa.string())
 
     def grades(self, numbers: Uncertain) -> npt.NDArray[np.int8]:
         """Return the places of words in `WORDS`; what has no number or error is unreliable."""
@@ -53,11 +55,25 @@ class Status(TableStep):
         is_usable = numbers.errors <= float(self.caution) * sizes
         return np.where(is_reliable, 0, np.where(is_usable, 1, 2)).astype(np.int8)
 
+    def _numbers(self, column: Released | Computed) -> Uncertain | None:
+        """Return numbers with errors, or bounds on them; None where neither is published."""
+        match column:
+            case Chosen():
+                return None
+            case Blurred():
+                bounds = dict(column.beside(self.confidence)).get("_sd_at_most")
+                values = floats(column.numbers) * float(column.step)
+                return None if bounds is None else Uncertain(values, bounds.to_numpy(False))
+            case Computed():
+                found = evaluated(column.formula, column.given, 0.5)
+                return Uncertain(found.values, found.errors)
+        return uncertain(column)
+
     def described(self, answer: str) -> Mapping[str, str]:
         """Return what the column beside an answer holds, for people."""
         return {
             self.ending: f"how far {answer} may be relied on: {WORDS[0]}, {WORDS[1]} or "
-            f"{WORDS[2]}, by the standard error of its noise relative to it"
+            f"{WORDS[2]}, by the standard error of its noise, or the bound on it, relative to it"
         }
 
     def words(self, quoted: Callable[[str], str]) -> str:  # noqa: ARG002 - it names no answer
@@ -66,13 +82,7 @@ class Status(TableStep):
         return (
             f"Columns that end in `{self.ending}` say how far a number may be relied on: "
             f"{WORDS[0]} if its standard error is at most {first} of it, {WORDS[1]} if it is at "
-            f"most {second}, {WORDS[2]} beyond, and where there is no standard error. They speak "
-            "of the noise alone: not of cut values, sampling or errors of the data."
+            f"most {second}, {WORDS[2]} beyond, and where there is no standard error; where that is "
+            "confidential, by the bound on it that stands beside the number. They speak of the "
+            "noise alone: not of cut values, sampling or errors of the data."
         )
-
-
-def _numbers(column: Released | Computed) -> Uncertain:
-    if isinstance(column, Computed):
-        found = evaluated(column.formula, column.given, 0.5)
-        return Uncertain(found.values, found.errors)
-    return uncertain(column)
