@@ -6,6 +6,10 @@ from random import Random
 
 import pytest
 
+from perrecord import Policy
+from perrecord.policy.changes import NoisyNumber, Scope
+from perrecord.release.document import Field, PublishedCharge, PublishedPolicy
+from perrecord.release.noise import CellNoise, Noise
 from perrecord.release.page import policy_page
 from tests.browser import policies
 from tests.browser.test_records import LOW, random_record, seen_by
@@ -132,6 +136,9 @@ def test_lines_may_be_pasted_typed_or_taken_from_the_form(show):
     [
         (lambda lines: lines[1:], "The first line must name the columns"),
         (lambda lines: [lines[0], lines[1] + "\t9\t9\t9"], "Line 2 has"),
+        (lambda lines: [lines[0], lines[1].rpartition("\t")[0]], "Line 2 has"),
+        (lambda lines: [lines[0].replace("\t", ","), lines[1]], "Line 2 has"),
+        (lambda lines: [f"{lines[0]}\t{lines[0]}", f"{lines[1]}\t{lines[1]}"], "twice"),
         (lambda lines: [lines[0], lines[1].replace("7", "seven")], "This is not a number"),
         (lambda lines: [lines[0], *[lines[1]] * 2001], "more than 2,000 records"),
     ],
@@ -148,6 +155,32 @@ def test_what_cannot_be_read_is_said(change, said, show):
     shown = type_lines(tab, change(lines))
     assert shown["state"] == "invalid"
     assert said in shown["problem"]
+
+
+def test_signs_within_quotes_are_parts_of_values(show):
+    """A semicolon in a name is no end of it, and two quotes are one: the sizes behind it count."""
+    published = policies.changing()
+    tab = show(published, height=LOW)
+    names = [each.name for each in FIELDS]
+    typed = {each.name: "120" if each.kind == "measure" else each.values[0] for each in FIELDS}
+    plain = [",".join(["remark", *names]), *[f"Smith,{line(FIELDS, typed, ',')}"] * 2]
+    expected = type_lines(tab, plain)
+    assert expected["state"] == "valid"
+    for remark in ('"Smith; Sons"', '"Smith, ""Sons"""', "Smith; Sons", '"""Smith"", ;"'):
+        lines = [plain[0], *(each.replace("Smith", remark, 1) for each in plain[1:])]
+        assert type_lines(tab, lines)["loss"] == expected["loss"]
+
+
+def test_one_column_may_have_any_label(show):
+    """Signs in it are no ends of columns, and thousands are read as in the form."""
+    jobs = Field("emp", "measure", "Jobs, full-time; paid", resolution=Fraction(1))
+    total = Policy.exact(1, measure="emp", threshold=50)
+    noise = Noise("values", "emp", CellNoise("gaussian", Fraction(1250), Fraction(1)))
+    outputs = (NoisyNumber(noise, Scope((), is_certain=True)),)
+    charge = PublishedCharge("emp", "Jobs", total, (noise,), outputs)
+    published = PublishedPolicy("Jobs", "est", (jobs,), (charge,), total)
+    shown = type_lines(show(published, height=LOW), ["Jobs, full-time; paid", "1,200", "30"])
+    assert Fraction(shown["loss"]) == published.unit([{"emp": 1200}, {"emp": 30}]).amount
 
 
 def test_hostile_pastes_are_inert(show):

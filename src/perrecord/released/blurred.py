@@ -90,7 +90,7 @@ class Blurred:
         return low * step, None if high is None else high * step
 
     def floored(self) -> pa.Array | None:
-        """Return the numbers with 0 in the place of what noise made negative; not of signed values."""
+        """Return the numbers with 0 where noise made them negative; nothing of signed values."""
         return None if self.is_signed else to_arrow(np.maximum(self.numbers, 0), self.step)
 
     def rounded(self, places: int) -> pa.Array:

@@ -5,13 +5,14 @@ const MOST_LINES = 100;
 const unit = data.unit;
 const lineOf = (texts) => texts.map((text) => text.replace(/[\t\r\n]/g, " ")).join("\t");
 
-// The parts of a line of a spreadsheet, of CSV, or of values with semicolons between them.
-const partsOf = (line) => {
-  const sign = ["\t", ";"].find((each) => line.includes(each)) ?? ",";
+// The parts of a line; two quotes within quotes are one that is meant.
+const partsOf = (line, sign) => {
   const parts = [];
   let [part, isQuoted] = ["", false];
-  for (const letter of line) {
-    if (letter === '"') isQuoted = !isQuoted;
+  for (let place = 0; place < line.length; place++) {
+    const letter = line[place];
+    if (letter === '"' && isQuoted && line[place + 1] === '"') part += line[++place];
+    else if (letter === '"') isQuoted = !isQuoted;
     else if (letter === sign && !isQuoted) {
       parts.push(part);
       part = "";
@@ -25,6 +26,10 @@ const columnOf = (text) => {
   return unit.fields.findIndex((field) => same(field.name) || same(labelOf(field)));
 };
 
+// What stands between the values of a spreadsheet, of CSV, or of CSV with semicolons: the first line says it.
+const signOf = (heads) =>
+  columnOf(heads.trim()) >= 0 ? "\t" : (["\t", ";"].find((each) => heads.includes(each)) ?? ",");
+
 const TRUTHS = new Map([["true", "b1"], ["yes", "b1"], ["1", "b1"], ["false", "b0"], ["no", "b0"], ["0", "b0"]]);
 const readDimension = (field, typed) => {
   if (typed === "") return { tag: "n" };
@@ -36,7 +41,10 @@ const readDimension = (field, typed) => {
 // { records, names } or { problem }.
 const readUnit = (text) => {
   const lines = text.split(/\r\n?|\n/);
-  const heads = partsOf(lines[0] ?? "");
+  const sign = signOf(lines[0]);
+  const heads = partsOf(lines[0], sign);
+  const twice = heads.find((head, place) => columnOf(head) >= 0 && heads.findIndex((each) => columnOf(each) === columnOf(head)) < place);
+  if (twice !== undefined) return { problem: `The first line names ${twice} twice.` };
   const places = unit.fields.map((_, index) => heads.findIndex((head) => columnOf(head) === index));
   const lacking = unit.fields.filter((_, index) => places[index] < 0).map(labelOf);
   if (lacking.length)
@@ -46,14 +54,14 @@ const readUnit = (text) => {
     if (index === 0 || line.trim() === "") continue;
     if (found.records.length === MOST_RECORDS)
       return { problem: `These are more than ${grouped(`${MOST_RECORDS}`)} records; perrecord policy --records reads as many as there are.` };
-    const parts = partsOf(line);
-    if (parts.length > heads.length)
-      return { problem: `Line ${index + 1} has ${parts.length} values for ${heads.length} columns. Put tabs or semicolons between values that hold commas.` };
+    const parts = partsOf(line, sign);
+    if (parts.length !== heads.length)
+      return { problem: `Line ${index + 1} has ${parts.length} values for ${heads.length} columns. Put tabs or semicolons between values that hold commas, in the first line too.` };
     const own = found.records.length;
     const record = { measures: new Map(), dimensions: new Map(), missing: new Set() };
     for (const name of unit.hidden) record.dimensions.set(name, name === unit.column ? "t" : `t${own}`);
     for (const [place, field] of unit.fields.entries()) {
-      const typed = parts[places[place]] ?? "";
+      const typed = parts[places[place]];
       const read = field.kind === "measure" ? readMeasure(field, typed) : readDimension(field, typed);
       if (read.problem) return { problem: `Line ${index + 1}, ${labelOf(field)}: ${read.problem}` };
       if (read.missing) record.missing.add(field.name);
@@ -128,7 +136,7 @@ const addRecord = () => {
     return tag === undefined || tag === "n" ? "" : tagText(tag);
   });
   const box = at("unit-records");
-  box.value = `${box.value.replace(/\s+$/, "")}\n${lineOf(texts)}\n`;
+  box.value = `${box.value.replace(/[\r\n]+$/, "")}\n${lineOf(texts)}\n`;
   showUnit();
 };
 
