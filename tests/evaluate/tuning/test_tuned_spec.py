@@ -147,6 +147,33 @@ def test_paths_are_right_from_the_new_folder(folder):
     assert loaded.public_files[0].resolve() == (folder / "data" / "states.csv").resolve()
 
 
+def test_scales_are_found_from_the_new_folder(folder):
+    """Of answers and beside SQL, where what is blurred stays tapered."""
+    (folder / "data" / "sizes.csv").write_text("state,size\n06,9\n")
+    blurred = """\
+  - name: blurred
+    group_by: state
+    keys: states
+    answers:
+      one: {sum: emp, taper: 20, rho: 0.1, blur: {by: 0.1, scale: data/sizes.csv}}
+      two: {sum: payann, taper: 20, rho: 0.1, blur: {by: 0.1, scale: data/sizes.csv}}
+      own: {sum: emp, taper: 20, rho: 0.1, blur: 0.1}
+  - name: asked_blurred
+    sql: SELECT state, SUM(emp) AS jobs, SUM(payann) AS pay, COUNT(*) AS n FROM est GROUP BY state
+    keys: states
+    rho: 0.1
+    taper: 20
+    blur: {jobs: {by: 0.1, scale: data/sizes.csv}, pay: 0.2}
+"""
+    where = folder / "blurred"
+    where.mkdir()
+    (where / "data").symlink_to(folder / "data")
+    (where / "release.yaml").write_text(f"{SPEC}{blurred}")
+    found, text, _, policy = tuned(where)
+    assert text.count("scale: ../data/sizes.csv") == 3
+    assert policy == found.policy
+
+
 ODD = """\
 %YAML 1.1
 ---

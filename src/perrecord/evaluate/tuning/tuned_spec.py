@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from fractions import Fraction
 from io import StringIO
@@ -27,7 +27,7 @@ from perrecord.exact import text
 from perrecord.policy.cases import Cases, DimensionValue
 from perrecord.policy.split import Scheme, Split
 from perrecord.queries.answers import Answer
-from perrecord.queries.methods import Clamping, Splitting, Taper, Tapering
+from perrecord.queries.methods import Blurring, Clamping, Splitting, Taper, Tapering
 from perrecord.queries.query import Query
 from perrecord.release.names import LONGEST_NAME
 from perrecord.release.spec import LoadedSpec, build, parse_spec
@@ -258,7 +258,7 @@ def _way(answer: Answer, names: Names) -> tuple[str, Any] | None:
     match method:
         case Splitting(split=scheme):
             return "split", names[scheme]
-        case Tapering(taper=taper):
+        case Tapering(taper=taper) | Blurring(taper=taper):
             return "taper", names.get(taper) or _number(taper.size(measure_of(answer)))
         case Clamping(low=low, high=high):
             return "clamp", _in_line([_number(low), _number(high)])
@@ -370,3 +370,16 @@ def _move(document: Any, loaded: LoadedSpec, folder: Path) -> None:
             entry["file"] = moved(entry["file"])
     for entry in (*document.get("lookups", []), *document.get("hierarchies", [])):
         entry["source"] = moved(entry["source"])
+    for blur in _with_scale(document["queries"]):
+        blur["scale"] = moved(blur["scale"])
+
+
+def _with_scale(written: Any, *, is_blur: bool = False) -> Iterator[Any]:
+    """Yield whatever is blurred by a public scale in what is written, of answers or beside SQL."""
+    if isinstance(written, list):
+        yield from (found for each in written for found in _with_scale(each, is_blur=is_blur))
+    elif isinstance(written, dict) and is_blur and isinstance(written.get("scale"), str):
+        yield written
+    elif isinstance(written, dict):
+        for name, each in written.items():
+            yield from _with_scale(each, is_blur=is_blur or name == "blur")
