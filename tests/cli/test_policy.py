@@ -174,6 +174,7 @@ def test_a_record_that_is_no_record(published, record):
         ("employes=3", "there is no field 'employes'. Fields are county, state, emp."),
         ("emp=hemlock", "the measure 'emp' is text that is no finite number"),
         ("county=37001", "the loss depends on emp, which the record lacks. Add --record emp="),
+        ("county=37001", "or columns of these names to the file of --records"),
     ],
 )
 def test_a_record_that_does_not_fit(published, record, message):

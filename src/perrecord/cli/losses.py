@@ -62,7 +62,8 @@ def losses_of_record(subject: "Subject", name: str, record: "Row") -> RecordLoss
         shown = " ".join(f"--record {each}=..." for each in missing)
         raise MissingFieldError(
             f"the loss depends on {listing(missing)}, which the record lacks. Add {shown}, or "
-            "leave the value empty (--record name=) where a record has none."
+            "columns of these names to the file of --records; leave the value empty (--record "
+            "name=) where a record has none."
         )
     policy, loss, delta = published.total, published.loss(record), published.delta(record)
     schemes = dict.fromkeys(schemes_at(policy.form, record))
