@@ -97,7 +97,8 @@ class Squares:
             exact = [self[place].rate for place in range(start, end)]
             return bits, np.array(exact, dtype=np.float64)
         spread, growth = (float(min(each, _LARGEST_SPREAD)) for each in (self.spread, self.growth))
-        spreads = np.minimum(squares, self.largest[-1]).astype(np.float64)  # any A where it is wide
+        most = max(self.largest[-1], 0)  # beyond it blocks are wide, and any 1/A will do
+        spreads = np.minimum(squares, most).astype(np.float64)
         spreads *= growth
         spreads += spread
         return bits, 1 / spreads
