@@ -58,11 +58,23 @@ class ExactSums:
 def combined(
     parts: Sequence[tuple[int, Confidential[Integers]]],
 ) -> Confidential[Integers]:
-    """Return the sum of integers, cell by cell, each times its factor, in Python ints."""
-    found: Integers = sum(
-        factor * revealed(numbers).astype(np.object_) for factor, numbers in parts
-    )
+    """Return the sum of integers, cell by cell, each times its factor.
+
+    They are int64 where no sum can leave it, else Python ints.
+    """
+    every = [(factor, revealed(numbers)) for factor, numbers in parts]
+    found: Integers = np.zeros(len(every[0][1]), dtype=np.int64)
+    filled = [(factor, numbers) for factor, numbers in every if numbers.any()]
+    if sum(abs(factor) * _largest(numbers) for factor, numbers in filled) > _FITS:
+        found = found.astype(np.object_)
+    for factor, numbers in filled:
+        found += factor * numbers.astype(found.dtype)
     return Confidential(found)
+
+
+def _largest(values: Integers) -> int:
+    """Return the largest absolute value of numbers."""
+    return max(int(values.max()), -int(values.min()))
 
 
 def reach(values: Integers) -> int:

@@ -47,7 +47,7 @@ def blurred(
     law, method = _without_records(noise)
     growth = law.nu * method.by**2
     drawn = samplers.student_of_squares(
-        law.spread, growth, revealed(squares).tolist(), nu=law.nu, _bits=bits
+        law.spread, growth, revealed(squares), nu=law.nu, _bits=bits
     )
     found = NoisyIntegers(narrowed(added(revealed(exact), drawn)))
     return blurred_numbers(name, found, noise)

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import lcm
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +21,7 @@ from perrecord.noise.blocks import FINE_BITS, Blocks, Integers, draw_many
 from perrecord.noise.buckets import KEPT_LAWS, Buckets, buckets
 from perrecord.noise.potential import Potential
 from perrecord.noise.shapes import Exponential, Shape
+from perrecord.noise.spreads import Listed, Squares
 from perrecord.noise.students import WIDEST_BITS, Student, block_bits, draw_students
 from perrecord.noise.uniform import CERTAIN, Certainty
 
@@ -111,7 +111,7 @@ def discrete_student(
         if table is not None:
             return table.draw(_bits or system_bits(), count)
     which = np.zeros(count, dtype=np.intp)
-    return draw_students([law], which, _bits or system_bits(), _certainty)
+    return draw_students(Listed.of([law], which), _bits or system_bits(), _certainty)
 
 
 def discrete_student_each(
@@ -128,13 +128,13 @@ def discrete_student_each(
     """
     different, which = _different(spread, "the spread")
     laws = [Student.of(DiscreteStudent(each, nu)) for each in different]
-    return draw_students(laws, which, _bits or system_bits(), _certainty)
+    return draw_students(Listed.of(laws, which), _bits or system_bits(), _certainty)
 
 
 def student_of_squares(
     spread: Fraction,
     growth: Fraction,
-    squares: Sequence[int],
+    squares: Integers,
     *,
     nu: int = 7,
     _bits: BitSource | None = None,
@@ -142,16 +142,22 @@ def student_of_squares(
 ) -> Integers:
     """Return one discrete Student for each square Q, of spread A = spread + growth Q (T28).
 
-    >>> student_of_squares(Fraction(100, 3), Fraction(7, 100), [0, 10**12, 10**40]).shape
+    >>> student_of_squares(Fraction(100, 3), Fraction(7, 100), np.array([0, 10**12, 10**40])).shape
     (3,)
     """
-    below = lcm(spread.denominator, growth.denominator)
-    fixed, times = int(spread * below), int(growth * below)
-    power = DiscreteStudent(spread, nu).power
-    index: dict[int, int] = {}
-    which = np.array([index.setdefault(each, len(index)) for each in squares], dtype=np.intp)
-    laws, source = [Student(fixed + times * each, below, power) for each in index], _bits
-    return draw_students(laws, which, source or system_bits(), _certainty)
+    source, power = _bits or system_bits(), DiscreteStudent(spread, nu).power
+    is_empty = squares == 0
+    table = _table_of_empty(spread, nu, int(is_empty.sum()), _certainty)
+    if table is None:
+        return draw_students(Squares.of(spread, growth, squares, power), source, _certainty)
+    drawn: Integers = np.empty(len(squares), dtype=np.int64)
+    drawn[is_empty] = table.draw(source, int(is_empty.sum()))
+    cells = Squares.of(spread, growth, squares[~is_empty], power)
+    others = draw_students(cells, source, _certainty)
+    if others.dtype == np.object_:
+        drawn = drawn.astype(np.object_)
+    drawn[~is_empty] = others
+    return drawn
 
 
 def draw(
@@ -240,6 +246,17 @@ def _table(
         demand.values += count
         asked = demand.values
     return buckets(shape, certainty) if asked >= _WORTH_A_TABLE else None
+
+
+def _table_of_empty(spread: Fraction, nu: int, count: int, certainty: Certainty) -> Buckets | None:
+    """Return the table of cells without records if so many are worth one, and tables serve them.
+
+    How many there are is confidential, so demand is not counted. The law is the same either way.
+    """
+    law = Student.of(DiscreteStudent(spread, nu))
+    if count < _WORTH_A_TABLE or block_bits(law) > WIDEST_BITS:
+        return None
+    return buckets(law, certainty)
 
 
 def _symmetric(

@@ -11,12 +11,13 @@ and rational; beyond J = 12 it is geometric with ratio 2^(1-2m), which plain bit
 *Many values*: `Student` is a shape for `buckets.py`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
 from math import isqrt
+from typing import Protocol
 
 import numpy as np
 from flint import arb
@@ -118,32 +119,46 @@ class Student:
                 return point
 
 
-def draw_students(
-    laws: Sequence[Student],
-    which: NDArray[np.intp],
-    source: BitSource,
-    certainty: Certainty = CERTAIN,
-) -> Integers:
-    """Return one value for each entry of `which`, drawn from the law at that index.
+class Students(Protocol):
+    """A Student law for each of many cells, all of one power."""
 
-    All laws have the same power. The values are int64, or Python ints in an object array when some
-    block is wider than 2^48 or a value does not fit.
+    @property
+    def power(self) -> int:
+        """The power of the weights."""
+
+    def __len__(self) -> int:
+        """Return the number of cells."""
+
+    def __getitem__(self, place: int, /) -> Student:
+        """Return the law of one cell, exactly."""
+
+    def columns(self, start: int, end: int) -> tuple[NDArray[np.int64], Floats]:
+        """Return b and 1/A for the cells from start to end; where b is above 48, 1/A is unused."""
+
+
+def draw_students(cells: Students, source: BitSource, certainty: Certainty = CERTAIN) -> Integers:
+    """Return one value for each cell, drawn from its law.
+
+    The values are int64, or Python ints in an object array when some block is wider than 2^48 or a
+    value does not fit. Whoever is drawn in vain waits, and tries again beside the next cells.
     """
-    columns = _Columns.of(laws)
-    values = np.empty(len(which), dtype=np.int64)
+    values = np.empty(len(cells), dtype=np.int64)
     rare: dict[int, int] = {}
-    for start in range(0, len(which), _CHUNK):
-        pending = np.arange(start, min(start + _CHUNK, len(which)))
-        wide = columns.is_wide[which[pending]]
-        for place in pending[wide].tolist():
-            rare[place] = _draw_one(laws[which[place]], source, certainty)
-        pending = pending[~wide]
-        while len(pending):
-            candidates, kept, found = columns.attempt(which[pending], source, certainty)
-            values[pending[kept]] = candidates[kept]
-            rare.update({int(pending[place]): value for place, value in found.items()})
-            pending = pending[~kept]
-    if not any(abs(value) >> 62 for value in rare.values()) and not columns.is_wide.any():
+    has_wide, end, waiting = False, 0, Lanes.of(cells, 0, 0)
+    while len(waiting.places) or end < len(cells):
+        if end < len(cells):
+            start, end = end, min(end + _CHUNK - len(waiting.places), len(cells))
+            lanes = Lanes.of(cells, start, end)
+            wide = lanes.bits > WIDEST_BITS
+            for place in lanes.places[wide].tolist():
+                rare[place], has_wide = _draw_one(cells[place], source, certainty), True
+            waiting = waiting.and_then(lanes.at(np.flatnonzero(~wide)) if has_wide else lanes)
+        candidates, is_kept, found = waiting.attempt(source, certainty)
+        kept = np.flatnonzero(is_kept)
+        values[waiting.places[kept]] = candidates[kept]
+        rare.update({int(waiting.places[lane]): value for lane, value in found.items()})
+        waiting = waiting.at(np.flatnonzero(~is_kept))
+    if not has_wide and not any(abs(value) >> 62 for value in rare.values()):
         values[list(rare)] = list(rare.values())
         return values
     result = values.astype(np.object_)
@@ -153,72 +168,74 @@ def draw_students(
 
 
 @dataclass(frozen=True, slots=True)
-class _Columns:
-    """Several laws as arrays, of which the wide ones are left out."""
+class Lanes:
+    """Cells that wait for a value, as arrays: which they are, and their laws."""
 
-    laws: Sequence[Student]
+    cells: Students
+    places: NDArray[np.intp]
     bits: NDArray[np.int64]
-    is_wide: NDArray[np.bool_]
+    """b, at most 48 where values are drawn."""
     rates: Floats
-    """4^b / A."""
+    """1 / A."""
 
     @classmethod
-    def of(cls, laws: Sequence[Student]) -> "_Columns":
-        bits = [block_bits(law) for law in laws]
-        narrow = [min(each, WIDEST_BITS) for each in bits]
-        rates = [law.coarse(each).rate for law, each in zip(laws, bits, strict=True)]
-        return cls(
-            laws,
-            np.array(narrow, dtype=np.int64),
-            np.array([each > WIDEST_BITS for each in bits], dtype=np.bool_),
-            np.array(rates),
+    def of(cls, cells: Students, start: int, end: int) -> "Lanes":
+        """Return the cells from start to end."""
+        return cls(cells, np.arange(start, end), *cells.columns(start, end))
+
+    def at(self, lanes: NDArray[np.intp]) -> "Lanes":
+        """Return some of the lanes."""
+        return Lanes(self.cells, self.places[lanes], self.bits[lanes], self.rates[lanes])
+
+    def and_then(self, more: "Lanes") -> "Lanes":
+        """Return these lanes and others after them."""
+        return Lanes(
+            self.cells,
+            np.concatenate([self.places, more.places]),
+            np.concatenate([self.bits, more.bits]),
+            np.concatenate([self.rates, more.rates]),
         )
 
     def attempt(
-        self, which: NDArray[np.intp], source: BitSource, certainty: Certainty
+        self, source: BitSource, certainty: Certainty
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_], dict[int, int]]:
-        """Return one candidate for each entry, which of them are kept, and those found exactly."""
-        power = self.laws[0].power
-        block = _block_table(power, certainty).draw(source, len(which)).astype(np.int64)
+        """Return one candidate for each lane, which of them are kept, and those found exactly."""
+        power, count = self.cells.power, len(self.places)
+        block = _block_table(power, certainty).draw(source, count).astype(np.intp)
         beyond = np.flatnonzero(block > _LAST_BLOCK).tolist()
         block[beyond] = 0
-        word = source.words64(len(which))
-        start, size = _blocks()
-        bits = self.bits[which]
-        offset = word.view(np.int64) & ((size[block] << bits) - 1)
-        magnitude = (start[block] << bits) + offset
-        side = (word >> np.uint64(63)).astype(np.int64)
+        word = source.words64(count)
+        starts, sizes = _blocks()
+        offset = word.view(np.int64) & ((sizes.take(block) << self.bits) - 1)
+        magnitude = (starts.take(block) << self.bits) + offset
+        side = (word >> np.uint64(63)).view(np.int64)
         candidates = magnitude ^ -side  # -1 - y is the complement of y
 
-        def exact(position: int) -> Real:
-            law, value = self.laws[which[position]], int(candidates[position])
-            chance = law.at(abs(value)) / _bound(int(block[position]), power)
+        def exact(lane: int) -> Real:
+            law, value = self.cells[int(self.places[lane])], int(candidates[lane])
+            chance = law.at(abs(value)) / _bound(int(block[lane]), power)
             return lambda: ball(chance)
 
-        kept = below(
-            source.words64(len(which)),
-            self.near(which, block, magnitude + side),
-            exact,
-            source,
-            certainty,
-        )
+        near = self.near(block, magnitude + side)
+        kept = below(source.words64(count), near, exact, source, certainty)
         found: dict[int, int] = {}
-        for position in beyond:
-            law = self.laws[which[position]]
+        for lane in beyond:
+            law = self.cells[int(self.places[lane])]
             value = _attempt_in(law, _LAST_BLOCK + 1 + _geometric(power, source), source)
-            kept[position] = value is not None
-            candidates[position] = 0
+            kept[lane] = value is not None
+            candidates[lane] = 0
             if value is not None:
-                found[position] = value
+                found[lane] = value
         return candidates, kept, found
 
-    def near(
-        self, which: NDArray[np.intp], block: NDArray[np.int64], size: NDArray[np.int64]
-    ) -> Floats:
+    def near(self, block: NDArray[np.intp], size: NDArray[np.int64]) -> Floats:
         """Return f(size) / c_j in floats, within the bound of Lemma 8 (docs/noise.md)."""
-        points = size * 2.0 ** -self.bits[which].astype(np.float64)
-        ratio = _tops()[block] / (1 + self.rates[which] * points**2)
-        return _power(ratio, self.laws[0].power)
+        points = size.astype(np.float64)
+        points *= points
+        points *= self.rates
+        points += 1
+        ratio = _tops().take(block) / points
+        return _power(ratio, self.cells.power)
 
 
 def _power(ratio: Floats, power: int) -> Floats:

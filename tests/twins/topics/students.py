@@ -3,6 +3,7 @@
 from tests.twins.twin import Twin
 
 SAMPLER, TABLES = "noise/students.py", "noise/test_students.py"
+SPREADS, CELLS = "noise/spreads.py", "noise/test_spreads.py"
 LAW, PRICE = "laws/student.py", "laws/tapering.py"
 
 TWINS = (
@@ -44,27 +45,27 @@ TWINS = (
             ),
             (
                 "the sign of Student noise is a bit that the offset has used already",
-                "side = (word >> np.uint64(63)).astype(np.int64)",
-                "side = (word & np.uint64(1)).astype(np.int64)",
+                "side = (word >> np.uint64(63)).view(np.int64)",
+                "side = (word & np.uint64(1)).view(np.int64)",
                 "test_students_drawn_a_few_at_a_time_follow_their_law[7-25]",
             ),
             (
                 "Student values are kept without regard to the block's own bound",
-                "ratio = _tops()[block] / (1 + self.rates[which] * points**2)",
-                "ratio = 1 / (1 + self.rates[which] * points**2)",
+                "ratio = _tops().take(block) / points",
+                "ratio = 1 / points",
                 "test_students_drawn_a_few_at_a_time_follow_their_law[3-25]",
                 "test_the_chance_to_be_kept_stays_within_lemma_8",
             ),
             (
                 "an open comparison of Student noise is settled by another chance",
-                "chance = law.at(abs(value)) / _bound(int(block[position]), power)",
+                "chance = law.at(abs(value)) / _bound(int(block[lane]), power)",
                 "chance = law.at(abs(value))",
                 "test_comparisons_that_are_all_left_open_give_the_same_law[3-400]",
             ),
             (
                 "Student noise ends at the last block of its table",
-                "for position in beyond:",
-                "for position in ():",
+                "for lane in beyond:",
+                "for lane in ():",
                 "test_blocks_beyond_the_table_are_drawn_too[64-int64]",
             ),
             (
@@ -95,11 +96,69 @@ TWINS = (
             ),
         )
     ),
+    *(
+        Twin(name, SPREADS, old, new, tuple(f"{CELLS}::{test}" for test in tests))
+        for name, old, new, *tests in (
+            (
+                "1/A of a cell is computed in single precision",
+                "np.minimum(squares, most).astype(np.float64)",
+                "np.minimum(squares, most).astype(np.float32)",
+                "test_rates_are_as_near_as_lemma_8_asks",
+            ),
+            (
+                "a square is rounded to a float before its law is made",
+                "self.growth * int(self.squares[place])",
+                "self.growth * int(float(self.squares[place]))",
+                "test_the_law_of_a_cell_is_exact",
+            ),
+            (
+                "blocks are as wide as a square in floats asks for",
+                "np.searchsorted(self.largest, squares)",
+                "np.searchsorted(self.largest.astype(float), squares.astype(float))",
+                "test_widths_are_those_of_the_exact_law[False]",
+            ),
+            (
+                "a square at the end of its width gets the next",
+                "np.searchsorted(self.largest, squares)",
+                'np.searchsorted(self.largest, squares, side="right")',
+                "test_widths_are_those_of_the_exact_law[False]",
+                "test_widths_are_those_of_the_exact_law[True]",
+            ),
+            (
+                "noise of squares has the spread without records twice",
+                "spreads += spread",
+                "spreads += 2 * spread",
+                "test_rates_are_as_near_as_lemma_8_asks",
+                "test_cells_with_squares_have_their_own_law[3]",
+            ),
+        )
+    ),
+    Twin(
+        "beside many cells without records all have their noise",
+        "noise/samplers.py",
+        "cells = Squares.of(spread, growth, squares[~is_empty], power)",
+        "cells = Squares.of(spread, growth, 0 * squares[~is_empty], power)",
+        (f"{CELLS}::test_many_cells_without_records_are_drawn_beside_the_others[False]",),
+    ),
+    Twin(
+        "many cells without records have the noise of half their spread",
+        "noise/samplers.py",
+        "table = _table_of_empty(spread, nu, int(is_empty.sum()), _certainty)",
+        "table = _table_of_empty(spread / 2, nu, int(is_empty.sum()), _certainty)",
+        (f"{CELLS}::test_many_cells_without_records_are_drawn_beside_the_others[False]",),
+    ),
+    Twin(
+        "those who are drawn in vain get the noise of the next cells",
+        SAMPLER,
+        "np.concatenate([self.rates, more.rates])",
+        "np.concatenate([more.rates, self.rates])",
+        (f"{CELLS}::test_cells_that_wait_keep_their_law",),
+    ),
     Twin(
         "every cell has the spread of the first",
         "noise/samplers.py",
-        "return draw_students(laws, which, _bits or system_bits(), _certainty)",
-        "return draw_students(laws, which * 0, _bits or system_bits(), _certainty)",
+        "return draw_students(Listed.of(laws, which), _bits or system_bits(), _certainty)",
+        "return draw_students(Listed.of(laws, which * 0), _bits or system_bits(), _certainty)",
         ("noise/test_students.py::test_each_cell_has_its_own_spread",),
     ),
     Twin(

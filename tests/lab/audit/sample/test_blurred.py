@@ -80,7 +80,7 @@ def test_noise_that_does_not_grow_is_seen(monkeypatch):
     whole = additive.samplers.student_of_squares
 
     def without(spread, growth, squares, **options):
-        return whole(spread, growth, [0] * len(squares), **options)
+        return whole(spread, growth, 0 * squares, **options)
 
     monkeypatch.setattr(additive.samplers, "student_of_squares", without)
     assert seen(10**6, 11 * 10**5) > 0.86

@@ -21,7 +21,7 @@ from perrecord.lab.audit.replay.checks import NOBODY, RECOMPUTED, Check
 from perrecord.lab.audit.replay.recount import Cell, Key, Members, Recount, rank
 from perrecord.laws import DiscreteGaussian, DiscreteStudent, Law
 from perrecord.mechanisms.answers import Answers
-from perrecord.noise import choose, discrete_student_each, draw, gaussian_tail, passing
+from perrecord.noise import choose, draw, gaussian_tail, passing, student_of_squares
 from perrecord.noise.bits import BitSource
 from perrecord.policy.terms import Currency
 from perrecord.queries.aggregates import Aggregate, Pieces, Rows
@@ -34,6 +34,7 @@ from perrecord.queries.plan import Plan, PlannedGrouping
 from perrecord.queries.query import Query
 from perrecord.released.blurred import Blurred
 from perrecord.released.columns import Chosen, Estimate, Ratio, Released
+from perrecord.released.numbers import whole_numbers
 from perrecord.tables.keys import Keys
 
 _OTHER = "is not the exact number with the noise of its law"
@@ -232,11 +233,11 @@ class _Grouping:
         noise = self._noise(step)
         least = noise.law(noise.scales.at({}))
         assert isinstance(least, DiscreteStudent)  # noqa: S101 - blurred noise is Student's
-        spreads = [
-            least.spread + least.nu * method.by**2 * self.recount.squares(step.measure or "", cell)
-            for cell in cells
-        ]
-        drawn = discrete_student_each(spreads, nu=least.nu, _bits=self.bits).tolist()
+        squares = [self.recount.squares(step.measure or "", cell) for cell in cells]
+        growth = least.nu * method.by**2
+        drawn = student_of_squares(
+            least.spread, growth, whole_numbers(squares), nu=least.nu, _bits=self.bits
+        ).tolist()
         numbers = [self.recount.number(step.aggregate, cell) for cell in cells]
         found = [number + int(added) for number, added in zip(numbers, drawn, strict=True)]
         return RedrawnNumbers(name, found, noise.step, [least] * len(cells))
