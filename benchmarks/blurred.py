@@ -24,18 +24,18 @@ from machine import load, machine
 
 RESULTS = Path(__file__).resolve().parent / "blurred.md"
 TAPERED, BLURRED = "tapered", "blurred"
-BLURS = {TAPERED: None, BLURRED: "0.1"}
+METHODS = {TAPERED: "taper: moderate", BLURRED: "taper: moderate, blur: 0.1"}
 MOST = 1.3
 
 Taken = dict[str, list[Cost]]
 
 
-def turn(folder: Path, scratch: Path, blur: str | None) -> Cost:
+def turn(folder: Path, scratch: Path, method: str) -> Cost:
     """Return what one release took."""
     out = scratch / "turn"
     out.mkdir()
     spec = out / "release.yaml"
-    spec.write_text(spec_text(folder, method="taper", blur=blur))
+    spec.write_text(spec_text(folder, method=method))
     create_ledger(spec)
     cost = measured([command(), "release", spec, "--out", out / "published", "--quiet", "--json"])
     shutil.rmtree(out)
@@ -44,10 +44,10 @@ def turn(folder: Path, scratch: Path, blur: str | None) -> Cost:
 
 def measure(folder: Path, scratch: Path, turns: int) -> Taken:
     """Return what each release took, taking turns."""
-    taken: Taken = {name: [] for name in BLURS}
+    taken: Taken = {name: [] for name in METHODS}
     for number in range(turns):
-        for name, blur in BLURS.items():
-            cost = turn(folder, scratch, blur)
+        for name, method in METHODS.items():
+            cost = turn(folder, scratch, method)
             taken[name].append(cost)
             print(
                 f"turn {number + 1} of {turns}: {name}: {cost.cpu:.2f} s, {cost.peak_mb:,.0f} MB",

@@ -93,7 +93,7 @@ def specs(folder: Path, scratch: Path) -> dict[str, Path]:
     """Write the spec of each variant; return where they are."""
     texts = {
         SPLITTING: spec_text(folder),
-        TAPERING: spec_text(folder, method="taper"),
+        TAPERING: spec_text(folder, method="taper: moderate"),
     }
     found = {}
     for number, (name, text) in enumerate(texts.items()):

@@ -80,8 +80,7 @@ def spec_text(
     memory_limit: str | None = None,
     spill_folder: Path | None = None,
     counts_firms: bool = False,
-    method: str = "split",
-    blur: str | None = None,
+    method: str = "split: moderate",
     rhos: Mapping[str, str] = RHOS,
 ) -> str:
     """Return the release spec of the workload, for data in that folder.
@@ -89,8 +88,7 @@ def spec_text(
     With `is_exact` the amounts are so large (a standard deviation below 1/40 of a step) that no
     noise is ever drawn but 0: the released numbers are the exact ones, through the real command.
     With `counts_firms` every level also counts different firms, which takes memory for every firm.
-    Totals are by the method `split` or `taper`, at the thresholds or at sizes that are the same;
-    with `blur` noise of tapered ones grows with this share of their own records.
+    Totals are by the method as a spec writes it: `taper: moderate` has the thresholds as sizes.
     """
     source = [f"path: {folder / 'est.parquet'}"]
     if memory_limit:
@@ -138,8 +136,7 @@ def spec_text(
             )
         for measure, rho in rhos.items():
             amount = "1e9" if is_exact else rho
-            how = f"{method}: moderate, " + (f"blur: {blur}, " if blur else "")
-            lines.append(f"      {measure}: {{sum: {measure}, {how}rho: {amount}}}")
+            lines.append(f"      {measure}: {{sum: {measure}, {method}, rho: {amount}}}")
     return "\n".join(lines) + "\n"
 
 
