@@ -39,10 +39,11 @@ METHODS = {
     "clamp": {"clamp": (0, 50)},
     "taper": {"taper": 50},
     "taper, nu = 3": {"taper": Taper(emp=50, nu=3)},
+    "blur": {"blur": "0.1", "taper": 50},
 }
 AMOUNTS = {"rho": "0.2", "epsilon": 1}
 REFUSED = {
-    *product(("kept cells",), ("taper", "taper, nu = 3"), ("rho",)),
+    *product(("kept cells",), ("taper", "taper, nu = 3", "blur"), ("rho",)),
     *product(("kept cells", "selected keys"), METHODS, ("epsilon",)),
 }
 

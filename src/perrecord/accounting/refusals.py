@@ -59,7 +59,7 @@ def _tapers(total: Policy, budget: Policy) -> str:
     missing = [
         (term, allowed.get((term.measure, term.growth), Fraction(0)))
         for term in total.form.terms
-        if isinstance(term, SizeLoss)
+        if isinstance(term, SizeLoss) and _is_listed(term)
     ]
     lines = [_taper_line(term, budget.currency) for term, listed in missing if term.amount > listed]
     if not lines:
@@ -72,11 +72,16 @@ def _tapers(total: Policy, budget: Policy) -> str:
 
 def budget_words(budget: Policy) -> str:
     """Return a budget on one line, its tapered answers also as a spec writes them."""
-    terms = [term for term in budget.form.terms if isinstance(term, SizeLoss)]
+    terms = [term for term in budget.form.terms if isinstance(term, SizeLoss) and _is_listed(term)]
     if not terms:
         return str(budget)
     lines = ", ".join(_taper_line(term, budget.currency) for term in terms)
     return f"{budget}, in a spec tapers: [{lines}]"
+
+
+def _is_listed(term: SizeLoss) -> bool:
+    """Tell whether the loss is of Student noise, which a budget lists."""
+    return "nu" in term.growth.names()
 
 
 def _taper_line(term: SizeLoss, currency: Currency) -> str:
