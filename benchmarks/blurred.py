@@ -89,7 +89,7 @@ def report(rows: int, turns: int, folder: Path, scratch: Path) -> tuple[str, lis
         "# A blurred release beside a tapered one",
         "",
         f"{rows:,} establishments, {all_cells(folder):,} cells, each a count and three totals,",
-        f"tapered or blurred by a tenth. {turns} turns; medians of time, the most of memory.",
+        f"tapered or blurred by a tenth. {turns} turn(s); medians of time, the most of memory.",
         "",
         f"{machine()}.",
         "",

@@ -25,6 +25,7 @@ BENCHMARKS = (
     "noise",
     "students",
     "giants",
+    "blurred",
     "policy",
     "evaluate",
     "spark",

@@ -27,9 +27,12 @@ class Addends:
 
     @classmethod
     def of(cls, column: pa.Array) -> Self:
-        """Return the integers of a column."""
+        """Return the integers of a column; if all are 0, they take the memory of one."""
         values = integers(column)
-        return cls(Confidential(values), Confidential(reach(values)))
+        found = reach(values)
+        if not found:
+            values = np.broadcast_to(np.int64(0), len(values))
+        return cls(Confidential(values), Confidential(found))
 
 
 class ExactSums:
@@ -43,6 +46,8 @@ class ExactSums:
 
     def add(self, positions: npt.NDArray[np.int64], addends: Addends) -> None:
         """Add each value at its position; those whose position is -1 have none."""
+        if not revealed(addends.reach):
+            return
         is_known = positions >= 0
         known = slice(None) if is_known.all() else is_known
         self._reach += revealed(addends.reach)

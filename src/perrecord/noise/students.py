@@ -79,7 +79,7 @@ class Student:
         return map(self.weight, range(1, last + 1))
 
     def near(self, points: Floats) -> Floats:
-        """Return the weights of points >= 0 in floats, within 40 * 2^-53 (docs/noise.md)."""
+        """Return the weights of points >= 0 in floats, within 64 * 2^-53 (docs/noise.md)."""
         return _power(1 / (1 + self.rate * points**2), self.power)
 
     @property
