@@ -16,6 +16,7 @@ PUBLIC_NAMES = [
     "AmountError",
     "Answers",
     "ApproximationError",
+    "Blur",
     "Budget",
     "BudgetExceededError",
     "Currency",

@@ -219,11 +219,11 @@ def test_sizes_begin_below_the_thresholds_of_their_own_measure():
 
 
 def test_sizes_of_a_tapered_loss_begin_where_it_matters():
-    """A tenth of a round number that is lost in the noise, and not one step of the grid."""
+    """A tenth of the size that was written, and not one step of the grid."""
     with opened(business(10, seed=7)) as source:
         asked = Query().sum("payann", taper=10**6, rho=1)
         rows = losses_by_size({"p": plan(asked, source.schema)}, source.schema).to_pylist()
-    assert rows[0]["size"] == 50_000
+    assert rows[0]["size"] == 100_000
     assert all(0 < row["least"] <= row["loss"] for row in rows)
 
 

@@ -18,6 +18,7 @@ from perrecord import (
     AmountError,
     Answers,
     ApproximationError,
+    Blur,
     Budget,
     BudgetExceededError,
     Currency,
@@ -173,6 +174,7 @@ def queries(farms: Table) -> list[Query]:
         .sum("cattle", parts=parts)
         .average("rent", clamp=(0, 10), rho=("0.1", "0.2"))
         .sum("rent", taper="0.5", rho="0.1", name="rents")
+        .sum("rent", taper="0.5", blur=Blur("0.1", signed=True), rho="0.1", name="blurred")
         .median("cattle", candidates=range(0, 100, 10), rho="0.1")
     )
     slow = Parts("state", {...: tapering(Taper(cattle=50), rho="0.1")})

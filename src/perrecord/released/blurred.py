@@ -122,7 +122,7 @@ def student_quantile(confidence: Fraction, nu: int) -> float:
     """Return a t, rounded up, that a Student variable stays within with this probability.
 
     >>> [round(student_quantile(Fraction("0.95"), nu), 4) for nu in (3, 7)]
-    [3.1825, 2.3647]
+    [3.1824, 2.3646]
     """
 
     def is_enough(t: Fraction) -> bool:

@@ -38,13 +38,13 @@ def check_known(options: Iterable[str]) -> None:
     >>> check_known(["rho", "candidate"])
     Traceback (most recent call last):
     perrecord.errors.QueryError: SQL text takes no option 'candidate'. It takes accounting, \
-candidates, clamp, epsilon, keys, rho, split, taper. Did you mean 'candidates'?
+blur, candidates, clamp, epsilon, keys, rho, split, taper. Did you mean 'candidates'?
     """
     known = sorted(SQLOptions.__optional_keys__)
     for name in options:
         if name not in known:
             raise QueryError(
-                f"SQL text takes no option {name!r}. It takes {listing(known)}."
+                f"SQL text takes no option {name!r}. It takes {listing(known, limit=len(known))}."
                 f"{suggestion(name, known)}"
             )
 

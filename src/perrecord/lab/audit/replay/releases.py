@@ -6,9 +6,10 @@ Tables are the run, written; all other files are the same without a record.
 import json
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -27,9 +28,12 @@ from perrecord.lab.audit.replay.redrawn import recomputed
 from perrecord.lab.audit.replay.sums import sums_checked
 from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.run import run
+from perrecord.mechanisms.write import write_csv, write_parquet
 from perrecord.queries.answers.errors import ENDINGS
-from perrecord.release.contents import MANIFEST, written_tables
+from perrecord.release.contents import MANIFEST, table_name
 from perrecord.release.methodology import WARNINGS
+from perrecord.release.processing import across, processed, summed
+from perrecord.release.processing.deriving import computed
 from perrecord.release.publish import release
 from perrecord.release.spec import Workload, build, load_spec, open_table
 
@@ -60,12 +64,13 @@ def files_of(
     folder: Path, workload: Workload, answers: Sequence[Answers], charge: str
 ) -> PublishedFolder:
     """Read a published folder, and write beside it, in memory, what its tables must be."""
-    written = written_tables(workload, answers).tables
-    tables = {name: content for table in written for name, content in table.files.items()}
-    keys = {
-        f"tables/{table.described.name}.parquet": table.described.grouping.columns
-        for table in written
-    }
+    tables: dict[str, bytes] = {}
+    keys: dict[str, tuple[str, ...]] = {}
+    for name, columns, rows in _tables(workload, answers):
+        tables[f"tables/{name}.parquet"] = _written(write_parquet, rows)
+        keys[f"tables/{name}.parquet"] = columns
+        if workload.outputs.csv:
+            tables[f"tables/{name}.csv"] = _written(write_csv, rows)
     found = {
         each.relative_to(folder).as_posix(): each.read_bytes()
         for each in sorted(folder.rglob("*"))
@@ -73,6 +78,20 @@ def files_of(
     }
     shown = {each.name for each in workload.derived} | {each.name for each in workload.following}
     return PublishedFolder(found, tables, keys, frozenset(shown), charge)
+
+
+def _tables(
+    workload: Workload, answers: Sequence[Answers]
+) -> Iterator[tuple[str, tuple[str, ...], pa.Table]]:
+    """Yield the name, the grouping columns and the rows of every table, those that follow last."""
+    names = [table_name(workload, each) for each in workload.plan.groupings]
+    every, found = dict(zip(names, answers, strict=True)), across(workload, answers)
+    for name, grouping, beside in zip(names, workload.plan.groupings, found.beside, strict=True):
+        derived = tuple(computed(workload, name, every[name], every))
+        rows = processed(every[name], workload, beside, derived)
+        yield name, grouping.grouping.columns, rows
+    for table in workload.following:
+        yield table.name, table.columns, summed(table.keys.table, found.following[table.name])
 
 
 def fault_alone(files: PublishedFolder) -> str | None:
@@ -155,7 +174,7 @@ def _public(name: str, content: bytes) -> Any:
         stated = json.loads(content)
         return {**stated, "charge": "", "files": list(stated["files"]), "warnings": []}
     if name == "methodology.md":
-        return content.partition(WARNINGS.encode())[0].rstrip()
+        return re.sub(re.escape(WARNINGS.encode()) + rb"\n\n(- .*\n)+", b"", content).rstrip()
     if name == _PACKAGE:
         stated = json.loads(content)
         tables = [{**each, "bytes": 0, "hash": ""} for each in stated["resources"]]
@@ -165,6 +184,12 @@ def _public(name: str, content: bytes) -> Any:
 
 def _table(content: bytes) -> pa.Table:
     return pq.read_table(pa.BufferReader(content))
+
+
+def _written(write: Callable[[pa.Table, BytesIO], None], rows: pa.Table) -> bytes:
+    buffer = BytesIO()
+    write(rows, buffer)
+    return buffer.getvalue()
 
 
 @dataclass(frozen=True, slots=True)
