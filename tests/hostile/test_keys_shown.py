@@ -126,6 +126,6 @@ def test_the_methodology_holds_names_as_text(folder):
 
 def test_a_methodology_that_trusts_names_is_caught(tmp_path, monkeypatch):
     """Broken twin: words as they are."""
-    monkeypatch.setattr(methodology, "_inline", lambda words: words)
+    monkeypatch.setattr(methodology, "inline", lambda words: words)
     out = released(tmp_path, EVERY[:8])
     assert "html_inline" in foreign((out / "methodology.md").read_text("utf-8"))
