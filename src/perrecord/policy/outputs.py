@@ -11,11 +11,13 @@ promises together: D_alpha <= alpha C in both directions, whatever the other rec
 All of it follows from public facts and from the unit's own records, cell by cell.
 """
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from heapq import nlargest, nsmallest
+from itertools import pairwise
 from typing import Protocol
 
 from perrecord.errors import InputError
@@ -274,6 +276,23 @@ class ChosenCandidate:
         eta = self.epsilon / (2 * max(self.level, 1 - self.level)) * distance
         return self.currency.range_loss(eta)
 
+    def __post_init__(self) -> None:
+        if any(one >= other for one, other in pairwise(self.candidates)):
+            raise InputError("the candidates of a quantile do not rise.")
+
+    def _standing(self, values: list[tuple[int, Fraction]]) -> Iterator[tuple[int, Fraction]]:
+        """Yield candidates that stand for all, with their places.
+
+        Between two values all candidates change alike, so that two of each stretch are enough.
+        """
+        places = {0, 1, len(self.candidates) - 2, len(self.candidates) - 1}
+        for _, value in values:
+            near = bisect_left(self.candidates, value)
+            places.update(range(near - 2, near + 3))
+        for place in sorted(places):
+            if 0 <= place < len(self.candidates):
+                yield place, self.candidates[place]
+
     def _widest(self, values: list[tuple[int, Fraction]]) -> Fraction:
         """Return the most by which the changes of two candidates' distances can differ.
 
@@ -282,7 +301,7 @@ class ChosenCandidate:
         """
         count = sum(sign for sign, _ in values)
         ups, downs = [], []
-        for place, candidate in enumerate(self.candidates):
+        for place, candidate in self._standing(values):
             below = sum(sign for sign, value in values if value < candidate)
             above = sum(sign for sign, value in values if value > candidate)
             moves = (below - self.level * count, above - (1 - self.level) * count, Fraction(0))

@@ -383,4 +383,11 @@ TWINS = (
         'name: ""',
         ("release/test_published.py::test_a_unit_is_counted_once_and_its_records_each",),
     ),
+    Twin(
+        "one candidate stands for all beside a value",
+        "policy/outputs.py",
+        "places.update(range(near - 2, near + 3))",
+        "places.add(near)",
+        ("policy/test_candidates.py::test_a_few_candidates_stand_for_all",),
+    ),
 )
