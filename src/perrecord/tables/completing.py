@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from perrecord.errors import InputError, listing
-from perrecord.tables.expressions import Expression, columns_of, evaluate
+from perrecord.tables.expressions import Column, Expression, columns_of, evaluate
 
 
 def completed(definitions: Mapping[str, Expression], row: Mapping[str, Any]) -> dict[str, Any]:
@@ -22,9 +22,11 @@ def completed(definitions: Mapping[str, Expression], row: Mapping[str, Any]) -> 
 out, or give what goes with it.
     """
     found = dict(row)
+    others = {name for name, each in definitions.items() if each != Column(name)}
     for name, expression in definitions.items():
         reads = columns_of(expression)
-        if name in reads or not reads <= row.keys():
+        # An expression reads columns of the source, which a dimension of the same name may not be.
+        if not reads <= row.keys() - others or reads == {name}:
             continue
         value = evaluate(expression, row)
         if name in row and row[name] != value:

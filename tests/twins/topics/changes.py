@@ -390,4 +390,14 @@ TWINS = (
         "places.add(near)",
         ("policy/test_candidates.py::test_a_few_candidates_stand_for_all",),
     ),
+    Twin(
+        "a dimension is taken for the column of its name that another is made of",
+        "tables/completing.py",
+        "if not reads <= row.keys() - others or reads == {name}:",
+        "if not reads <= row.keys() or name in reads:",
+        (
+            "tables/test_completing.py::"
+            "test_an_expression_reads_columns_and_no_dimension_of_the_same_name",
+        ),
+    ),
 )
