@@ -7,12 +7,13 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Where this is set, every worker of the tests and every process that they start compiles anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test check audit vulnerabilities bench format lock system clean
+.PHONY: help demo test check docs audit vulnerabilities bench format lock system clean
 
 help:
 	@echo "make demo    a release of synthetic establishments, end to end, into the folder demo"
-	@echo "make test    every test (installs Java, Chromium, strace and PostgreSQL where it can)"
+	@echo "make test    every test (installs Java, Chromium, strace, PostgreSQL, npm and R where it can)"
 	@echo "make check   format check, lint, types, import contracts"
+	@echo "make docs    the documents as a site, into build/site; every link is checked"
 	@echo "make audit   everything that tries to prove it wrong, into docs/assurance.md (about an hour)"
 	@echo "make bench   every benchmark beside its alternatives, into benchmarks/RESULTS.md (half an hour)"
 	@echo "make format  rewrite the files as make check wants them"
@@ -48,6 +49,9 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
+docs: $(VENV)/.dev
+	$(BIN)/python tools/site.py
+
 audit: $(VENV)/.dev system
 	$(BIN)/python tools/assurance.py
 
@@ -56,6 +60,8 @@ PIP_AUDIT := $(BIN)/uv tool run pip-audit@2.10.1 --strict --require-hashes --dis
 vulnerabilities: $(VENV)/.dev
 	$(PIP_AUDIT) --requirement requirements.lock
 	$(PIP_AUDIT) --requirement requirements-dev.lock
+	$(PIP_AUDIT) --requirement examples/gallery/environments/synthetic.lock
+	$(PIP_AUDIT) --requirement examples/gallery/environments/tumult.lock
 
 # Goes on when a benchmark misses a goal, and says so at the end.
 bench: $(VENV)/.dev system
@@ -65,10 +71,13 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+GALLERY := examples/gallery/environments
 UV_COMPILE := uv pip compile pyproject.toml --universal --generate-hashes --python-version 3.11 --quiet
 lock: $(VENV)/.dev
 	$(BIN)/$(UV_COMPILE) --group build --group dev --output-file requirements-dev.lock
 	$(BIN)/$(UV_COMPILE) --group build --constraint requirements-dev.lock --output-file requirements.lock
+	for each in tumult synthetic; do $(BIN)/uv pip compile $(GALLERY)/$$each.in --generate-hashes \
+		--python-version 3.11 --quiet --output-file $(GALLERY)/$$each.lock; done
 
 clean:
 	rm -rf $(VENV)

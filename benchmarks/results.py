@@ -28,7 +28,9 @@ BENCHMARKS = (
     "blurred",
     "policy",
     "evaluate",
+    "studio",
     "spark",
+    "postgres",
 )
 PACKAGES = ("perrecord", "duckdb", "polars", "pyarrow", "numpy", "opendp", "pyspark")
 

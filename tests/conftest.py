@@ -4,7 +4,9 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
@@ -13,10 +15,22 @@ import pytest
 import vl_convert
 from hypothesis import settings
 
-from tests import EXAMPLES, server
+from perrecord.lab.audit.doors import server
+from tests import EXAMPLES
 from tests.public_files import public_file
 
 __all__ = ["public_file"]
+
+# Hundreds of tests start Python; without bytecode each start would compile everything anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+# Who starts the tests in the background (nohup, &) has these ignored; tests tell processes to end.
+for ending in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+    if signal.getsignal(ending) is signal.SIG_IGN:
+        signal.signal(
+            ending, signal.default_int_handler if ending is signal.SIGINT else signal.SIG_DFL
+        )
 
 settings.register_profile("perrecord", deadline=None, derandomize=True, max_examples=EXAMPLES)
 settings.load_profile("perrecord")
@@ -63,11 +77,32 @@ def postgres_is_missing() -> str | None:
     return None
 
 
+@cache
+def npm_is_missing() -> str | None:
+    """Return why packages of npm cannot be fetched here, or None."""
+    if shutil.which("npm") is None:
+        return "no npm found; install it: sudo apt-get install npm"
+    return None
+
+
+@cache
+def r_is_missing() -> str | None:
+    """Return why the R package cannot be tried here, or None."""
+    if shutil.which("Rscript") is None:
+        return "no R found; install it: sudo apt-get install r-base-core r-cran-jsonlite"
+    asked = ["Rscript", "-e", "library(jsonlite)"]
+    if subprocess.run(asked, capture_output=True, check=False).returncode:
+        return "R lacks jsonlite; install it: sudo apt-get install r-cran-jsonlite"
+    return None
+
+
 CHECKS = {
     "spark": java_is_missing,
     "browser": chromium_is_missing,
     "strace": strace_is_missing,
     "postgres": postgres_is_missing,
+    "npm": npm_is_missing,
+    "r": r_is_missing,
 }
 
 

@@ -1,8 +1,7 @@
 """Which worker runs what, under `pytest -n`: whole files, so that what they share is made once.
 
-Everything that needs Spark is one unit, because a JVM and a cluster for each worker would be many,
-and so is everything that one browser shows. Long units come first, so that no worker is left alone
-with one at the end.
+Everything that needs Spark is one unit, because a JVM and a cluster for each worker would be many.
+Long units come first, so that no worker is left alone with one at the end.
 """
 
 import os
@@ -11,10 +10,11 @@ from typing import Any
 from xdist.scheduler import LoadScopeScheduling
 
 SPARK = "everything that needs Spark"
-BROWSER = "everything that a browser shows"
 FIRST = (
     SPARK,
-    BROWSER,
+    "tests/cli/test_gallery.py",
+    "tests/browser/test_records.py",
+    "tests/browser/test_figures.py",
     "tests/lab/experiments/test_reproduce.py",
     "tests/faults/test_faults.py",
     "tests/noise/test_students.py",
@@ -39,9 +39,10 @@ class WholeFiles(LoadScopeScheduling):
     """Gives a worker that has nothing left the next file."""
 
     def _split_scope(self, nodeid: str) -> str:
-        if nodeid.startswith("tests/engines/") or "spark" in nodeid.lower():
+        is_spark = nodeid.startswith("tests/engines/") and "postgres" not in nodeid
+        if is_spark or "spark" in nodeid.lower():
             return SPARK
-        return BROWSER if nodeid.startswith("tests/browser/") else nodeid.partition("::")[0]
+        return nodeid.partition("::")[0]
 
     def _assign_work_unit(self, node: Any) -> None:
         longest = next((each for each in FIRST if each in self.workqueue), None)

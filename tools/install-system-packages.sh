@@ -1,6 +1,6 @@
 #!/bin/sh
-# Java (Spark), Chromium (the policy page), strace (failing disks) and PostgreSQL (databases) come
-# from Debian's packages.
+# Java (Spark), Chromium (pages), strace (failing disks), PostgreSQL (databases), npm (a check of
+# accessibility) and R (its client) come from Debian's packages.
 # Where we may install, we do; elsewhere the tests that need them are skipped with a reason, and
 # this script says so.
 set -u
@@ -30,4 +30,7 @@ command -v chromium >/dev/null 2>&1 || install chromium
 command -v strace >/dev/null 2>&1 || install strace
 command -v initdb >/dev/null 2>&1 || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 ||
     install postgresql
+command -v npm >/dev/null 2>&1 || install npm
+command -v Rscript >/dev/null 2>&1 || install r-base-core
+Rscript -e 'library(jsonlite)' >/dev/null 2>&1 || install r-cran-jsonlite
 exit 0

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from perrecord.accounting.ledger import Ledger
     from perrecord.mechanisms.answers import Answers
     from perrecord.mechanisms.rows import RowsAnswer
+    from perrecord.policy.weighing import Weighting
     from perrecord.preview import Preview
     from perrecord.queries.groupings import SelectCells, SelectKeys
     from perrecord.queries.methods.blurring import Blur
@@ -53,12 +54,16 @@ if TYPE_CHECKING:
     from perrecord.queries.methods.tapering import Taper
     from perrecord.queries.query import Query
     from perrecord.queries.sql import SQLOptions, from_sql
+    from perrecord.release.exporting import export
     from perrecord.session import Session
     from perrecord.tables.domains import Domain
+    from perrecord.tables.given import Linked
     from perrecord.tables.keys import Keys
     from perrecord.tables.lookups import Lookup
     from perrecord.tables.measures import Measure
+    from perrecord.tables.reading import File
     from perrecord.tables.table import Table, table
+    from perrecord.tables.weights import Weight
 
 __all__ = [
     "AmountError",
@@ -75,12 +80,14 @@ __all__ = [
     "DocumentError",
     "Domain",
     "Enclosure",
+    "File",
     "InexactNumberError",
     "InputError",
     "InternalError",
     "Keys",
     "Ledger",
     "LedgerError",
+    "Linked",
     "Lookup",
     "Meaning",
     "Measure",
@@ -109,7 +116,10 @@ __all__ = [
     "Taper",
     "ThresholdError",
     "UnknownCaseError",
+    "Weight",
+    "Weighting",
     "clamping",
+    "export",
     "from_sql",
     "group_loss",
     "meaning",
@@ -129,8 +139,10 @@ _LOADED_WHEN_USED = {
     "Blur": "queries.methods.blurring",
     "Budget": "accounting.budget",
     "Domain": "tables.domains",
+    "File": "tables.reading",
     "Keys": "tables.keys",
     "Ledger": "accounting.ledger",
+    "Linked": "tables.given",
     "Lookup": "tables.lookups",
     "Measure": "tables.measures",
     "Parts": "queries.methods.parts",
@@ -143,7 +155,10 @@ _LOADED_WHEN_USED = {
     "Session": "session",
     "Table": "tables.table",
     "Taper": "queries.methods.tapering",
+    "Weight": "tables.weights",
+    "Weighting": "policy.weighing",
     "clamping": "queries.methods.parts",
+    "export": "release.exporting",
     "from_sql": "queries.sql",
     "splitting": "queries.methods.parts",
     "tapering": "queries.methods.parts",

@@ -140,6 +140,7 @@ def ceil_div(numerator: int, denominator: int) -> int:
     return -(-numerator // denominator)
 
 
+_LONGEST_AMOUNT = 12
 _ROOT_BITS = 128
 
 
@@ -191,6 +192,16 @@ def figure_up(value: Fraction | float, digits: int = 6) -> str:
     ('1.42858e+19', '0.334', '0.75')
     """
     return _figure(value, digits, ROUND_CEILING)
+
+
+def amount_up(value: Fraction) -> str:
+    """Return an amount for people: exact where that is short, else rounded up.
+
+    >>> amount_up(Fraction(3, 4)), amount_up(Fraction(10**20, 7))
+    ('0.75', '1.42858e+19')
+    """
+    exact = text(value)
+    return exact if len(exact) <= _LONGEST_AMOUNT else figure_up(value)
 
 
 def figure_down(value: Fraction | float, digits: int = 6) -> str:

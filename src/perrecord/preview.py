@@ -1,6 +1,5 @@
 """What a workload would cost and how noisy it would be, from public facts alone."""
 
-import html
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -8,6 +7,7 @@ from fractions import Fraction
 from perrecord.exact import figure_down, figure_up, text
 from perrecord.laws import Law
 from perrecord.laws.widths import deviation
+from perrecord.panels import panel
 from perrecord.policy.cases import Record
 from perrecord.policy.policy import Policy
 from perrecord.policy.reads import names_read
@@ -74,14 +74,29 @@ class Preview:
             f"{each.shown()}"
             for each in self.answers
         ]
-        lines.append(f"Spent before: {self.spent}, of the budget {self.budget}")
-        lines.append(self.refusal or "The budget allows it.")
-        if self.remark and not self.refusal:
-            lines.append(f"Note: {self.remark}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._verdict()])
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        return panel(
+            "preview",
+            charge=self.policy.lines(),
+            losses=[(record, _number(loss, figure_up)) for record, loss in self.losses],
+            currency=self.policy.currency.value,
+            noises=[
+                (each.name, ", ".join(each.grouping) or "total", each.shown())
+                for each in self.answers
+            ],
+            budget=[
+                f"{record} would have {_number(left, figure_down)} of its budget left."
+                for (record, _), left in zip(self.losses, self.left, strict=True)
+            ]
+            + self._verdict(),
+        )
+
+    def _verdict(self) -> list[str]:
+        lines = [f"Spent before: {self.spent}, of the budget {self.budget}"]
+        lines.append(self.refusal or "The budget allows it.")
+        return [*lines, f"Note: {self.remark}"] if self.remark and not self.refusal else lines
 
 
 def expected(plan: Plan) -> tuple[Expected, ...]:

@@ -1,6 +1,6 @@
 """The session: ask, be charged, get an answer. One of the two doors to the data."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Unpack, overload
@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar, Unpack, overload
 import pyarrow as pa
 
 from perrecord.accounting.ledger import Ledger
+from perrecord.accounting.parts import period_name, period_names
 from perrecord.errors import BudgetExceededError, InputError, LedgerError, QueryError
 from perrecord.exact import Exact
 from perrecord.mechanisms.answers import Answers
@@ -38,6 +39,9 @@ class Session:
     known by a keyed hash of what they hold. A table in Spark, Ibis, a database or a dataset has
     none, so `snapshot="2026-11"` names its state, with another name when the data changes.
 
+    Under a ledger with periods a session is about one of them, `period="2026"`, and its guarantee
+    is that period's part; `revision=` says why the period's data is another than before (T35).
+
     >>> import tempfile
     >>> import pyarrow as pa
     >>> from perrecord import Budget, Split, table
@@ -60,12 +64,19 @@ rho, for fewer answers, or with a scheme that the budget declares.
         budget: Policy | None = None,
         new: bool = False,
         snapshot: str | None = None,
+        periods: str | Iterable[str | int] | None = None,
+        period: str | int | None = None,
+        revision: str | None = None,
     ) -> None:
         check_name(table.engine.origin, snapshot)
         self._table = table
         self._name = snapshot
         self._snapshot: str | None = None
-        self._ledger = _ledger(ledger, budget, table.schema.name, new=new)
+        self._period = None if period is None else period_name(period)
+        self._revision = revision
+        self._ledger = _ledger(
+            ledger, budget, table.schema.name, new=new, periods=periods, period=self._period
+        )
         self._was_read = False
 
     @property
@@ -75,8 +86,11 @@ rho, for fewer answers, or with a scheme that the budget declares.
 
     @property
     def policy(self) -> Policy:
-        """The guarantee of everything that this ledger ever pays for: its budget (T4)."""
-        return self._ledger.budget
+        """The guarantee of everything that this ledger ever pays for: its budget (T4).
+
+        With periods it is the part of the session's own: of all that is asked about it (T35).
+        """
+        return self._ledger.part(self._period).budget
 
     @overload
     def preview(self, asked: Query | Sequence[Query], *, examples: Examples = ()) -> Preview: ...
@@ -99,15 +113,22 @@ rho, for fewer answers, or with a scheme that the budget declares.
         refusal = None
         try:
             meanings = self._meanings(planned.policy)
-            self._ledger.preview(planned.policy, snapshot=data, meanings=meanings)
+            self._ledger.preview(
+                planned.policy,
+                snapshot=data,
+                meanings=meanings,
+                period=self._period,
+                revision=self._revision,
+            )
         except BudgetExceededError as error:
             refusal = str(error)
-        budget, spent = self._ledger.budget, self._ledger.spent()
-        after = self._ledger.spent_with(planned.policy, snapshot=data)
+        part = self._ledger.part(self._period)
+        budget, spent = part.budget, part.spent.total()
+        after = part.spent.with_charge(planned.policy, data).total()
         losses = losses_of(planned.policy, examples)
         records = list(examples.values() if isinstance(examples, Mapping) else examples)
         left = tuple(budget.loss(record) - after.loss(record) for record in records)
-        remark = self._ledger.remark(data)
+        remark = self._ledger.remark(data, self._period)
         return Preview(
             planned.policy, expected(planned), losses, left, budget, spent, refusal, remark
         )
@@ -259,14 +280,27 @@ rho, for fewer answers, or with a scheme that the budget declares.
 
         Whether it can is decided once and for all of it, so that it tells nothing of the question.
         """
-        self._ledger.preview(policy, snapshot=self._data(), meanings=self._meanings(policy))
+        self._ledger.preview(
+            policy,
+            snapshot=self._data(),
+            meanings=self._meanings(policy),
+            period=self._period,
+            revision=self._revision,
+        )
         if not self._was_read:
             check_readable(self._table)
             self._was_read = True
 
     def _charge(self, policy: Policy, label: str) -> None:
         meanings, data = self._meanings(policy), self._data()
-        self._ledger.charge(policy, label=label, snapshot=data, meanings=meanings)
+        self._ledger.charge(
+            policy,
+            label=label,
+            snapshot=data,
+            meanings=meanings,
+            period=self._period,
+            revision=self._revision,
+        )
 
     def _data(self) -> str:
         """Return the snapshot that the table shows, having checked that it still does."""
@@ -301,13 +335,31 @@ rho, for fewer answers, or with a scheme that the budget declares.
         return f"Session({self._table!r}, {self._ledger!r})"
 
 
-def _ledger(ledger: Ledger | str | Path, budget: Policy | None, name: str, *, new: bool) -> Ledger:
+def _ledger(
+    ledger: Ledger | str | Path,
+    budget: Policy | None,
+    name: str,
+    *,
+    new: bool,
+    periods: str | Iterable[str | int] | None,
+    period: str | None,
+) -> Ledger:
+    if periods is not None and (not new or isinstance(ledger, Ledger)):
+        raise InputError(
+            "periods are fixed when a ledger is made, with new=True. Leave periods out, and say "
+            'which one the table is about: period="2026".'
+        )
     if isinstance(ledger, Ledger):
         found = ledger
     elif new:
         if budget is None:
             raise InputError("a new ledger needs a budget, such as budget=Budget(1, [scheme]).")
-        return Ledger.create(ledger, budget, name=name)
+        if period is not None and (periods is None or period not in period_names(periods)):
+            raise InputError(
+                f"period {period} is none of the periods of the new ledger; name all of them, such "
+                'as periods="2026..2035".'
+            )
+        return Ledger.create(ledger, budget, name=name, periods=periods)
     elif not Path(ledger).exists():
         raise LedgerError(
             f"there is no ledger {str(ledger)!r}. If it was lost, restore it from a backup: a new "
@@ -315,10 +367,11 @@ def _ledger(ledger: Ledger | str | Path, budget: Policy | None, name: str, *, ne
         )
     else:
         found = Ledger.open(ledger)
-    if budget is not None and budget != found.budget:
+    own = found.part(period).budget
+    if budget is not None and budget != own:
         raise LedgerError(
             "the ledger was made with another budget, which cannot be changed. Leave budget= out, "
-            f"or give the same. Its own is: {found.budget}"
+            f"or give the same. Its own is: {own}"
         )
     return found
 

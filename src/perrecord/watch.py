@@ -1,5 +1,6 @@
 """Who is told how far long work has come: the present step, and how much of it is done."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,6 +19,16 @@ def within(share: Progress, start: float, end: float) -> Progress:
     0.625
     """
     return lambda done: share(start + min(done, 1.0) * (end - start))
+
+
+def logged(logger: logging.Logger, step: Callable[[str], None]) -> Callable[[str], None]:
+    """Return who is told of steps and logs their names."""
+
+    def told(name: str) -> None:
+        logger.info("%s", name)
+        step(name)
+
+    return told
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ def test_a_check_outside_the_transaction_is_caught(path, monkeypatch):
     ledger = Ledger.create(path, Budget(1))
     stale = Ledger.open(path)
     ledger.charge(Policy.constant("0.7"), snapshot="s", label="first")
-    remembered = stale._seen.spent
+    remembered = stale._seen.parts.part(path, None).spent
     original = module.check_charge
     monkeypatch.setattr(
         module, "check_charge", lambda _, *of_the_charge: original(remembered, *of_the_charge)

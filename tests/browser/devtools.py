@@ -104,8 +104,8 @@ class Chromium:
             assert time.monotonic() < deadline, f"{self.profile} cannot be removed"
             time.sleep(0.01)
 
-    def open(self, path: Path, **how):
-        """Return a new tab that has loaded the file."""
+    def open(self, path: Path | str, **how):
+        """Return a new tab that has loaded the file, or what is at the address."""
         return Tab(self, path, **how)
 
 
@@ -138,7 +138,7 @@ class Tab:
         self.send("Emulation.setFocusEmulationEnabled", enabled=True)
         self.send("Emulation.setScriptExecutionDisabled", value=not script)
         self.send("Emulation.setEmulatedMedia", media=media)
-        self.send("Page.navigate", url=path.as_uri())
+        self.send("Page.navigate", url=path if isinstance(path, str) else path.as_uri())
         browser.wait_for("Page.loadEventFired", self.session)
 
     def send(self, method, **parameters):

@@ -1,30 +1,41 @@
 """The published policies that the page is tested on: plain, piecewise, with keys, pure epsilon."""
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from perrecord import (
     Currency,
     Keys,
+    Measure,
     Parts,
     Policy,
     Query,
     SelectKeys,
     Split,
     Taper,
+    Weight,
+    Weighting,
     clamping,
     splitting,
     table,
     tapering,
 )
 from perrecord.lab.synth.industries import industry_codes
-from perrecord.policy.outputs import NoisyNumber, Scope
+from perrecord.policy.outputs import NoisyNumber
+from perrecord.policy.scopes import Scope
 from perrecord.queries.plan import plan
+from perrecord.release.contents import published_policy
 from perrecord.release.document import Field, PublishedCharge, PublishedPolicy
 from perrecord.release.noise import CellNoise, Noise
 from perrecord.release.outputs import outputs_of_answer, outputs_of_keys
+from perrecord.release.series import EarlierCharges, PublishedSeries
+from perrecord.release.spec import build, load_spec, open_table
 from perrecord.release.stated import stated_noise, stated_rows
 
 INDUSTRIES = tuple(sorted({code[:3] for code in industry_codes()}))
@@ -283,6 +294,49 @@ def changing(currency="rho"):
     return PublishedPolicy("Every output", "t", fields, charges_of(planned), planned.policy)
 
 
+@cache
+def weighted(currency="rho"):
+    """Return a release of derived and weighted measures, and of what they are computed from."""
+    rows = pa.table({"sector": ["farm"], "hours": [1.5], "wage": [2.0], "w": [1.25]})
+    measures = {
+        "hours": Measure("0.25", largest=1000),
+        "wage": Measure("0.05", largest=10_000, outside="cut"),
+        "pay": Measure("0.1", expression="hours * wage - 5", largest=50_000, outside="cut"),
+    }
+    amount = {currency: "0.1"}
+    sectors = Keys.from_dict({"sector": SECTORS})
+    asked = (
+        Query("t")
+        .group_by("sector", keys=sectors)
+        .sum("w", clamp=(0, 30), **amount)
+        .sum("weighted_pay", taper=500, **amount)
+        .sum("pay", split=Split(pay=500), **amount)
+        .sum("weighted_wage", split=Split(weighted_wage=30), accounting="exact", **amount)
+        .median("pay", candidates=[0, 10, 100, 1000], **amount)
+        .quantile(
+            "hours", "0.75", candidates=[0, 10, 20, 40], weight=Weighting("w", at=5), **amount
+        )
+        .median(
+            "wage", candidates=[0, 5, 10], weight=Weighting("pay", at="0.7"), name="mid", **amount
+        )
+    )
+    weight = Weight("w", "0.01", largest=60)
+    with table(rows, name="t", dimensions=["sector"], measures=measures, weight=weight) as found:
+        planned = plan(asked, found.schema)
+    fields = [Field("sector", "text", "Sector", values=SECTORS)]
+    for name, each in planned.schema.measures:
+        fields.append(
+            Field(
+                name, "measure", resolution=each.resolution, largest=each.largest,
+                outside=each.outside, expression=str(each.expression or ""),
+                computed=each.expression,
+            )
+        )  # fmt: skip
+    return PublishedPolicy(
+        "Weighted", "t", tuple(fields), charges_of(planned), planned.policy, unit_column="firm"
+    )
+
+
 def charges_of(planned):
     """Return every answer and selection of a plan with its price, its noise and its outputs."""
     found = []
@@ -337,11 +391,73 @@ def blurred(currency=Currency.RHO):
     return PublishedPolicy("Blurred jobs", "t", fields, tuple(charges), total)
 
 
+@cache
+def series():
+    """Return a release of the third of five years, with what was charged in each so far."""
+    plain_years, scheme = plain(), Split(employees="33.5")
+    earlier = (
+        EarlierCharges("2024", ("Establishments, 2024",), plain_years.total),
+        EarlierCharges("2025", ("Establishments", "A sample"), Policy.split("0.5", scheme)),
+        EarlierCharges("2026", ("A sample",), Policy.constant("1/3")),
+    )
+    years = tuple(map(str, range(2024, 2029)))
+    unread = (("2025", "By region"),)
+    limit = plain_years.budget * 5
+    found = PublishedSeries("2026", years, earlier, unread, limit, "late returns")
+    return replace(plain_years, series=found)
+
+
+LINKED = """
+title: Changes of employment by county, 2027
+source: {path: this.parquet, last: last.parquet}
+id: id
+unit: firm
+dimensions:
+  county: {values: [Kent, York]}
+  change_kind: {values: [entry, exit, continuing, moved in, moved out]}
+measures:
+  emp_change: {column: emp, label: Change of employees}
+  net: {column: record_count, label: Net change in establishments}
+keys:
+  counties: {values: {county: [Kent, York]}}
+  kinds: {values: {change_kind: [entry, exit]}}
+budget: {rho: 9, tapers: [{measure: emp_change, at: 5, rho: 0.2, times: 4}]}
+queries:
+  - name: counties
+    group_by: county
+    keys: counties
+    answers:
+      employment: {sum: emp_change, taper: 5, rho: 0.2}
+      establishments: {sum: net, clamp: [-1, 1], rho: 0.1}
+      middle: {median: emp_change, candidates: [-50, -5, 0, 5, 50], rho: 0.1}
+  - name: kinds
+    group_by: change_kind
+    keys: kinds
+    answers: {n: {count: records, rho: 0.1}, employment: {sum: emp_change, taper: 5, rho: 0.2}}
+  - {name: risen, where: emp_change > 0, answers: {n: {count: records, rho: 0.1}}}
+"""
+
+
+@cache
+def linked():
+    """Return a release of changes between two periods, as a spec makes it."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        rows = pa.table({"id": [1], "firm": [1], "county": ["Kent"], "emp": [3]})
+        for file in ("this.parquet", "last.parquet"):
+            pq.write_table(rows, folder / file)
+        (folder / "changes.yaml").write_text(LINKED)
+        loaded = load_spec(folder / "changes.yaml")
+        with open_table(loaded) as opened:
+            return published_policy(build(loaded, opened.schema))
+
+
 EVERY = {
     "noisy": noisy,
     "wide noise": lambda: noisy(is_wide=True),
     "published rows": published_rows,
     "plain": plain,
+    "series": series,
     "piecewise": piecewise,
     "selecting": selecting,
     "pure epsilon": pure_epsilon,
@@ -351,6 +467,9 @@ EVERY = {
     "tapered, pure epsilon": lambda: tapered("epsilon"),
     "blurred": blurred,
     "blurred, pure epsilon": lambda: blurred(Currency.EPSILON),
+    "weighted": weighted,
+    "weighted, pure epsilon": lambda: weighted("epsilon"),
+    "linked": linked,
 }
 
 HOSTILE = (

@@ -421,6 +421,26 @@ def test_a_derived_dimension_shows_its_definition_and_unknown_values_are_noted(s
             assert note or "case" not in said
 
 
+def test_codes_are_shown_with_their_names(show):
+    """A few to choose from, and many on a list; a name is text, and no part of what is chosen."""
+    many = tuple(str(code) for code in range(100, 140))
+    fields = (
+        Field("kind", "text", values=("a", "b"), names=("<b>Farms</b>", "")),
+        Field("code", "text", values=many, names=tuple(f"Trade {each}" for each in many)),
+    )
+    loss = Policy.by("kind", {"a": Policy.constant(2)}, Policy.constant(1))
+    codes = Policy.by("code", {"117": Policy.constant(3)}, Policy.zero())
+    page = policies.published("Named", fields, {"all": loss, "codes": codes})
+    tab = show(page)
+    shown = tab.evaluate("[...document.querySelectorAll('option')].map((e) => [e.text, e.label])")
+    assert any("a: <b>Farms</b>" in each for each in shown)
+    assert any(each[0] == "b" or each[1] == "b" for each in shown)
+    assert any("Trade 117" in each[1] for each in shown)
+    assert tab.evaluate("document.querySelectorAll('option b').length") == 0
+    type_record(tab, page, {"kind": "a", "code": "117"})
+    assert result(tab)["loss"] == "5"
+
+
 def test_examples_are_buttons_and_the_first_is_filled_in(show):
     """Whatever the control, an example brings the loss that the library gives it."""
     tab = show(DERIVED)

@@ -39,7 +39,7 @@ def type_record(tab, published, typed):
         "[...document.querySelectorAll('[data-field]')].map(it => it.dataset.field)"
     )
     for field in published.fields:
-        if field.name not in asked:
+        if field.name not in asked or field.computed is not None:
             continue
         value = typed[field.name]
         if field.kind == "measure":

@@ -107,6 +107,19 @@ def test_the_readme_quotes_what_the_hospital_loses(checked):
     assert split > 700 * tapered
 
 
+def test_the_readme_shows_numbers_that_its_example_can_give():
+    """Each within six of its standard errors of the truth that the text names."""
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    sizes = [100_000 // k for k in range(1, 5_001)]
+    truth = {"NM": (2_500, sum(sizes[::2])), "TX": (2_500, sum(sizes[1::2])), "VA": (0, 0)}
+    assert f"with {truth['NM'][1]:,} and {truth['TX'][1]:,} cattle" in text
+    for state, true in truth.items():
+        shown = re.search(rf"{state} (-?\d+) ([\d.]+) (-?\d+) ([\d.]+)", text).groups()
+        farms, farms_se, cattle, cattle_se = map(float, shown)
+        assert abs(farms - true[0]) < 6 * farms_se
+        assert abs(cattle - true[1]) < 6 * cattle_se
+
+
 def test_both_specs_ask_for_the_same_at_nearly_the_same_noise(checked):
     """So that what they cost can be compared; the quickstart says how much more noise there is."""
     tapered, split = (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from perrecord.cli import extras
+from perrecord import extras
 from tests.cli.conftest import run
 
 

@@ -44,8 +44,8 @@ def test_init_finds_the_source_from_another_folder(folder):
 
 def test_init_says_what_it_cannot_open(folder):
     """A missing file, and one of another format."""
-    (folder / "est.xlsx").write_text(SECRET, encoding="utf-8")
-    for source, message in (("none.parquet", "there is no file"), ("est.xlsx", "ends in none of")):
+    (folder / "est.ods").write_text(SECRET, encoding="utf-8")
+    for source, message in (("none.parquet", "there is no file"), ("est.ods", "ends in none of")):
         shown = run("init", source, "--out", "mine.yaml")
         assert shown.code == 1
         assert message in shown.err

@@ -178,7 +178,7 @@ def parts_of(cells):
     yield cells.numbers(["k"], [total, Rows()], keys), False
     yield cells.occupied(["k"], total), False
     yield cells.positions(Domain.from_dict({"k": [KEY]}), ["k"], total), False
-    yield cells.buckets(["k"], bucket, keys), False
+    yield cells.buckets(["k"], bucket, keys, Rows()), False
     chunks = [each for kept in cells._kept.values() for each in kept]
     assert chunks
     for chunk in chunks:
@@ -207,7 +207,7 @@ def test_whatever_a_scan_gives_is_not_pickled(cells):
 def test_sums_stay_confidential():
     """What is added up, and what comes out."""
     tally = ExactSums(2)
-    tally.add(np.array([1, -1, 1]), Addends.of(pa.array([CANARY, 5, 1])))
+    tally.add(np.array([1, -1, 1]), Addends.of(np.array([CANARY, 5, 1])))
     sums = tally.sums()
     assert isinstance(sums, Confidential)
     assert revealed(sums).tolist() == [0, CANARY + 1]

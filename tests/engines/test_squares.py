@@ -26,7 +26,7 @@ def squares(source: object) -> list[int]:
         planned = plan(asked, est.schema)
         (step,) = planned.queries[0].answers[0].measurements
         with scanned(planned, est) as (cells,):
-            return revealed(cells.reading(("county",), COUNTIES).squares(step.squares)).tolist()
+            return revealed(cells.reading(("county",), COUNTIES).numbers(step.squares)).tolist()
 
 
 def test_engines_add_up_the_same_squares(spark):

@@ -173,7 +173,16 @@ def test_fitness_has_three_readings_of_each_goal(found):
     assert fits[tenth, SHARE_OF_CELLS].losses == needed.losses(source, "0.95")
     # The clamped total cannot come so close, so nothing can be charged for it.
     assert (tenth, AS_CHARGED) not in fits
-    assert fits[tenth, EVERY_CELL].missed == ("sum_payann by total",)
+    assert fits[tenth, EVERY_CELL].missed == ("sum_payann by total (clamping biases them)",)
+
+
+def test_a_total_that_tapering_cannot_reach_is_told_so():
+    """Not that clamping biases it: of 47 people 5 % are less than noise of 5 steps."""
+    asked = {"all": Query().sum("emp", taper=50, rho=1)}
+    with table(pa.table({"emp": [40, 7]}), measures=["emp"]) as source:
+        found = evaluate(asked, source)
+    (first, *_) = [each for each in found.fitness if each.within == Fraction(1, 20)]
+    assert first.missed == ("sum_emp by total (tapered noise is never narrower than 5 steps)",)
 
 
 def test_as_charged_is_never_below_exact_accounting():

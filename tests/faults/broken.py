@@ -16,7 +16,7 @@ from perrecord.preview import meanings_in
 from perrecord.release import publish, staging
 from perrecord.release.contents import Paid, public_files, release_files, released_table
 from tests.faults.scene import Scene
-from tests.faults.subjects import LEDGER, RELEASE, Subject
+from tests.faults.subjects import LEDGER, RELEASE, SERIES, Subject
 from tests.faults.victims import Say
 
 
@@ -114,6 +114,7 @@ BY_NAME = {
     for subject in (
         RELEASE,
         LEDGER,
+        SERIES,
         PUBLISHES_FIRST,
         SEALS_LAST,
         COPIES_IN_PLACE,

@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,10 +30,21 @@ class Load:
     wrong: tuple[str, ...]
 
 
-def crowd(workshop: Workshop, processes: int, each: int, affordable: int, work: Work) -> Load:
-    """Let many processes charge one ledger at once, each so many times."""
+def crowd(
+    workshop: Workshop,
+    processes: int,
+    each: int,
+    affordable: int | Mapping[str, int],
+    work: Work,
+) -> Load:
+    """Let many processes charge one ledger at once, each so many times, in turn for each period."""
     with workshop.scene() as scene:
-        Ledger.create(scene.alone, Budget(affordable))
+        if isinstance(affordable, int):
+            parts, budget = [affordable], Budget(affordable)
+        else:
+            parts = [*affordable.values()]
+            budget = {period: Budget(count) for period, count in affordable.items()}
+        Ledger.create(scene.alone, budget)
         start = time.monotonic()
         victims = [Victim(work, scene) for _ in range(processes)]
         for victim in victims:
@@ -47,23 +58,29 @@ def crowd(workshop: Workshop, processes: int, each: int, affordable: int, work: 
         there = len(Ledger.open(scene.alone).entries()) - 1
         if len(tried) != processes * each:
             wrong.append(f"{processes * each} charges were to be tried, {len(tried)} were")
-        expected = min(affordable, len(tried))
+        expected = sum(min(part, processes * each // len(parts)) for part in parts)
         if (len(accepted), there) != (expected, expected):
             wrong.append(f"{expected} were affordable, {len(accepted)} accepted, {there} are there")
     return Load(len(tried), len(accepted), 0, seconds, tuple(wrong))
 
 
 def charging(each: int) -> Work:
-    """Return work that charges so many times, on three snapshots, and says what came of each."""
+    """Return work that charges so many times, and says what came of each.
+
+    On three snapshots, or in turn for each period of the ledger.
+    """
 
     def work(scene: Scene, say: Say) -> None:
         ledger = Ledger.open(scene.alone)
+        periods = ledger.periods
         for number in range(each):
+            period = periods[number % len(periods)] if periods else None
             try:
                 charge = ledger.charge(
                     Policy.constant(1),
-                    snapshot=str(number % 3),
+                    snapshot=period or str(number % 3),
                     label=f"charge {number} of a crowd",
+                    period=period,
                 )
             except BudgetExceededError:
                 say(REFUSED)
@@ -159,6 +176,7 @@ def _wrong(path: Path, said: Iterable[str]) -> list[str]:
         wrong.append("verify counts other entries than there are")
     if lost := set(said) - there:
         wrong.append(f"{len(lost)} acknowledged entries are lost")
-    if not ledger.spent().is_below(ledger.budget):
+    parts = [ledger.part(period) for period in ledger.periods or (None,)]
+    if not all(part.spent.total().is_below(part.budget) for part in parts):
         wrong.append(OVERSPENT)
     return wrong

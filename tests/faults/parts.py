@@ -187,6 +187,13 @@ def crowded(runner: Runner) -> Findings:
     found.figure("charges that were affordable", affordable)
     found.figure("charges that were accepted", crowd.accepted)
     found.figures.append(["seconds that it took", f"{crowd.seconds:.0f}"])
+    parts = {"2026": 2 * each, "2027": processes * each, "2028": 1}  # some, all, one
+    series = load.crowd(runner.workshop, processes, 3 * each, parts, load.charging(3 * each))
+    found.failures.extend(f"crowd of periods: {wrong}" for wrong in series.wrong)
+    found.figure("a crowd at a ledger with periods: charges tried", series.attempts)
+    found.figure(
+        "a crowd at a ledger with periods: accepted, each within its part", series.accepted
+    )
     mixed = load.mixed(runner.workshop, 12, runner.pick(30, 400), 7)
     found.failures += [f"a crowd with kills: {wrong}" for wrong in mixed.wrong]
     found.figure("processes killed while others charged, sealed and published", mixed.kills)

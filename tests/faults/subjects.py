@@ -146,15 +146,34 @@ def _digests(files: Mapping[str, bytes]) -> dict[str, str]:
 # -- a ledger by itself ---------------------------------------------------------------------
 
 
+PERIODS = {"first": "2026", "second": "2027"}
+"""Which period each charge is made for, in a ledger that has some."""
+
+
 def keep_ledger(scene: Scene, say: Say) -> None:
     """Make a ledger and fill it: what is there already is found again, by its identity."""
+    _keep(scene, say, {})
+
+
+def keep_periods(scene: Scene, say: Say) -> None:
+    """The same with a ledger of two periods, each charged for once."""
+    _keep(scene, say, PERIODS)
+
+
+def _keep(scene: Scene, say: Say, periods: Mapping[str, str]) -> None:
     if scene.alone.exists():
         ledger = Ledger.open(scene.alone)
     else:
-        ledger = Ledger.create(scene.alone, Budget(1))
+        ledger = Ledger.create(scene.alone, Budget(1), periods=periods.values() or None)
         say(f"0 {ledger.entries()[0].hash}")
     for part in ("first", "second"):
-        charge = ledger.charge(Policy.constant("0.25"), snapshot="s", label=part, identity=part)
+        charge = ledger.charge(
+            Policy.constant("0.25"),
+            snapshot=periods.get(part, "s"),
+            label=part,
+            identity=part,
+            period=periods.get(part),
+        )
         say(f"{charge.number} {charge.hash}")
         seal = ledger.seal(charge, {"answers": part})
         say(f"{seal.number} {seal.hash}")
@@ -168,6 +187,18 @@ KEPT = 6
 
 def check_ledger(scene: Scene, ended: Ended, _: Mapping[str, bytes]) -> list[str]:
     """Return what is wrong after a disturbed life of a ledger."""
+    return _wrong_with_ledger(scene, ended, keep_ledger, {None: "0.5"})
+
+
+def check_periods(scene: Scene, ended: Ended, _: Mapping[str, bytes]) -> list[str]:
+    """Return what is wrong after a disturbed life of a ledger with periods."""
+    spent = dict.fromkeys(PERIODS.values(), "0.25")
+    return _wrong_with_ledger(scene, ended, keep_periods, spent)
+
+
+def _wrong_with_ledger(
+    scene: Scene, ended: Ended, keep: Work, spent: Mapping[str | None, str] | Mapping[str, str]
+) -> list[str]:
     promised = {tuple(said.split()) for said in ended.said}
     if not scene.alone.exists():
         if promised:
@@ -181,12 +212,13 @@ def check_ledger(scene: Scene, ended: Ended, _: Mapping[str, bytes]) -> list[str
             return [f"the ledger is refused: {error}"]
         if not promised <= there:
             return ["an acknowledged entry is lost"]
-    again = run(keep_ledger, scene)
+    again = run(keep, scene)
     if not again.finished:
         return [f"a retry does not finish: {again.gave_up}"]
     ledger = Ledger.open(scene.alone)
     wrong = []
-    if ledger.verify() != KEPT or ledger.spent() != Policy.constant("0.5"):
+    found = {period: ledger.part(period).spent.total() for period in spent}
+    if ledger.verify() != KEPT or found != {each: Policy.constant(spent[each]) for each in spent}:
         wrong.append("after a retry there is more or less than was asked for")
     if not promised <= {(str(entry.number), entry.hash) for entry in ledger.entries()}:
         wrong.append("a retry changed what was acknowledged")
@@ -197,4 +229,5 @@ def check_ledger(scene: Scene, ended: Ended, _: Mapping[str, bytes]) -> list[str
 
 RELEASE = Subject("a release", make_release, check_release, lambda scene: scene.ledger, 1)
 LEDGER = Subject("a ledger", keep_ledger, check_ledger, lambda scene: scene.alone, 0)
-SUBJECTS = (RELEASE, LEDGER)
+SERIES = Subject("a ledger with periods", keep_periods, check_periods, lambda scene: scene.alone, 0)
+SUBJECTS = (RELEASE, LEDGER, SERIES)

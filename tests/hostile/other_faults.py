@@ -185,6 +185,42 @@ def database(random: Random, turn: int) -> Case:
     return replace(case, files={**case.files, SPEC: spec.encode()}, must_refuse=is_certain)
 
 
+ADDRESSES = (
+    "postgres://curator:{}@127.0.0.1:1/est",
+    "postgresql://curator:{}@127.0.0.1:notaport/est",
+    "postgres://curator:{}@[::1/est",
+    "postgres://curator@127.0.0.1:1/est?password={}&unknown_setting=1",
+    "postgres:///est?host=/nowhere&password={}",
+    "postgres://127.0.0.1:1/est?service={}",
+    "postgres://%zz:{}@127.0.0.1:1/est",
+    "postgres://curator:{}@127.0.0.1:1/est?options=-c%20search_path%3D{}",
+    "mysql://curator:{}@127.0.0.1:1/est",
+    "nothing://curator:{}@127.0.0.1/est",
+    "sqlite://{}/none.db",
+    "duckdb:///{}/none.ddb?{}",
+)
+"""Addresses of databases that cannot be read, with a place for what only the curator knows."""
+
+
+def address(random: Random, turn: int) -> Case:
+    """Take the address of a database that cannot be reached as the source: every one in turn.
+
+    A password in it is a canary, but not the path of a file, which messages name.
+    """
+    canaries = Canaries(random)
+    written = ADDRESSES[turn % len(ADDRESSES)]
+    is_path = written.startswith(("sqlite", "duckdb"))
+    secret = "no_such_folder" if is_path else canaries.text()
+    place = f"{{path: {written.replace('{}', secret)!r}, relation: est, snapshot: first}}"
+    name = "est.parquet"
+    case = data_case(
+        "a bad address", written, "simple", bases.source_bytes(canaries, name), canaries, name
+    )
+    spec = case.files[SPEC].decode().replace(f"source: {name}", f"source: {place}")
+    files = {**case.files, SPEC: spec.encode()}
+    return replace(case, files=files, data=(name, SPEC), must_refuse=True)
+
+
 # -- several files, and files that change ------------------------------------------------------
 
 
@@ -299,5 +335,11 @@ def meanwhile(random: Random, turn: int) -> Case:
     return replace(case, meanwhile=CHANGES[what], must_refuse=True)
 
 
-BUILDERS: dict[Builder, float] = {public_file: 10, database: 4, globbed: 2, meanwhile: 2}
+BUILDERS: dict[Builder, float] = {
+    public_file: 10,
+    database: 4,
+    address: 2,
+    globbed: 2,
+    meanwhile: 2,
+}
 """Each kind with its share of the cases."""

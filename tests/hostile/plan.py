@@ -5,6 +5,7 @@ from random import Random
 
 from tests.hostile import (
     csv_faults,
+    format_faults,
     other_faults,
     parquet_faults,
     size_faults,
@@ -21,11 +22,19 @@ SHARES: dict[Builder, float] = {
     **size_faults.BUILDERS,
     **parquet_faults.BUILDERS,
     **csv_faults.BUILDERS,
+    **format_faults.BUILDERS,
     **other_faults.BUILDERS,
 }
 """Every kind of case with its share."""
 
-SOURCE_KINDS = frozenset([*parquet_faults.BUILDERS, *csv_faults.BUILDERS, *other_faults.BUILDERS])
+SOURCE_KINDS = frozenset(
+    [
+        *parquet_faults.BUILDERS,
+        *csv_faults.BUILDERS,
+        *other_faults.BUILDERS,
+        *format_faults.BUILDERS,
+    ]
+)
 """The kinds whose fault is in a file that is read."""
 
 

@@ -20,7 +20,8 @@ _STEP = r"\[(?:\d+|'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\")\]"
 _FIELD = re.compile(rf"^release\.yaml(?::\d+)?: ((?:[\w-]+|{_STEP})(?:\.[\w-]+|{_STEP})*): ")
 _CUT_FIELD = re.compile(r"^release\.yaml(?::\d+)?: ([\w\[](?:(?!: ).){400,}?)\.\.\.")
 _OTHER_PLACE = re.compile(
-    r"'[^']*\.(ledger|parquet|csv|ddb|db|yaml|gz|tsv)'|'/[^']*|^/\S+: "  # a file by its name
+    # a file by its name
+    r"'[^']*\.(ledger|parquet|csv|ddb|db|yaml|gz|tsv|zst|xlsx|sav|dta|xpt)'|'/[^']*|^/\S+: "
     r"|^the (budget|ledger|source|spec) |^a record with |^[\w-]+\.[\w-]+: "
 )
 _REMEDY = re.compile(

@@ -22,7 +22,7 @@ from perrecord.mechanisms import quantiles
 from perrecord.mechanisms.quantiles import quantile, scores_of, selection_rate
 from perrecord.mechanisms.run import answer
 from perrecord.policy.terms import Currency
-from perrecord.queries.aggregates import Bucket
+from perrecord.queries.aggregates import Bucket, Rows
 from perrecord.queries.answers import Quantile
 from perrecord.queries.cells import Counts, scanned
 from perrecord.queries.plan import plan
@@ -192,7 +192,7 @@ def test_scores_of_random_tables_are_those_of_the_definition(seed):
     with table(random_tables.arrow(rows), **random_tables.DECLARED) as opened:
         planned = plan(query.group_by("sector", keys=keys), opened.schema)
         with scanned(planned, opened) as cells:
-            counts = cells[0].buckets(["sector"], Bucket(measure, asked.candidates), keys)
+            counts = cells[0].buckets(["sector"], Bucket(measure, asked.candidates), keys, Rows())
         records = records_of(opened.schema, rows)
     (found,) = map(revealed, scores_of(asked, counts, len(keys)))
     members = [

@@ -144,8 +144,8 @@ def test_a_budget_lists_blurred_answers():
 
 
 def test_a_budget_of_a_spec_lists_them_by_their_share():
-    """`by` makes the listed answers blurred ones."""
-    entry = TaperedEntry(measure="emp", at=50, rho="0.2", times=6, by="0.1")
+    """`blur` makes the listed answers blurred ones."""
+    entry = TaperedEntry(measure="emp", at=50, rho="0.2", times=6, blur="0.1")
     assert entry.policy() == 6 * EMP
     assert TaperedEntry(measure="emp", at=50, rho="0.2").policy() == Policy.tapered(
         "0.2", measure="emp", at=50
@@ -342,6 +342,25 @@ def test_words_tell_by_example():
     assert "to which each record of the cell adds 10 % of its own size" in said
     assert repr(EMP) == "Policy(1·blur(|emp|; A = 35559.3816697, by = 0.1, nu = 7))"
     assert r"\kappa = 0.1" in EMP.latex()
+
+
+def test_words_speak_of_the_size_that_was_written():
+    """Also read back; no loss depends on it, so that policies which differ by it are the same."""
+    policy = Policy.blurred("0.2", measure="emp", at=70, by="0.1")
+    assert "a record of 70 loses 0.2, " in policy.describe()
+    read = Policy.from_json(policy.to_json())
+    assert read.describe() == policy.describe()
+    document = json.loads(policy.to_json())
+    assert document["terms"][0].pop("at") == "70"
+    unnamed = Policy.from_json(json.dumps(document))
+    assert unnamed == policy
+    assert "a record of 100 loses" in unnamed.describe()
+    document["terms"][0]["at"] = "-70"
+    with pytest.raises(DocumentError, match="at is '-70'"):
+        Policy.from_json(json.dumps(document))
+    document["terms"][0]["at"] = "0"
+    with pytest.raises(DocumentError, match="expected the size of a record, above 0"):
+        Policy.from_json(json.dumps(document))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from random import Random
 import pytest
 
 from perrecord import InputError
-from perrecord.policy.outputs import ChosenCandidate, Scope
+from perrecord.policy.choices import ChosenCandidate
+from perrecord.policy.scopes import Scope
 
 
 def chosen(candidates, level):

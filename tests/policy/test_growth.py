@@ -15,6 +15,7 @@ from perrecord import BudgetExceededError, DocumentError, Policy, Split, table
 from perrecord.accounting.budget import Budget
 from perrecord.accounting.ledger import Ledger
 from perrecord.evaluate.losses.loss_sql import LossWriter
+from perrecord.evaluate.workspace import DOUBLE
 from perrecord.policy.loss import GOOD_BITS
 from perrecord.policy.reading import GROWTHS
 from perrecord.policy.reads import names_read
@@ -200,7 +201,7 @@ def test_losses_in_sql_are_those_of_the_policy():
     policy = growing(2, "x", SLOW) + growing(1, "x", ROOT)
     with table(rows, name="t", dimensions=[], measures={"x": "1/2"}) as source:
         writer = LossWriter(source.schema, 2, JoinedTables(source.engine.dialect, "p"))
-        written = writer.form(policy.form)
+        written = writer.form(policy.form).replace(DOUBLE, "DOUBLE")
     steps = pa.table({"x": pa.array([0, 8, 500, None], pa.int64())})
     connection = duckdb.connect()
     connection.register("records", steps)

@@ -3,8 +3,9 @@
 from fractions import Fraction
 
 from perrecord.confidential.revealing import revealed
-from perrecord.queries.aggregates import Bucket, Different, Filled, Pieces, Rows, Total
+from perrecord.queries.aggregates import Different, Filled, Pieces, Rows, Total
 from perrecord.queries.cells import Cells, scanned
+from perrecord.queries.measurements import Choice
 from perrecord.queries.methods import Clamping, at
 from perrecord.queries.plan import Plan, PlannedGrouping
 from perrecord.tables.expressions import evaluate
@@ -38,14 +39,18 @@ def _grouping(plan: Plan, grouping: PlannedGrouping, records):
         for aggregate in grouping.aggregates
     }
     buckets = {
-        bucket: sorted(
+        (choice.bucket, choice.aggregate): sorted(
             (cell, place, count)
             for cell, each in enumerate(members)
-            for place, count in _buckets(bucket, each).items()
+            for place, count in _buckets(choice, each, plan.schema).items()
         )
-        for bucket in grouping.buckets
+        for choice in _choices(grouping)
     }
     return values, buckets
+
+
+def _choices(grouping):
+    return [choice for each in grouping.answers for choice in each.answer.choices]
 
 
 def _key(value):
@@ -80,15 +85,22 @@ def _added(record, value, step, clamps, is_centred):
     return value
 
 
-def _buckets(bucket: Bucket, records):
+def _buckets(choice: Choice, records, schema):
     found = {}
     for record in records:
-        value = record[bucket.measure]
+        value = record[choice.measure]
         if value is not None:
-            below = sum(c < value for c in bucket.candidates)
-            place = 2 * below + (value in bucket.candidates)
-            found[place] = found.get(place, 0) + 1
+            below = sum(c < value for c in choice.candidates)
+            place = 2 * below + (value in choice.candidates)
+            found[place] = found.get(place, 0) + _counted(choice, record, schema)
     return found
+
+
+def _counted(choice: Choice, record, schema):
+    if choice.weight is None:
+        return 1
+    weight, step = record[choice.weight.measure], schema.measure(choice.weight.measure).resolution
+    return 0 if weight is None or weight < 0 else int(weight / step)
 
 
 def exact(plan: Plan, table) -> list:
@@ -105,9 +117,9 @@ def _read(grouping: PlannedGrouping, cells: Cells):
         aggregate: [int(each) for each in revealed(found)] for aggregate, found in numbers.items()
     }
     buckets = {}
-    for bucket in grouping.buckets:
-        counts = cells.buckets(columns, bucket, keys)
+    for choice in _choices(grouping):
+        counts = cells.buckets(columns, choice.bucket, keys, choice.aggregate)
         columns_of_counts = (counts.cells, counts.buckets, counts.numbers)
         rows = zip(*(revealed(each).tolist() for each in columns_of_counts), strict=True)
-        buckets[bucket] = sorted(rows)
+        buckets[choice.bucket, choice.aggregate] = sorted(rows)
     return values, buckets

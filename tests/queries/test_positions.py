@@ -83,7 +83,7 @@ def test_sums_are_exact_however_large(pairs):
     tally, expected = ExactSums(5), [0] * 5
     for start in range(0, len(pairs), 3):
         part = pairs[start : start + 3]
-        addends = Addends.of(pa.array([value for _, value in part], pa.decimal128(38, 0)))
+        addends = Addends.of(integers(pa.array([value for _, value in part], pa.decimal128(38, 0))))
         tally.add(np.array([place for place, _ in part], dtype=np.int64), addends)
         for place, value in part:
             expected[place] += value

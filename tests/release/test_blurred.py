@@ -30,9 +30,10 @@ from perrecord.laws.blurring import blurred_rho_between, least_blurred_spread_fo
 from perrecord.mechanisms.run import answer
 from perrecord.policy.policy import Policy
 from perrecord.preview import expected
-from perrecord.queries.aggregates import ROOT
+from perrecord.queries.aggregates import GIANT, ROOT
 from perrecord.queries.cells import scanned
 from perrecord.queries.plan import plan
+from perrecord.queries.scan import giants_of
 from perrecord.release.publish import release
 from perrecord.release.reading import read_published
 from perrecord.release.spec import build, load_spec, open_table
@@ -56,7 +57,7 @@ measures: {emp: 1}
 keys:
   counties: {values: {county: ["01001", "01003", "02001"]}}
   states: {values: {state: ["01", "02"]}}
-budget: {rho: 0.01, tapers: [{measure: emp, at: 50, rho: 0.2, by: 0.1, times: 2}]}
+budget: {rho: 0.01, tapers: [{measure: emp, at: 50, rho: 0.2, blur: 0.1, times: 2}]}
 ledger: est.ledger
 queries:
   - name: counties
@@ -90,7 +91,7 @@ def squares_of(query: Query, rows: dict[str, list[object]] | None = None) -> lis
         planned = plan(query, est.schema)
         (step,) = planned.queries[0].answers[0].measurements
         with scanned(planned, est) as (cells,):
-            return revealed(cells.reading(("county",), COUNTIES).squares(step.squares)).tolist()
+            return revealed(cells.reading(("county",), COUNTIES).numbers(step.squares)).tolist()
 
 
 def test_squares_are_those_of_the_cell_on_the_grid() -> None:
@@ -115,6 +116,31 @@ def test_squares_beyond_64_bits_are_exact(value: int) -> None:
     """Sums that fit 64 bits are 64 bits wide, others are Python ints; both have every digit."""
     rows = {"county": ["01001"] * 3, "kind": ["a"] * 3, "emp": [value] * 3}
     assert squares_of(blurred(), rows) == [3 * value**2, 0, 0]
+
+
+def test_records_are_giants_from_one_size_on_and_are_scanned_by_themselves() -> None:
+    """Of either sign, in their cells, if they pass the filter; others are not scanned again."""
+    values = [GIANT, -GIANT, GIANT - 1, 1 - GIANT, -GIANT - 7, 2**62, None, 5]
+    counties = ["01001", "01003", "01001", "01003", "02001", "02001", "02001", "02001"]
+    kinds = ["a", "a", "a", "a", "a", "b", "a", "a"]
+    rows = {"county": counties, "kind": kinds, "emp": values}
+    whole = [2 * GIANT**2 - 2 * GIANT + 1, 2 * GIANT**2 - 2 * GIANT + 1]
+    assert squares_of(blurred(), rows) == [*whole, (GIANT + 7) ** 2 + 2**124 + 25]
+    filtered = blurred().where("kind = 'a' OR kind = 'c'")
+    assert squares_of(filtered, rows) == [*whole, (GIANT + 7) ** 2 + 25]
+
+
+def test_only_giants_take_a_second_scan() -> None:
+    """Whoever has none, or declares that there can be none, is scanned once."""
+    for values, largest, are_scanned in ([[GIANT], None, True], [[GIANT - 1], None, False],
+                                         [[GIANT], GIANT - 1, False]):  # fmt: skip
+        measures = {"emp": Measure(1, largest=largest)}
+        rows = pa.table({"county": ["01001"], "emp": pa.array(values, pa.int64())})
+        with table(rows, dimensions=["county"], measures=measures, name="est") as est:
+            planned = plan(blurred(), est.schema)
+            assert (giants_of(planned.scans[0]) is None) == (largest is not None)
+            with scanned(planned, est) as (cells,):
+                assert (cells.giants is not None) == are_scanned
 
 
 def test_noise_grows_with_the_records_of_the_cell() -> None:
@@ -308,9 +334,9 @@ def test_words_follow_from_the_published_bound(folder: Path) -> None:
     """Of signed values there is none, so no word, and what is below 0 may well be so."""
     asked = SPEC.replace("round: {emp: -1}", "status: {reliable: 0.1, caution: 0.2}")
     signed = "blur: {by: 0.1, signed: true}"
-    asked = asked.replace("by: 0.1, times", "by: 0.01, times").replace("blur: 0.1", signed)
+    asked = asked.replace("blur: 0.1, times", "blur: 0.01, times").replace("blur: 0.1", signed)
     asked = asked.replace(signed, "blur: 0.01", 1)
-    asked = asked.replace("tapers: [", "tapers: [{measure: emp, at: 50, rho: 0.2, by: 0.1}, ")
+    asked = asked.replace("tapers: [", "tapers: [{measure: emp, at: 50, rho: 0.2, blur: 0.1}, ")
     (folder / "release.yaml").write_text(asked)
     loaded = load_spec(folder / "release.yaml")
     with open_table(loaded) as opened:

@@ -14,7 +14,9 @@ from perrecord.cli import app
 from perrecord.lab.audit.frozen import FrozenBits
 from perrecord.laws import DiscreteGaussian, DiscreteLaplace, DiscreteStudent
 from perrecord.mechanisms.run import run
-from perrecord.release.processing import across
+from perrecord.queries.hierarchies import sums
+from perrecord.queries.hierarchies.placing import NO_KEYS, layout_of
+from perrecord.release.processing import across, fits
 from perrecord.release.publish import release
 from perrecord.release.spec import build, load_spec, open_table
 from perrecord.released.fitting.contradictions import NoiseSizes
@@ -136,7 +138,8 @@ def test_sums_of_noise_are_as_rare_as_is_said(laws):
         total = np.convolve(total, one)
     middle = len(total) // 2
     beyond = np.cumsum(total[::-1])[::-1][middle:] * 2
-    sizes = NoiseSizes.of(laws, np.arange(3), chance).summed(np.zeros(3, np.intp), np.array([3]))
+    one = NoiseSizes.of(laws, np.arange(3), chance)
+    sizes = one.summed(np.array([3]), lambda each: each.sum(keepdims=True))
     distances = np.arange(1, 1000)
     at_most = 2 * np.exp(-sizes.exponents(distances.astype(float)))
     heavy = sum(not isinstance(law, DiscreteGaussian) for law in laws)
@@ -152,6 +155,53 @@ def test_rows_of_gaussian_noise_beside_others_are_compared_by_it_alone():
     far = np.array([1e9, 1e9])
     assert both.exponents(far)[0] == alone.exponents(far)[0] > 1e16
     assert 0 < both.exponents(far)[1] < 1e9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_cleared_at_once_is_no_contradiction(seed):
+    """The bound that clears rows is above the one that accuses them, and close to it at normal."""
+    rng = np.random.default_rng(seed)
+    normal, heavy = 10 ** rng.uniform(-3, 6, (2, 2000))
+    normal[:500], heavy[500:1000] = 0, 0
+    for farthest in 10 ** rng.uniform(-1, 5, 5):
+        sizes = NoiseSizes(normal, heavy, float(farthest))
+        for limit in (1.0, 20.0, 40.0):
+            least = sizes.least_distances(limit)
+            for share in (1.0, 0.999, rng.uniform(0, 1, 2000)):
+                assert (sizes.exponents(least * share) <= limit).all()
+    alone = NoiseSizes(normal[500:], normal[500:] * 0, 0.0)
+    just_above = alone.least_distances(20.0) * (1 + 1e-5)
+    assert (alone.exponents(just_above) > 20).all()
+
+
+@pytest.mark.parametrize("few", [0, 100_000])
+def test_boxes_are_fitted_and_compared_as_rows_anywhere_are(tmp_path, monkeypatch, few):
+    """To the last bit: columns, and what is warned of, with and without what boxes are good for."""
+    path = prepared(tmp_path, FULL, EXTRA)
+    if few:
+        missing(path, few)
+    loaded = load_spec(path)
+    with open_table(loaded) as table:
+        workload = build(loaded, table.schema)
+        answers = run(workload.plan, table, _bits=FrozenBits(5))
+    fast, family = across(workload, answers), workload.fits[0]
+    keys = [workload.plan.groupings[each.grouping].grouping.cells for each in family.members]
+    layout = layout_of(
+        family, workload.schema, [NO_KEYS if each is None else each for each in keys]
+    )
+    assert all(rows.runs is not None for rows in sums.sum_rows(family, layout))
+    monkeypatch.setattr(fits, "box_factors", lambda *_: None)
+    monkeypatch.setattr(sums, "_lines", lambda *_: None)
+    plain = across(workload, answers)
+    assert fast.warnings == plain.warnings
+    assert bool(fast.warnings) == bool(few)
+    for mine, theirs in zip(fast.beside, plain.beside, strict=True):
+        assert mine.keys() == theirs.keys()
+        for name, makings in mine.items():
+            for one, other in zip(makings, theirs[name], strict=True):
+                assert [(e, c.to_pylist()) for e, c in one()] == [
+                    (e, c.to_pylist()) for e, c in other()
+                ]
 
 
 def test_a_county_is_listed(tmp_path):

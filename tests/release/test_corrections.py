@@ -109,10 +109,14 @@ def test_every_entry_that_is_only_shown_is_known_here():
         "Spec.derived",
         "Spec.description",
         "Spec.hierarchies",
+        "Spec.labels",
         "Spec.ledger",
         "Spec.post_processing",
         "Spec.outputs",
         "Spec.examples",
+        "Spec.revision",
+        "Spec.tuning",
+        "Spec.version",
     }
 
 

@@ -11,6 +11,8 @@ import pytest
 from perrecord.errors import SpecError
 from perrecord.lab.audit.frozen import FrozenBits
 from perrecord.release.publish import release
+from perrecord.release.spec import build, load_spec, open_table
+from perrecord.release.spec.consistent_advice import consistent_advice
 from tests.release import test_consistent
 from tests.release.test_consistent import (
     ANSWERS,
@@ -319,3 +321,19 @@ def test_a_public_table_is_a_hierarchy(tmp_path, monkeypatch, parent, declared):
         assert sum(tables["county"][f"{answer}_consistent"]) == sum(
             tables["wide"][f"{answer}_consistent"]
         )
+
+
+def test_what_stands_beside_answers_alone_is_named(tmp_path):
+    """Derived numbers and words of status: formulas are refused; check says what is left out."""
+    answers = "n: {count: records, rho: 0.2}, emp: {sum: emp, split: moderate, rho: 0.2}"
+    asked = [query("county", ["county"], "counties", answers)]
+    status = "status: {reliable: 0.1, caution: 0.3}, "
+    extra = following("states: {from: county, by: state}", status)
+    loaded = load_spec(prepared(tmp_path, asked, extra + "derived: {mean: emp / n}\n"))
+    with open_table(loaded) as table:
+        workload = build(loaded, table.schema)
+    (told,) = [said for _, said in consistent_advice(workload)]
+    assert "'mean', words of status: they stand beside answers, as in county" in told
+    assert "_consistent_se, or make it a query of its own" in told
+    with pytest.raises(SpecError, match="states follows by adding up; derived numbers are of"):
+        prepared(tmp_path / "b", asked, extra + "derived: {mean: emp / states.n}\n")

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+from importlib.resources import files
 
 import pytest
 
@@ -153,3 +154,20 @@ def test_lines_of_the_policy_stand_as_deep_as_they_are_said():
         lines = policy.lines()
         assert "\n".join("  " * each.depth + each.words for each in lines) == policy.describe()
         assert not any(each.words.startswith(" ") for each in lines)
+
+
+def test_no_two_scripts_of_the_page_declare_one_name():
+    """They are one script in the page, which a name declared twice keeps from starting at all."""
+    scripts = files("perrecord.release").joinpath("assets").iterdir()
+    names = [
+        name
+        for each in scripts
+        if each.name.endswith(".js")
+        for name in re.findall(
+            r"^(?:const|let|var|class|function\*?|async function) (\w+)",
+            each.read_text("utf-8"),
+            re.M,
+        )
+    ]
+    assert len(names) > 100
+    assert sorted(names) == sorted(set(names))

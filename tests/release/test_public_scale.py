@@ -14,6 +14,7 @@ from perrecord import (
     InputError,
     Keys,
     Ledger,
+    MissingFieldError,
     Query,
     QueryError,
     SpecError,
@@ -24,10 +25,16 @@ from perrecord import (
 from perrecord.laws import DiscreteStudent
 from perrecord.laws.widths import deviation
 from perrecord.mechanisms.run import answer
+from perrecord.policy.cases import Cases
+from perrecord.policy.changes import change_loss, unit_loss
 from perrecord.policy.policy import Policy
+from perrecord.policy.tapering import TaperedRho
 from perrecord.preview import expected
 from perrecord.queries.plan import plan
+from perrecord.release import stated
 from perrecord.release.identity import identity_of
+from perrecord.release.noise import CellNoise, Noise
+from perrecord.release.outputs import outputs_of
 from perrecord.release.publish import ledger_of, release
 from perrecord.release.reading import read_published
 from perrecord.release.spec import build, load_spec, open_table
@@ -99,6 +106,52 @@ def test_losses_are_priced_at_the_least_noise() -> None:
         planned = plan(asked, est.schema)
     assert planned.policy == Policy.tapered("0.2", measure="emp", at=50)
     assert expected(planned)[0].shown() == "83.21 to 898.3"
+
+
+def test_documents_state_the_noise_of_each_cell() -> None:
+    """So that changes and units are priced cell by cell: by A0 + 4000000 in the giant's county."""
+    sizes = {"county": ["01003", "01001", "02001"], "emp": [7500, 40, 0]}
+    with source() as est:
+        outputs = outputs_of(plan(blurred(sizes), est.schema))
+    for county, more in (("01003", 4_000_000), ("01001", 120), ("02001", 0), ("99999", 0)):
+        before, after = ({"county": county, "emp": emp} for emp in (7500, 8250))
+        noise = TaperedRho(LEAST + more, 7)
+        assert change_loss(outputs, [before], [after]) == noise.loss(Fraction(750))
+        assert unit_loss(outputs, [before]) == noise.loss(Fraction(7500))
+
+
+def test_a_record_that_names_no_cell_is_taken_to_have_the_least_noise(folder: Path) -> None:
+    """An example of a spec need not say where it is; one that does loses what its cell costs."""
+    examples = ["{name: some, emp: 8000}", "{name: giant, emp: 8000, county: '01003'}"]
+    (folder / "release.yaml").write_text("\n  - ".join([f"{SPEC}examples:", *examples]) + "\n")
+    document = read_published((made(folder) / "policy.json").read_text())
+    costs = {each.example: each.loss.amount for each in document.changes if each.percent == 10}
+    least, wide = (
+        TaperedRho(LEAST + more, 7).loss(Fraction(800)).amount for more in (0, 4_000_000)
+    )
+    assert costs == {"some": 2 * least, "giant": least + wide}
+    (noise,) = document.charges[0].noise
+    assert noise.at({"emp": 8000}).spread == LEAST
+    assert noise.at({"emp": 8000, "county": "01003"}).spread == LEAST + 4_000_000
+
+
+def test_a_record_must_name_its_cell_where_others_have_less_noise() -> None:
+    """Only where all others have the least noise can it be taken without saying too little."""
+    wide, narrow = (CellNoise("student7", Fraction(a), Fraction(1)) for a in (5000, 2500))
+    noise = Noise("values", "emp", Cases.checked(("county",), [(("01003",), narrow)], wide))
+    assert noise.at({"emp": 1, "county": "02001"}) == wide
+    with pytest.raises(MissingFieldError, match="county"):
+        noise.at({"emp": 1})
+
+
+def test_very_many_cells_are_stated_by_the_least_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A document lists no more cells than it can hold; what it says is then never too little."""
+    monkeypatch.setattr(stated, "MOST_LISTED", 1)
+    with source() as est:
+        planned = plan(blurred({"county": ["01003", "01001"], "emp": [7500, 40]}), est.schema)
+        outputs = outputs_of(planned)
+    giant = {"county": "01003", "emp": 7500}
+    assert unit_loss(outputs, [giant]) == TaperedRho(LEAST, 7).loss(Fraction(7500))
 
 
 def made(folder: Path) -> Path:
@@ -181,6 +234,9 @@ def test_a_release_publishes_wider_errors_and_consistent_tables(folder: Path) ->
     assert counties["emp_consistent_se"][1] < 130
     document = read_published((published / "policy.json").read_text())
     assert document.total.loss({"emp": 50, "county": "01001", "state": "01"}) <= Fraction("0.4")
+    # The policy counts on the least noise; what its one record loses in its cell is less.
+    giant = {"emp": 8000, "county": "01003", "state": "01"}
+    assert document.unit([giant]).amount < document.total.loss(giant) - 15
     assert "blurred by 0.1 of a public size" in (published / "methodology.md").read_text()
 
 

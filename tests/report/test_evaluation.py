@@ -74,6 +74,18 @@ def test_findings_begin_with_what_can_be_asked_for(found):
 
 
 @pytest.mark.parametrize(
+    ("blur", "said"),
+    [(None, "every count, total and average to"), ("0.1", "average that is not blurred to")],
+)
+def test_goals_are_said_to_be_for_what_has_them(source, blur, said):
+    """Blurred totals keep their amounts, and so are left out of the sentence."""
+    asked = BY_SECTOR.count(rho="0.05").sum("emp", taper=50, blur=blur, rho="0.1")
+    page = evaluation_page(evaluate({"sectors": asked}, source, repeats=1), "Sectors")
+    (goal,) = [each for each in page.findings if "come within 5" in each]
+    assert said in goal
+
+
+@pytest.mark.parametrize(
     ("values", "clamp", "said"),
     [
         ([10, 10, 10, 10, 10], (0, 5), "takes 50 % off the median cell"),

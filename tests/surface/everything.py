@@ -28,12 +28,17 @@ COMMANDS = (
     "init est.parquet --out started.yaml",
     "schema",
     "check release.yaml",
+    "studio release.yaml --idle 0",
     "ledger create release.yaml",
     "release release.yaml --out published",
     "release release.yaml --out published",
     "ledger create later.yaml",
     "release later.yaml --out later",
     "compare published later --out growth",
+    "ledger create changes.yaml",
+    "release changes.yaml --out changes",
+    "series published changes --out levels",
+    "export published --to xlsx --out release.xlsx",
     "policy published --record emp=150 --record county=37001",
     "ledger show est.ledger",
     "ledger verify est.ledger",
@@ -57,6 +62,9 @@ def everything(folder: Path, *, is_long: bool = False) -> list[tuple[int, str]]:
     pq.write_table(SOURCE, folder / "est.parquet")
     (folder / "release.yaml").write_text(SPEC, encoding="utf-8")
     (folder / "later.yaml").write_text(SPEC.replace("est.ledger", "later.ledger"), encoding="utf-8")
+    linked = SPEC.replace("source: est.parquet", "source: {path: est.parquet, last: est.parquet}")
+    changes = linked.replace("est.ledger", "changes.ledger")
+    (folder / "changes.yaml").write_text(changes, encoding="utf-8")
     (folder / "cattle.csv").write_text(QUICK_STATS, encoding="utf-8")
     found = []
     for command in (*COMMANDS, *(LONG if is_long else ())):

@@ -8,6 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from perrecord.accounting import entries
+from perrecord.policy import document as policy_document
+from perrecord.release import document as published_document
+from perrecord.release.spec import spec_schema
+from perrecord.version import VERSION
+
 ROOT = Path(__file__).parent.parent.parent
 UV = Path(sys.executable).with_name("uv")
 MOST = 420 * 2**20
@@ -25,11 +31,18 @@ def ran(*command, **environment):
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory):
+def wheel(tmp_path_factory):
+    """The wheel, made from the source distribution as whoever downloads that would."""
+    folder = tmp_path_factory.mktemp("dist")
+    ran(UV, "build", "--out-dir", folder, ROOT)
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
     """An environment with the wheel and what it demands, as locked, and nothing else."""
     folder = tmp_path_factory.mktemp("wheel")
-    ran(UV, "build", "--wheel", "--out-dir", folder / "dist", ROOT)
-    (wheel,) = (folder / "dist").glob("*.whl")
     ran(UV, "venv", "--python", sys.executable, folder / "env")
     for what in (("--require-hashes", "-r", ROOT / "requirements.lock"), ("--no-deps", wheel)):
         ran(UV, "pip", "install", *what, VIRTUAL_ENV=folder / "env")
@@ -59,6 +72,7 @@ def test_the_readme_runs_with_the_hard_dependencies_alone(installed, tmp_path, r
     [
         (("evaluate", "x.yaml", "--out", "out"), "reports"),
         (("tune", "x.yaml", "--goal", "5% for 95% of cells", "--out", "out"), "reports"),
+        (("studio", "x.yaml"), "studio"),
         (("reproduce", "keys", "--out", "out"), "lab"),
         (("audit", "sample", "--runs", "1000"), "lab"),
     ],
@@ -71,3 +85,34 @@ def test_a_command_without_its_extra_says_what_to_type(installed, arguments, ext
     )
     assert done.returncode == 1
     assert f"pip install 'perrecord[{extra}]'" in " ".join(done.stderr.split())
+
+
+def test_what_an_index_shows_of_the_package_is_valid(wheel):
+    """Of the wheel and of the source distribution: metadata, and the README as it is drawn."""
+    files = sorted(wheel.parent.glob("perrecord-*"))
+    assert {each.suffix for each in files} == {".whl", ".gz"}
+    ran(sys.executable, "-m", "twine", "check", "--strict", *files)
+
+
+def test_it_runs_without_being_installed(wheel, tmp_path):
+    """As `uvx perrecord` and `pipx run perrecord` do: in an environment made for one command."""
+    shown = ran(
+        UV, "tool", "run", "--python", sys.executable, "--with-requirements",
+        ROOT / "requirements.lock", "--from", wheel, "perrecord", "--version",
+        UV_TOOL_DIR=tmp_path,
+    )  # fmt: skip
+    assert VERSION in shown
+
+
+def test_documents_name_the_versions_of_the_code():
+    """The citation names that of the package, the page of versions those of every format."""
+    assert f"\nversion: {VERSION}\n" in (ROOT / "CITATION.cff").read_text()
+    page = (ROOT / "docs" / "versions.md").read_text()
+    for name, version in (
+        (policy_document.FORMAT, policy_document.VERSIONS[-1]),
+        (published_document.FORMAT, published_document.VERSION),
+        (entries.FORMAT, entries.VERSION),
+    ):
+        assert f'"format": "{name}", "version": {version}' in page
+    assert f"`{spec_schema()['$id']}`" in page
+    assert f"`version: {spec_schema()['properties']['version']['const']}`" in page

@@ -15,6 +15,8 @@ from perrecord.tables.expressions import (
     Column,
     Comparison,
     Concat,
+    DatePart,
+    DateStart,
     Distinct,
     Expression,
     In,
@@ -28,6 +30,7 @@ from perrecord.tables.expressions import (
     Remainder,
     Substring,
 )
+from perrecord.tables.expressions.nodes import DATE_UNITS
 from perrecord.tables.fields import Kind, TypedColumn
 
 FIELDS = {
@@ -45,6 +48,14 @@ FIELDS = {
 }
 TYPES = {Kind.TEXT: "string", Kind.INTEGER: "int64", Kind.TRUTH: "bool", Kind.MEASURE: "int64"}
 EDGE = 2**63
+DATES = (
+    *(f"2024-{month:02}-28" for month in range(14)),
+    *("0001-01-01", "9999-12-31", "2024-02-31", "2024-02-32", "2024-02-00", "0000-01-01"),
+    *("2024-02-29 08:30:00.000001", "2024-02-29T", "2024-2-29", "2024-02-2", "24-02-29", "2024-02"),
+    *("12024-02-29", "-2024-02-29", "2024/02/29", "2024-02-2٣", "２024-02-29", "2024-02-29\n"),
+    *(" 2024-02-29", "29.02.2024", "2024-0a-29", "😀024-02-29", "2024-02-2x", "2024-02-3 "),
+)
+"""Texts that begin with a date, and texts that nearly do."""
 
 # Few different pieces, so that texts often meet; each is a known trouble: astral characters,
 # combining marks, quotes, backslashes, line ends, Spark's variables, wildcards, NUL.
@@ -79,24 +90,27 @@ def _choices(results: st.SearchStrategy) -> st.SearchStrategy:
     return st.builds(Case, branches, results) | st.builds(Coalesce, _pairs(results))
 
 
-text_leaves = _columns(Kind.TEXT) | texts.map(Literal) | nulls
+text_leaves = _columns(Kind.TEXT) | (texts | st.sampled_from(DATES)).map(Literal) | nulls
 integer_leaves = _columns(Kind.INTEGER) | integers.map(Literal) | nulls
 divisors = st.integers(1, 3) | st.sampled_from([10, EDGE - 1])
 truths = st.deferred(lambda: _truths)
+_units = st.sampled_from(DATE_UNITS)
 
 whole = st.deferred(lambda: _whole)
+words = st.deferred(lambda: _words)
 _whole = (
     integer_leaves
     | st.builds(Quotient, whole, divisors)
     | st.builds(Remainder, whole, divisors)
+    | st.builds(DatePart, _units, words)
     | _choices(whole)
 )
-words = st.deferred(lambda: _words)
 _words = (
     text_leaves
     | st.builds(Substring, words, st.integers(1, 4), st.integers(0, 3))
     | st.builds(Concat, _pairs(words))
     | st.builds(AsText, whole)
+    | st.builds(DateStart, _units, words)
     | _choices(words)
 )
 _operators = st.sampled_from(Operator)
@@ -171,12 +185,17 @@ def arrow_table(given: list[dict[str, Any]]) -> pa.Table:
 
 
 def on_characters() -> list[Expression]:
-    """Return LIKE with every short pattern and SUBSTRING at every place, on one column."""
+    """Return LIKE with every short pattern, SUBSTRING at every place and every part of a date."""
     signs = ["%", "_", "a", "😀", "\n", "\\"]
     patterns = ["".join(pair) for length in range(3) for pair in product(signs, repeat=length)]
     places = product((1, 2, 3), (0, 1, 2))
-    return [Like(Column("state"), pattern) for pattern in patterns] + [
-        Substring(Column("state"), start, length) for start, length in places
+    text = Column("state")
+    return [
+        *(Like(text, pattern) for pattern in patterns),
+        *(Substring(text, start, length) for start, length in places),
+        *(DatePart(unit, text) for unit in DATE_UNITS),
+        *(DateStart(unit, text) for unit in DATE_UNITS),
+        DatePart("month", DateStart("quarter", Concat((text, Literal(" 08:30"))))),
     ]
 
 
@@ -184,4 +203,5 @@ def character_rows() -> list[dict[str, Any]]:
     """Return a row for every short text of the characters that engines may count otherwise."""
     characters = ["a", "😀", "\u0301", "\n", "\r", "\\", "%"]
     pairs = (pair for length in range(3) for pair in product(characters, repeat=length))
-    return [dict.fromkeys(FIELDS) | {"state": "".join(pair)} for pair in pairs]
+    texts = [*map("".join, pairs), *DATES]
+    return [dict.fromkeys(FIELDS) | {"state": text} for text in texts]

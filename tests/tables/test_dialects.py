@@ -12,7 +12,8 @@ from perrecord.tables.dialects.duckdb import DuckDB
 
 SOURCES = Path(perrecord.__file__).parent
 ASKS = re.compile(
-    r"dialect\.name\b|isinstance\([^)]*\b(Dialect|DuckDB|Spark)\)|name [!=]= [\"']spark"
+    r"dialect\.name\b|isinstance\([^)]*\b(Dialect|DuckDB|Postgres|Spark)\)"
+    r"|name [!=]= [\"'](spark|postgres)"
 )
 
 
@@ -40,11 +41,16 @@ def test_a_question_is_noticed(tmp_path):
 
 def test_a_dialect_that_leaves_something_out_cannot_be_made():
     """A new engine spells everything; nothing falls through to another engine's spelling."""
-    spelled = {name for name in vars(DuckDB) if not name.startswith("_")} - {"name", "wide"}
+    spelled = {name for name in vars(DuckDB) if not name.startswith("_")} - {
+        "name",
+        "wide",
+        "double",
+    }
     assert spelled == Dialect.__abstractmethods__
     for name in spelled:
         rest = {each: vars(DuckDB)[each] for each in spelled - {name}}
-        partial = type("Partial", (Dialect,), {"name": "partial", "wide": "DECIMAL(38, 0)", **rest})
+        given = {"name": "partial", "wide": "DECIMAL(38, 0)", "double": "DOUBLE", **rest}
+        partial = type("Partial", (Dialect,), given)
         with pytest.raises(TypeError, match=name):
             partial()
 
@@ -53,5 +59,5 @@ def test_dialects_are_found_by_name():
     """Each once; another name is refused with those that there are."""
     assert [dialect_of(dialect.name) for dialect in DIALECTS] == [*DIALECTS]
     assert dialect_of("duckdb") is DUCKDB
-    with pytest.raises(InputError, match="expected duckdb or spark"):
+    with pytest.raises(InputError, match="expected duckdb, postgres, spark"):
         dialect_of("mysql")

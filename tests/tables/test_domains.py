@@ -93,6 +93,10 @@ def test_a_domain_without_cells_is_empty():
     assert len(domain.keys()) == 0
 
 
+DRAWS = 2_000
+"""24 of each of 84 sets, or more; as many catch the broken samplers below."""
+
+
 def subset_p_value(sample, count, taken, size, draws):
     """Return the p-value of Pearson's test that all free sets of this size are equally likely."""
     free = [position for position in range(size) if position not in taken]
@@ -110,7 +114,7 @@ def test_every_set_of_free_positions_is_equally_likely(count, taken):
     def sample(count, occupied):
         return NINE.sample(count, occupied).tolist()
 
-    assert subset_p_value(sample, count, taken, 9, 5_000) > FALSE_ALARM
+    assert subset_p_value(sample, count, taken, 9, DRAWS) > FALSE_ALARM
 
 
 def least_of_too_many(count, occupied, source):
@@ -141,7 +145,7 @@ def test_a_sample_that_is_not_uniform_is_caught(broken):
     def sample(count, occupied):
         return broken(count, occupied, source)
 
-    assert subset_p_value(sample, 2, [2, 3, 8], 9, 5_000) < FALSE_ALARM
+    assert subset_p_value(sample, 2, [2, 3, 8], 9, DRAWS) < FALSE_ALARM
 
 
 @given(st.integers(0, 60), st.data())

@@ -1,8 +1,12 @@
 """Expressions on Spark in ANSI mode: the same values as `evaluate`, bit for bit."""
 
+import datetime as dt
+
+import pyarrow as pa
 import pytest
 from hypothesis import Phase, given, settings
 
+from perrecord import table
 from perrecord.tables.dialects import SPARK
 from perrecord.tables.expressions import describe, evaluate, to_sql
 from tests.tables.random_expressions import (
@@ -78,9 +82,30 @@ def test_spark_gives_what_evaluate_gives(spark, escaped, count):
     """Whatever the session's setting of escapes, and no row raises."""
     spark.conf.set("spark.sql.parser.escapedStringLiterals", escaped)
     edges = [dict.fromkeys(FIELDS), dict.fromkeys(FIELDS) | {"size": -EDGE, "emp": EDGE - 1}]
-    check(spark, gathered(expressions, count), gathered(rows, 25) + edges)
+    try:
+        check(spark, gathered(expressions, count), gathered(rows, 25) + edges)
+    finally:
+        spark.conf.set("spark.sql.parser.escapedStringLiterals", "false")
 
 
 def test_spark_counts_code_points(spark):
     """`_` and SUBSTRING count code points, % spans lines, and a backslash is itself."""
     check(spark, on_characters(), character_rows())
+
+
+def test_moments_are_the_same_text_on_spark(spark):
+    """In any time zone of the session, also at an hour that its clocks leave out."""
+    moments = [
+        *(dt.datetime(2024, 3, 10, 2, 30), dt.datetime(2024, 2, 29, 8, 30, 1, 500000)),
+        *(dt.datetime(1, 1, 1, 0, 0, 0, 1), dt.datetime.max, None),
+    ]
+    roles = {"seen": "seen", "quarter": "quarter(seen)", "month": "date_trunc('month', seen)"}
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    values = ", ".join(f"({'NULL' if each is None else repr(str(each))})" for each in moments)
+    frame = spark.sql(f"SELECT CAST(t AS TIMESTAMP_NTZ) AS seen FROM VALUES {values} AS v(t)")
+    with table(frame, dimensions=roles) as opened:
+        found = opened.engine.frame(opened.select([*roles])).collect()
+    source = pa.table({"seen": pa.array(moments, pa.timestamp("us"))})
+    with table(source, dimensions=roles) as opened:
+        expected = opened.engine.frame(opened.select([*roles])).to_pylist()
+    assert [row.asDict() for row in found] == expected

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from perrecord.errors import SourceError
-from perrecord.tables import files, lines
+from perrecord.tables import lines, text_files
 from perrecord.tables.lines import Lines, lines_of
 from perrecord.tables.sources import open_source
 
@@ -74,8 +74,8 @@ def test_records_are_never_made_or_lost(seed, tmp_path, monkeypatch):
     expected = meant(data)
     found = []
     for longest, chunk in ((16_000_000, 1 << 22), (100, 50)):
-        monkeypatch.setattr(files, "_LONGEST_LINE", longest)
-        monkeypatch.setattr(files, "_BUFFER", 2 * longest)
+        monkeypatch.setattr(text_files, "_LONGEST_LINE", longest)
+        monkeypatch.setattr(text_files, "_BUFFER", 2 * longest)
         monkeypatch.setattr(lines, "_CHUNK", chunk)
         try:
             with open_source(path) as engine:
@@ -133,7 +133,7 @@ def test_records_that_the_engine_loses_are_noticed(tmp_path, monkeypatch):
     """Whatever it is: the file is refused when the engine finds another number of them."""
     path = tmp_path / "t.csv"
     path.write_bytes(b"a,b\n1,x\n2,y\n")
-    monkeypatch.setattr(files, "lines_of", lambda *_: Lines(4, 0, False))
+    monkeypatch.setattr(text_files, "lines_of", lambda *_: Lines(4, 0, False))
     with pytest.raises(SourceError, match="not as many as the records"):
         open_source(path)
 

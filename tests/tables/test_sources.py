@@ -214,8 +214,10 @@ def test_a_file_that_is_no_parquet_is_named(tmp_path):
     for missing in ("none.parquet", "none*.csv"):
         assert "there is no file" in refusal(tmp_path / missing)
     assert "is a folder; name its files" in refusal(tmp_path)
-    (tmp_path / "table.xlsx").write_bytes(b"")
-    assert "ends in none of .parquet" in refusal(tmp_path / "table.xlsx")
+    (tmp_path / "table.ods").write_bytes(b"")
+    said = refusal(tmp_path / "table.ods")
+    assert "ends in none of .parquet" in said
+    assert "save it as .xlsx" in said
     (tmp_path / "whole.csv").write_text("name\nx\n")
     assert "one format for all" in refusal(tmp_path / "whole.*")
 
@@ -450,11 +452,11 @@ def test_copies_are_files_of_their_own(doubled):
     ("name", "data", "message"),
     [
         ("x.csv", f"id;emp\n1;{SECRET}\n".encode(), "semicolons; it looks as if semicolons"),
-        ("x.csv", b"id;emp\n1;2,5\n", "a decimal point, as 1.5 and not 1,5"),
-        ("x.csv", b"id\temp\n1\t2\n", "where commas are expected: name it .tsv"),
+        ("x.csv", b"id;emp\n1;2,5\n", 'with decimal: "," if its numbers are'),
+        ("x.csv", b"id\temp\n1\t2\n", 'say so: source: {path: "x.csv", separator: "\\t"}'),
         ("x.csv", b"id|emp\n1|2\n", "holds vertical bars"),
-        ("x.tsv", b"id,emp\n1,2\n", "where tabs are expected: name it .csv"),
-        ("x.tsv", b"id;emp\n1;2\n", "write it again with tabs"),
+        ("x.tsv", b"id,emp\n1,2\n", "where tabs are expected: say so"),
+        ("x.tsv", b"id;emp\n1;2\n", "where tabs are expected: say so"),
         ("x.csv", "id,emp\n1,2\n".encode("utf-16"), "looks like UTF-16"),
         *(
             ("x.csv", "größe,łąka,emp\n1,łódź,2\n".encode(encoding), "looks like UTF-16 or UTF-32")
@@ -468,7 +470,7 @@ def test_copies_are_files_of_their_own(doubled):
         (
             "x.csv.gz",
             gzip.compress("id,größe\n".encode("latin-1"), mtime=0),
-            "WINDOWS-1252 -t UTF-8",
+            'encoding: "windows-1252"',
         ),
     ],
 )

@@ -1,5 +1,6 @@
 """Tables: roles, derived dimensions, lookups, and errors that quote nothing."""
 
+import datetime as dt
 import traceback
 
 import pandas as pd
@@ -55,8 +56,42 @@ def test_dates_outside_the_years_1_to_9999_are_null(tmp_path):
     assert known.table["day"].to_pylist() == FAR_TEXT[1:5]
 
 
-@pytest.mark.parametrize("kind", [pa.timestamp("us"), pa.timestamp("ns", "UTC"), pa.time64("us")])
-def test_moments_are_refused_by_name(kind):
+MOMENTS = {
+    "s": ([-62135596800, 1709195401, 253402300799, 253402300800, None], "000000"),
+    "ms": ([-62135596800000, 1709195401999, 253402300799999, 253402300800000, None], "999"),
+    "us": (
+        [-62135596800000000, 1709195401999999, 253402300799999999, 253402300800000000],
+        "999999",
+    ),
+    "ns": ([1709195401999999999, None], "999999"),
+}
+"""Moments around the years 1 and 9999 and one of 2024, and what its second's part is."""
+
+
+@pytest.mark.parametrize("unit", MOMENTS)
+def test_moments_without_a_zone_are_text(unit, tmp_path):
+    """To the microsecond, cut and not rounded; their parts are whole numbers and text."""
+    given, part = MOMENTS[unit]
+    seen = pa.table({"seen": pa.array(given, pa.int64()).cast(pa.timestamp(unit))})
+    pq.write_table(seen, tmp_path / "seen.parquet")
+    roles = {"seen": "seen", "year": "year(seen)", "month": "date_trunc('month', seen)"}
+    for source in (seen, tmp_path / "seen.parquet"):
+        with table(source, dimensions=roles) as opened:
+            found = opened.engine.frame(opened.select([*roles])).to_pylist()
+            row = {"seen": dt.datetime(2024, 2, 29, 8, 30, 1, int(part.ljust(6, "0")))}
+            assert opened.schema.record(row) in found
+        shown = [each["seen"] for each in found]
+        assert f"2024-02-29 08:30:01.{part.ljust(6, '0')}" in shown
+        assert {"seen": None, "year": None, "month": None} in found
+        kept = [each for each in found if each["seen"]]
+        assert {(each["year"], each["month"]) for each in kept} <= {
+            (2024, "2024-02-01"), (1, "0001-01-01"), (9999, "9999-12-01")
+        }  # fmt: skip
+        assert len(kept) == (1 if unit == "ns" else 3)
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("ns", "UTC"), pa.time64("us")])
+def test_moments_of_a_zone_are_refused_by_name(kind):
     """As a dimension, and inside an expression."""
     source = pa.table({"seen": pa.array([0], pa.int64()).cast(kind)})
     for dimensions in (["seen"], {"year": "substr(seen, 1, 4)"}):

@@ -10,16 +10,19 @@ from tests.twins.topics import (
     figures,
     fitting,
     ledgers,
+    levels,
     mechanisms,
     noises,
     policies,
     queries,
     releases,
     students,
+    studio,
     tables,
     tapered_audits,
     tapering,
     tuning,
+    weights,
 )
 
 EVERY = (
@@ -37,9 +40,12 @@ EVERY = (
     *mechanisms.TWINS,
     *ledgers.TWINS,
     *releases.TWINS,
+    *levels.TWINS,
     *blurred.TWINS,
     *fitting.TWINS,
     *figures.TWINS,
     *tuning.TWINS,
+    *weights.TWINS,
     *doors.TWINS,
+    *studio.TWINS,
 )

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,8 @@ LAYERS = {
     "released",
     "report",
     "session",
+    "studio",
+    "systems",
     "tables",
 }
 TRIED = (
@@ -82,21 +85,33 @@ def test_a_twin_breaks_what_it_says_and_not_a_name(tmp_path):
     ]
 
 
+@cache
+def source_of(file):
+    """Return the text of a module and its programme; several twins break the same module."""
+    whole = (SOURCE / file).read_text()
+    return whole, ast.dump(ast.parse(whole))
+
+
 @pytest.mark.parametrize("twin", EVERY, ids=lambda twin: twin.name)
 def test_a_twin_fits_the_code(twin):
     """Its text occurs once, what takes its place is Python and another programme."""
-    whole = (SOURCE / twin.file).read_text()
+    whole, programme = source_of(twin.file)
     assert whole.count(twin.old) == 1
-    assert ast.dump(ast.parse(twin.broken(whole))) != ast.dump(ast.parse(whole))
+    assert ast.dump(ast.parse(twin.broken(whole))) != programme
+
+
+@cache
+def functions_of(file):
+    """Return the functions of a file of tests by their names."""
+    tree = ast.parse((PROJECT / "tests" / file).read_text())
+    return {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef)}
 
 
 def test_the_tests_of_every_twin_exist():
     """Each is a function in its file, and not among the long ones that `make test` leaves out."""
     for test in {test for twin in EVERY for test in twin.tests}:
         file, _, name = test.partition("::")
-        tree = ast.parse((PROJECT / "tests" / file).read_text())
-        functions = {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef)}
-        function = functions.get(name.partition("[")[0])
+        function = functions_of(file).get(name.partition("[")[0])
         assert function is not None, test
         marks = [ast.unparse(each) for each in function.decorator_list]
         assert not [mark for mark in marks if mark.endswith((".audit", ".spark", ".browser"))], test

@@ -131,6 +131,7 @@ class Workshop:
 
     def _environment(self, noted: Path) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+        kept.pop("PYTHONDONTWRITEBYTECODE", None)  # or every run would compile everything anew
         return {
             **kept,
             "PYTHONPATH": os.pathsep.join([str(self.folder / "src"), str(self.folder)]),

@@ -29,12 +29,14 @@ from perrecord import (
     DocumentError,
     Domain,
     Enclosure,
+    File,
     InexactNumberError,
     InputError,
     InternalError,
     Keys,
     Ledger,
     LedgerError,
+    Linked,
     Lookup,
     Meaning,
     Measure,
@@ -63,7 +65,10 @@ from perrecord import (
     Taper,
     ThresholdError,
     UnknownCaseError,
+    Weight,
+    Weighting,
     clamping,
+    export,
     from_sql,
     group_loss,
     meaning,
@@ -146,6 +151,10 @@ def tables(folder: Path) -> Table:
     table(frame.lazy(), measures={"cattle": Measure(1, outside="cut")}).close()
     frame.write_csv(folder / "farms.csv")
     table(folder / "farms.csv", dimensions=["state"]).close()
+    table(File(folder / "farms.csv", separator=","), dimensions=["state"]).close()
+    weight = Weight("rent", "0.5", largest=10)
+    table(frame, measures=["cattle"], weight=weight).close()
+    table(Linked(frame, last=frame), id="state", measures=["cattle"]).close()
     counties = Keys.from_columns({"county": ["Travis", "Taos"], "code": [1, 2]})
     parents: dict[str, str] = {"Travis": "TX", "Taos": "NM"}
     assert_type(counties.with_parent("state", "county", parents), Keys)
@@ -176,6 +185,13 @@ def queries(farms: Table) -> list[Query]:
         .sum("rent", taper="0.5", rho="0.1", name="rents")
         .sum("rent", taper="0.5", blur=Blur("0.1", signed=True), rho="0.1", name="blurred")
         .median("cattle", candidates=range(0, 100, 10), rho="0.1")
+        .median(
+            "rent",
+            candidates=range(10),
+            rho="0.1",
+            weight=Weighting("cattle", at=100),
+            name="weighed",
+        )
     )
     slow = Parts("state", {...: tapering(Taper(cattle=50), rho="0.1")})
     assert_type(Query("farms").sum("cattle", parts=slow), Query)
@@ -238,9 +254,19 @@ def frames(answers: Answers) -> None:
     again.close()
 
 
+def exported(folder: Path) -> None:
+    """A folder that is no release is refused."""
+    try:
+        assert_type(export(folder, to="px", out=folder / "px"), tuple[Path, ...])
+    except PerrecordError:
+        return
+    raise AssertionError
+
+
 def main(folder: Path) -> None:
     """Run all of it."""
     policies()
+    exported(folder)
     with tables(folder) as farms:
         queries(farms)
         frames(sessions(farms, folder / "farms.ledger"))

@@ -9,20 +9,24 @@ each counts with its largest loss of any record, and these add.
 
 S_j being the sum of the charges on snapshot j. Whatever values a record takes, r_j in snapshot j,
 it loses S_1(r_1) + ... + S_k(r_k), which is then within budget(r_j) for each of its values.
+
+In a ledger with periods all of this is about one period and its own part of the budget (T35). Its
+snapshots are revisions of each other, for which `revisions` knows another rule beside.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
 from perrecord.accounting.entries import Charge, LedgerEntry
 from perrecord.accounting.refusals import check_budget, number
+from perrecord.accounting.revisions import REVISED, REVISION, have_shares
 from perrecord.errors import BudgetExceededError, InputError, LedgerError, listing
 from perrecord.exact import Exact
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme, Split, SplitBy
-from perrecord.policy.terms import Constant, Form, SizeLoss
+from perrecord.policy.terms import Constant, ExactLoss, Form, SizeLoss
 
 Snapshot = str | int
 """What a snapshot is called; a charge that does not say its own stands alone, as its number."""
@@ -44,6 +48,7 @@ def Budget(  # noqa: N802 - it reads as the value that it makes
     epsilon: Exact | None = None,
     slots: Iterable[Policy] | Policy = (),
     tapers: Iterable[Policy] | Policy = (),
+    weights: Iterable[Policy] | Policy = (),
 ) -> Policy:
     """Return the budget "total rho, spread freely over the declared schemes".
 
@@ -72,6 +77,10 @@ def Budget(  # noqa: N802 - it reads as the value that it makes
     >>> allowed = Budget(1, fine, tapers=6 * Policy.tapered("0.1", measure="employees", at=50))
     >>> (3 * Policy.tapered("0.1", measure="employees", at=50)).is_below(allowed)
     True
+
+    The same with quantiles whose records have weights (T37):
+
+    >>> allowed = Budget(1, weights=2 * Policy.weighed("0.1", measure="w", at=20))
     """
     schemes = (splits,) if isinstance(splits, Split | SplitBy) else tuple(splits)
     amount = {"rho": rho, "epsilon": epsilon}
@@ -94,6 +103,13 @@ def Budget(  # noqa: N802 - it reads as the value that it makes
                 '6 * Policy.tapered("0.1", measure="employees", at=50).'
             )
         total += each
+    for each in _listed(weights):
+        if not isinstance(each, Policy) or not _is_weighed(each):
+            raise InputError(
+                "a weight of the budget is something else than weighted quantiles; give such as "
+                '2 * Policy.weighed("0.1", measure="w", at=20).'
+            )
+        total += each
     return total
 
 
@@ -105,6 +121,12 @@ def _listed(given: object) -> tuple[object, ...]:
 def _is_tapered(policy: Policy) -> bool:
     terms = policy.form.terms
     return not policy.slots and all(isinstance(each, SizeLoss) for each in terms)
+
+
+def _is_weighed(policy: Policy) -> bool:
+    """Tell whether all terms are those of weighted quantiles: exact ones under pure epsilon."""
+    expected = ExactLoss if policy.currency.adds_up else SizeLoss
+    return not policy.slots and all(isinstance(each, expected) for each in policy.form.terms)
 
 
 # -- what is spent --------------------------------------------------------------------------
@@ -126,10 +148,11 @@ def total_of(before: Policy, entries: Iterable[LedgerEntry]) -> Policy:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """The sum of the charges on each snapshot of the data."""
+    """The sum of the charges on each snapshot of the data, of one period if there are periods."""
 
     zero: Policy
     sums: Mapping[Snapshot, Policy]
+    period: str | None = None
 
     def after(self, entries: Iterable[LedgerEntry]) -> "Spent":
         """Return what is spent when these entries have followed."""
@@ -141,12 +164,12 @@ class Spent:
         fresh = {
             each: total_of(self.sums.get(each, self.zero), made) for each, made in charges.items()
         }
-        return Spent(self.zero, {**self.sums, **fresh})
+        return replace(self, sums={**self.sums, **fresh})
 
     def with_charge(self, policy: Policy, snapshot: str) -> "Spent":
         """Return what would be spent with one more charge."""
         together = self.sums.get(snapshot, self.zero) + policy
-        return Spent(self.zero, {**self.sums, snapshot: together})
+        return replace(self, sums={**self.sums, snapshot: together})
 
     def largest(self) -> Policy | None:
         """Return the largest losses of all snapshots added up, a constant; None if one has none.
@@ -166,6 +189,17 @@ class Spent:
         """Return what must be below the budget; None if nothing that is would do."""
         return self.largest() if len(self.sums) > 1 else self._plain()
 
+    def fits(self, budget: Policy, *, most_steps: int | None = None) -> bool:
+        """Tell whether the charges are within the budget, whatever a record was in each."""
+        compared = self.compared()
+        if compared is not None and compared.is_below(budget, most_steps=most_steps):
+            return True
+        return self.are_revisions() and have_shares(self.sums.values(), budget)
+
+    def are_revisions(self) -> bool:
+        """Tell whether there are several snapshots of one period."""
+        return self.period is not None and len(self.sums) > 1
+
     def total(self) -> Policy:
         """Return what is compared with the budget, or else the plain sum of all charges.
 
@@ -180,16 +214,31 @@ class Spent:
 
 
 def check_charge(spent: Spent, policy: Policy, snapshot: str, budget: Policy) -> None:
-    """Refuse a charge that does not fit, with every value that a record may have had (T4)."""
+    """Refuse a charge that does not fit, with every value that a record may have had (T4).
+
+    The budget is that of the period, where there are periods (T35).
+    """
     after = spent.with_charge(policy, snapshot)
-    if len(after.sums) == 1:
-        check_budget(spent.total(), policy, budget)
-        return
+    try:
+        if len(after.sums) == 1:
+            check_budget(spent.total(), policy, budget)
+        else:
+            _check_snapshots(spent, after, snapshot, budget)
+    except BudgetExceededError as error:
+        if spent.period is None:
+            raise
+        raise BudgetExceededError(f"period {spent.period}: {error}") from None
+
+
+def _check_snapshots(spent: Spent, after: Spent, snapshot: str, budget: Policy) -> None:
+    """Refuse charges on several snapshots that do not fit."""
     compared = after.compared()
     if compared is None or not compared.is_below(budget):
-        raise BudgetExceededError(
-            f"{_before(spent, snapshot)}, and {_WHY}. {_reason(after, snapshot, budget)} {_ADVICE}"
-        )
+        if not after.are_revisions():
+            why = f"{_before(spent, snapshot)}, and {_WHY}. {_reason(after, snapshot, budget)}"
+            raise BudgetExceededError(f"{why} {_ADVICE}")
+        if not have_shares(after.sums.values(), budget):
+            raise BudgetExceededError(REVISED)
 
 
 _QUICK_STEPS = 5_000
@@ -204,7 +253,9 @@ def is_quickly_within(spent: Spent, policy: Policy, snapshot: str, budget: Polic
 
 def remark(spent: Spent, snapshot: str) -> str | None:
     """Return what to know before charging on this snapshot; None if all charges were made on it."""
-    return f"{_before(spent, snapshot)}; {_WHY}." if {*spent.sums} - {snapshot} else None
+    if not {*spent.sums} - {snapshot}:
+        return None
+    return REVISION if spent.period is not None else f"{_before(spent, snapshot)}; {_WHY}."
 
 
 def snapshot_name(snapshot: Snapshot | None) -> str:
@@ -218,13 +269,21 @@ def snapshot_name(snapshot: Snapshot | None) -> str:
     return snapshot[:17] if snapshot.startswith("hmac:") else snapshot
 
 
-def check_same(path: Path, earlier: Charge, policy: Policy, snapshot: str) -> None:
-    """Refuse another policy or other data under the identity of an earlier charge."""
+def check_same(
+    path: Path, earlier: Charge, policy: Policy, snapshot: str, period: str | None
+) -> None:
+    """Refuse another policy, period or other data under the identity of an earlier charge."""
     if earlier.policy != policy:
         raise LedgerError(
             f"{path}: {earlier.identity!r} was charged before with another policy, in entry "
             f"{earlier.number}: {earlier.policy}, now {policy}. A changed release needs an "
             "identity of its own, and its own charge."
+        )
+    if earlier.period != period:
+        raise LedgerError(
+            f"{path}: {earlier.identity!r} was charged before for another period, in entry "
+            f"{earlier.number}: {earlier.period}, now {period}. A release of another period needs "
+            "an identity of its own, and its own charge."
         )
     if earlier.snapshot != snapshot:
         raise LedgerError(

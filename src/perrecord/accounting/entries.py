@@ -1,6 +1,6 @@
 """Entries of a ledger as frozen values, and the chain of their canonical lines.
 
-    Creation      the budget, once
+    Creation      the budget, or that of each period, once
     Charge        a policy, before anything is computed
     Seal          the digests of what was computed for a charge
     Publication   where the sealed bytes were published
@@ -32,8 +32,9 @@ from perrecord.policy.reads import names_read
 
 FORMAT = "perrecord-ledger"
 VERSION = 2
-READABLE = (1, VERSION)
-"""Ledgers of version 1, of perrecord 0.1, hold charges that name no snapshot."""
+PERIODS_VERSION = 3
+READABLE = (1, VERSION, PERIODS_VERSION)
+"""Version 1, of perrecord 0.1, holds charges that name no snapshot; version 3 has periods."""
 
 START = "0" * 64
 """What stands as the hash before the first line."""
@@ -48,8 +49,11 @@ class Creation:
     day: str
     name: str
     budget: Policy = field(hash=False)
+    """With periods, the sum of their parts: what a record may lose that stays the same (T35)."""
     secret: str
     """A digest of the secret, so that a changed secret is noticed."""
+    periods: Mapping[str, Policy] = field(hash=False)
+    """The part of each period, in their order; empty in a ledger without periods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,10 @@ class Charge:
     identity: str | None
     snapshot: str | None
     """Which state of the data it was made on; None if it does not say, as in perrecord 0.1."""
+    period: str | None
+    """Which period the data is about; None in a ledger without periods."""
+    revision: str | None
+    """Why the data of the period is another than before; None if it is not."""
     policy: Policy = field(hash=False)
     meanings: Mapping[str, str] = field(hash=False)
     """What each name that the policy reads stands for in the table."""
@@ -99,16 +107,18 @@ def today() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
-def creation_fields(name: str, budget: Policy, secret: str) -> dict[str, Any]:
-    """Return what the first line says."""
-    return {
-        "kind": "creation",
-        "format": FORMAT,
-        "version": VERSION,
-        "name": name,
-        "budget": document(budget),
-        "secret": secret,
-    }
+def creation_fields(
+    name: str, budget: Policy | Mapping[str, Policy], secret: str
+) -> dict[str, Any]:
+    """Return what the first line says; a budget by period is written in the order of periods."""
+    version, own = VERSION, dict[str, Any]()
+    if isinstance(budget, Mapping):
+        version = PERIODS_VERSION
+        own["periods"] = [[period, document(part)] for period, part in budget.items()]
+    else:
+        own["budget"] = document(budget)
+    named = {"kind": "creation", "format": FORMAT, "version": version, "name": name}
+    return {**named, **own, "secret": secret}
 
 
 def charge_fields(
@@ -118,8 +128,14 @@ def charge_fields(
     snapshot: str,
     meanings: Mapping[str, str],
     details: Mapping[str, object],
+    *,
+    period: str | None = None,
+    revision: str | None = None,
 ) -> dict[str, Any]:
-    """Return what the line of a charge says, its details checked."""
+    """Return what the line of a charge says, its details checked.
+
+    Only a charge to a ledger with periods names one: the lines of others are as they always were.
+    """
     if not isinstance(label, str) or not label:
         raise InputError(f"the label is {label!r}; say in a few words what is charged for.")
     if identity is not None:
@@ -136,6 +152,10 @@ def charge_fields(
         "meanings": _checked_meanings(policy, meanings),
         "details": dict(details),
     }
+    if revision is not None:
+        check_revision_reason(revision)
+    said = {"period": period, "revision": revision}
+    fields |= {name: each for name, each in said.items() if each is not None}
     line(fields)  # refuse what JSON cannot hold before anything is locked
     return fields
 
@@ -163,6 +183,15 @@ def check_snapshot(snapshot: object) -> None:
         raise InputError(
             f"the snapshot is {snapshot!r}; name the state of the data that is charged for, such "
             'as "2026-11", and give another name when the data changes.'
+        )
+
+
+def check_revision_reason(revision: object) -> None:
+    """Refuse what does not say why the data of a period is another than before."""
+    if not isinstance(revision, str) or not revision.strip() or not revision.isprintable():
+        raise InputError(
+            f"the revision is {revision!r}; say in a few words why the data of the period has "
+            'changed, such as "late returns".'
         )
 
 
@@ -208,16 +237,18 @@ def entry_of(fields: dict[str, Any], own_hash: str) -> LedgerEntry:
     common = (fields["number"], own_hash, fields["day"])
     match fields["kind"]:
         case "creation" if fields["format"] == FORMAT and fields["version"] in READABLE:
-            policy = _policy(fields["budget"])
-            return Creation(*common, fields["name"], policy, fields["secret"])
+            parts = _parts(fields) if fields["version"] == PERIODS_VERSION else {}
+            policy = Policy.total(parts.values()) if parts else _policy(fields["budget"])
+            periods = MappingProxyType(parts)
+            return Creation(*common, fields["name"], policy, fields["secret"], periods)
         case "charge":
             policy = _policy(fields["policy"])
             meanings = MappingProxyType(fields["meanings"])
             details = MappingProxyType(fields["details"])
-            snapshot = fields.get("snapshot")
-            if snapshot is not None and not isinstance(snapshot, str):
-                raise ValueError("a charge on a snapshot that is no text")
-            names = (fields["label"], fields["identity"], snapshot)
+            said: list[Any] = [fields.get(name) for name in ("snapshot", "period", "revision")]
+            if not all(each is None or isinstance(each, str) for each in said):
+                raise ValueError("a charge on a snapshot or period that is no text")
+            names = (fields["label"], fields["identity"], said[0], said[1], said[2])
             return Charge(*common, *names, policy, meanings, details)
         case "seal":
             return Seal(*common, fields["charge"], MappingProxyType(fields["digests"]))
@@ -225,6 +256,15 @@ def entry_of(fields: dict[str, Any], own_hash: str) -> LedgerEntry:
             return Publication(*common, fields["charge"], fields["place"])
         case kind:
             raise ValueError(f"an entry of the unknown kind {kind!r}")
+
+
+def _parts(fields: dict[str, Any]) -> dict[str, Policy]:
+    """Return the parts of a ledger with periods; what names none, or one twice, is no ledger."""
+    written = fields["periods"]
+    parts = {period: _policy(each) for period, each in written}
+    if not parts or len(parts) != len(written) or not all(isinstance(each, str) for each in parts):
+        raise ValueError("periods that are none, or no names, or named twice")
+    return parts
 
 
 # -- the chain ------------------------------------------------------------------------------

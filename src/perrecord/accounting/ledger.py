@@ -1,68 +1,48 @@
 """The ledger: what was charged, durably, and never more than the budget allows (T4)."""
 
-import html
+import logging
 import os
 import secrets
 import sqlite3
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from perrecord.accounting import rows
-from perrecord.accounting.budget import (
-    Spent,
-    check_charge,
-    check_same,
-    is_quickly_within,
-    remark,
-)
+from perrecord.accounting.budget import check_charge, check_same, is_quickly_within
 from perrecord.accounting.entries import (
     START,
     Charge,
-    Creation,
     LedgerEntry,
     Publication,
     Seal,
     charge_fields,
-    check_identity,
-    check_meanings,
-    check_snapshot,
     creation_fields,
-    meanings_of,
     next_row,
     secret_digest,
 )
+from perrecord.accounting.opened import LedgerReader, Seen
+from perrecord.accounting.parts import BudgetPart, parts_of
 from perrecord.accounting.storage import create, reading, writing
-from perrecord.errors import InputError, InternalError, LedgerError
+from perrecord.errors import InputError, LedgerError
 from perrecord.policy.policy import Policy
-from perrecord.policy.reads import names_read
 
 _MOST_ATTEMPTS = 4
 """Comparisons outside a transaction that others' charges may overtake, before one inside it."""
 
-State = Literal["unknown", "charged", "sealed", "published"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """How far this process has checked the ledger, and what was spent up to there."""
-
-    count: int
-    last: str
-    spent: Spent
-    meanings: Mapping[str, tuple[str | None, int]]
+_LOG = logging.getLogger("perrecord.ledger")
 
 
 class _TakesLongError(Exception):
-    """A charge is not quickly seen to fit the budget, at this state of the ledger."""
+    """A charge is not quickly seen to fit its part of the budget, after the entry of this hash."""
 
-    def __init__(self, seen: _Seen) -> None:
+    def __init__(self, part: BudgetPart, last: str) -> None:
         super().__init__("the comparison with the budget takes long")
-        self.seen = seen
+        self.part = part
+        self.last = last
 
 
-class Ledger:
+class Ledger(LedgerReader):
     """A budget and the charges against it, in one file that only ever grows.
 
     A charge is accepted only if all charges together stay below the budget for EVERY possible
@@ -91,27 +71,26 @@ less rho, for fewer answers, or with a scheme that the budget declares.
     belongs into a label, an identity, the name of a snapshot or details: they are not confidential.
     """
 
-    def __init__(self, path: Path, entries: list[LedgerEntry], secret: bytes) -> None:
-        first = entries[0]
-        if not isinstance(first, Creation):
-            raise InternalError("A ledger was opened without its first entry.")
-        self._path = path
-        self._name = first.name
-        self._budget = first.budget
-        self._secret = secret
-        spent = Spent(Policy.zero(first.budget.currency), {}).after(entries)
-        # One frozen value, replaced as a whole: threads need no lock, and a fork copies it.
-        self._seen = _Seen(len(entries), entries[-1].hash, spent, meanings_of(entries))
-
     # -- opening ----------------------------------------------------------------------------
 
     @classmethod
-    def create(cls, path: str | os.PathLike[str], budget: Policy, *, name: str = "") -> "Ledger":
-        """Make a new ledger with this budget, fixed from now on; an existing file is refused."""
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        budget: Policy | Mapping[str, Policy],
+        *,
+        name: str = "",
+        periods: str | Iterable[str | int] | None = None,
+    ) -> "Ledger":
+        """Make a new ledger with this budget, fixed from now on; an existing file is refused.
+
+        With `periods`, such as "2026..2035", the budget is that of each of them; a dictionary has
+        one for each (T35).
+        """
         if not isinstance(name, str):
             raise InputError(f"the name is a {type(name).__name__}; expected text.")
         where, secret = Path(path).absolute(), secrets.token_bytes(32)
-        fields = creation_fields(name, budget, secret_digest(secret))
+        fields = creation_fields(name, parts_of(budget, periods), secret_digest(secret))
         create(where, next_row(fields, 0, START), secret)
         return cls.open(where)
 
@@ -122,117 +101,22 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         with reading(where) as connection:
             return cls(where, *rows.whole(where, connection))
 
-    # -- looking ----------------------------------------------------------------------------
-
-    @property
-    def path(self) -> Path:
-        """Where the ledger is."""
-        return self._path
-
-    @property
-    def name(self) -> str:
-        """What the ledger is called."""
-        return self._name
-
-    @property
-    def budget(self) -> Policy:
-        """The policy that all charges together stay below: the guarantee of all answers (T4)."""
-        return self._budget
-
-    @property
-    def secret(self) -> bytes:
-        """32 random bytes for keyed hashes of confidential files; never exported."""
-        return self._secret
-
-    def entries(self) -> tuple[LedgerEntry, ...]:
-        """Return every entry, the creation first."""
-        with reading(self._path) as connection:
-            return tuple(self._every(connection))
-
-    def spent(self) -> Policy:
-        """Return what all charges so far add up to; keep it on your desk, and publish the budget.
-
-        With charges on several snapshots of the data it is the sum of their largest losses (T4).
-        """
-        with reading(self._path) as connection:
-            return self._refreshed(connection).spent.total()
-
-    def spent_with(self, policy: Policy, *, snapshot: str) -> Policy:
-        """Return what all charges would add up to with one more, whether it fits or not."""
-        check_snapshot(snapshot)
-        with reading(self._path) as connection:
-            return self._refreshed(connection).spent.with_charge(policy, snapshot).total()
-
-    def remark(self, snapshot: str) -> str | None:
-        """Return what to know before charging on a snapshot; None if it is that of all charges."""
-        check_snapshot(snapshot)
-        with reading(self._path) as connection:
-            return remark(self._refreshed(connection).spent, snapshot)
-
     def preview(
-        self, policy: Policy, *, snapshot: str, meanings: Mapping[str, str] | None = None
+        self,
+        policy: Policy,
+        *,
+        snapshot: str,
+        meanings: Mapping[str, str] | None = None,
+        period: str | None = None,
+        revision: str | None = None,
     ) -> None:
         """Raise BudgetExceededError if the policy could not be charged now; charges nothing."""
-        fields = charge_fields(policy, "preview", None, snapshot, meanings or {}, {})
-        with reading(self._path) as connection:
-            seen = self._refreshed(connection)
-            check_meanings(self._path, seen.meanings, names_read(policy), fields["meanings"])
-            check_charge(seen.spent, policy, snapshot, self._budget)
-
-    def charge_of(self, identity: str) -> Charge | None:
-        """Return the charge that was made under this identity; None if there is none."""
-        check_identity(identity)
-        with reading(self._path) as connection:
-            self._refreshed(connection)
-            return rows.charge_with(self._path, connection, identity)
-
-    def seal_of(self, charge: Charge) -> Seal | None:
-        """Return the seal of a charge; None if it has none yet."""
-        rows.check_is_charge(charge)
-        with reading(self._path) as connection:
-            self._refreshed(connection)
-            rows.check_own(self._path, connection, charge)
-            return rows.seal_of(self._path, connection, charge)
-
-    def state_of(self, identity: str) -> State:
-        """Return how far a release has come: unknown, charged, sealed or published."""
-        check_identity(identity)
-        with reading(self._path) as connection:
-            self._refreshed(connection)
-            charge = rows.charge_with(self._path, connection, identity)
-            if charge is None:
-                return "unknown"
-            if rows.publications_of(self._path, connection, charge):
-                return "published"
-            return "sealed" if rows.seal_of(self._path, connection, charge) else "charged"
-
-    def verify(self, noted: Iterable[str] = ()) -> int:
-        """Return the number of entries, having checked all of the file from the beginning.
-
-        The chain shows that entries belong together. That the whole was not rewritten, or
-        replaced by an older copy, only a hash that was kept elsewhere can show: give such hashes,
-        for example those of published charges, as `noted`.
-        """
-        with reading(self._path) as connection:
-            entries, _ = rows.whole(self._path, connection)
-            self._refreshed(connection)
-        rows.known(self._path, entries, noted)
-        return len(entries)
-
-    def export(self) -> str:
-        """Return every entry as a line of canonical JSON; the secret is not among them.
-
-        Each line holds the SHA-256 of the line before it as `previous`.
-        """
-        with reading(self._path) as connection:
-            self._every(connection)
-            return "".join(f"{row.written}\n" for row in rows.rows_from(connection))
-
-    def lines(self) -> list[dict[str, Any]]:
-        """Return what each line of `export` holds, as plain values."""
-        with reading(self._path) as connection:
-            self._every(connection)
-            return [rows.fields_of(row) for row in rows.rows_from(connection)]
+        fields = charge_fields(
+            policy, "preview", None, snapshot, meanings or {}, {}, period=period, revision=revision
+        )
+        part = self.part(period)
+        part.check(self._path, policy, snapshot, revision, fields["meanings"])
+        check_charge(part.spent, policy, snapshot, part.budget)
 
     # -- writing ----------------------------------------------------------------------------
 
@@ -245,6 +129,8 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         identity: str | None = None,
         meanings: Mapping[str, str] | None = None,
         details: Mapping[str, object] | None = None,
+        period: str | None = None,
+        revision: str | None = None,
     ) -> Charge:
         """Write a charge down, durably, or raise BudgetExceededError; call it before computing.
 
@@ -257,11 +143,24 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         add up record by record; those on another count with their largest loss of any record,
         because a record may have changed in any way in between (T4).
 
-        On one snapshot a name must mean the same in every charge. Sessions
+        In a ledger with periods the charge names its `period`, is compared with that period's part,
+        and adds up with the charges of that period alone. Other data under the same period is
+        refused unless a `revision` says why it is another (T35).
+
+        On one snapshot, or in one period, a name must mean the same in every charge. Sessions
         and releases say with `meanings` what each name that the policy reads stands for in the
         table; a charge that says otherwise than an earlier one is refused.
         """
-        fields = charge_fields(policy, label, identity, snapshot, meanings or {}, details or {})
+        fields = charge_fields(
+            policy,
+            label,
+            identity,
+            snapshot,
+            meanings or {},
+            details or {},
+            period=period,
+            revision=revision,
+        )
         compared_at = None
         for _ in range(_MOST_ATTEMPTS):
             try:
@@ -269,8 +168,8 @@ less rho, for fewer answers, or with a scheme that the budget declares.
             except _TakesLongError as found:
                 # While others may charge. A refusal stands, since charges are never taken back;
                 # a yes is for this state of the ledger, and the next attempt checks whether it is.
-                check_charge(found.seen.spent, policy, snapshot, self._budget)
-                compared_at = found.seen.last
+                check_charge(found.part.spent, policy, snapshot, found.part.budget)
+                compared_at = found.last
         return self._write_charge(fields, policy, identity, None, is_last=True)
 
     def _write_charge(
@@ -287,18 +186,20 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         With `compared_at` it was found to fit after the entry of that hash.
         """
         snapshot: str = fields["snapshot"]
+        period, revision = fields.get("period"), fields.get("revision")
         with writing(self._path) as connection:
             seen = self._refreshed(connection)
+            part = seen.parts.part(self._path, period)
             earlier = rows.charge_with(self._path, connection, identity)
             if earlier is not None:
-                check_same(self._path, earlier, policy, snapshot)
+                check_same(self._path, earlier, policy, snapshot, period)
                 return earlier
-            check_meanings(self._path, seen.meanings, names_read(policy), fields["meanings"])
+            part.check(self._path, policy, snapshot, revision, fields["meanings"])
             if compared_at != seen.last:
                 if is_last:  # whoever was overtaken so often makes the others wait
-                    check_charge(seen.spent, policy, snapshot, self._budget)
-                elif not is_quickly_within(seen.spent, policy, snapshot, self._budget):
-                    raise _TakesLongError(seen)
+                    check_charge(part.spent, policy, snapshot, part.budget)
+                elif not is_quickly_within(part.spent, policy, snapshot, part.budget):
+                    raise _TakesLongError(part, seen.last)
             return rows.only(Charge, self._append(connection, seen, fields))
 
     def seal(self, charge: Charge, digests: Mapping[str, str]) -> Seal:
@@ -351,44 +252,14 @@ less rho, for fewer answers, or with a scheme that the budget declares.
 
     # -- inside a transaction ---------------------------------------------------------------
 
-    def _refreshed(self, connection: sqlite3.Connection) -> _Seen:
-        """Check what was appended since the last time, and return where that leads to."""
-        seen = self._seen
-        rows.check_size(self._path, connection)
-        rows.check_schema(self._path, connection)
-        rows.still_there(self._path, connection, seen.count, seen.last)
-        fresh = list(rows.following(self._path, connection, seen.count, seen.last))
-        if fresh:
-            spent = seen.spent.after(fresh)
-            meanings = {**meanings_of(fresh), **seen.meanings}
-            seen = _Seen(seen.count + len(fresh), fresh[-1].hash, spent, meanings)
-            self._seen = seen
-        return seen
-
-    def _every(self, connection: sqlite3.Connection) -> list[LedgerEntry]:
-        self._refreshed(connection)
-        return list(rows.following(self._path, connection, 0, START))
-
     def _append(
-        self, connection: sqlite3.Connection, seen: _Seen, fields: dict[str, Any]
+        self, connection: sqlite3.Connection, seen: Seen, fields: dict[str, Any]
     ) -> LedgerEntry:
         row = next_row(fields, seen.count, seen.last)
         rows.append(connection, row)
-        return rows.checked(self._path, row, seen.last)
-
-    # -- showing ----------------------------------------------------------------------------
-
-    def __repr__(self) -> str:
-        return f"Ledger({str(self._path)!r}, {self._seen.count} entries, budget {self._budget})"
-
-    def _repr_html_(self) -> str:
-        lines = [
-            f"Ledger {self._name}",
-            f"{self._seen.count} entries in {self._path}",
-            f"Budget: {self._budget.describe()}",
-            f"Spent: {self._seen.spent.total().describe()}",
-        ]
-        return f"<pre>{html.escape(chr(10).join(lines))}</pre>"
+        entry = rows.checked(self._path, row, seen.last)
+        _LOG.info("writing a %s", type(entry).__name__.lower())
+        return entry
 
 
 def _all_text(digests: Mapping[str, str]) -> bool:

@@ -10,6 +10,7 @@ from perrecord.policy.cases import Record
 from perrecord.policy.policy import Policy
 from perrecord.policy.slots import Slot
 from perrecord.policy.terms import Currency, SizeLoss
+from perrecord.policy.weighing import WeighedChoice
 
 
 def check_budget(spent: Policy, policy: Policy, budget: Policy) -> None:
@@ -46,6 +47,7 @@ def check_budget(spent: Policy, policy: Policy, budget: Policy) -> None:
         f"{number(excess.limit)}. This charge takes {number(policy.loss(excess.record))} of it, "
         f"and {number(left)} is left. Nothing was charged. Ask for less {unit}, for fewer "
         f"answers, or with a scheme that the budget declares.{_tapers(total, budget)}"
+        f"{_weights(total, budget)}"
     )
 
 
@@ -73,10 +75,44 @@ def _tapers(total: Policy, budget: Policy) -> str:
 def budget_words(budget: Policy) -> str:
     """Return a budget on one line, its tapered answers also as a spec writes them."""
     terms = [term for term in budget.form.terms if isinstance(term, SizeLoss) and _is_listed(term)]
-    if not terms:
-        return str(budget)
-    lines = ", ".join(_taper_line(term, budget.currency) for term in terms)
-    return f"{budget}, in a spec tapers: [{lines}]"
+    weighed = [_weight_line(term) for term in _weighed(budget)]
+    lines = [
+        f"tapers: [{', '.join(_taper_line(term, budget.currency) for term in terms)}]"
+        * bool(terms),
+        f"weights: [{', '.join(weighed)}]" * bool(weighed),
+    ]
+    shown = ", ".join(line for line in lines if line)
+    return f"{budget}, in a spec {shown}" if shown else str(budget)
+
+
+def _weights(total: Policy, budget: Policy) -> str:
+    """Return what a budget would have to list for the weighted quantiles that it does not cover."""
+    allowed = {(term.measure, term.growth): term.amount for term in _weighed(budget)}
+    lines = [
+        _weight_line(term)
+        for term in _weighed(total)
+        if term.amount > allowed.get((term.measure, term.growth), 0)
+    ]
+    if not lines:
+        return ""
+    return (
+        " Weighted quantiles are covered by a budget that lists as many of them, or a split of the "
+        f"weight; in the spec that the ledger is made with: weights: [{', '.join(lines)}]"
+    )
+
+
+def _weighed(policy: Policy) -> list[SizeLoss]:
+    terms = (term for term in policy.form.terms if isinstance(term, SizeLoss))
+    return [term for term in terms if isinstance(term.growth, WeighedChoice)]
+
+
+def _weight_line(term: SizeLoss) -> str:
+    """Return the entry of a spec's budget that allows as many weighted quantiles as there are."""
+    given = term.growth.parameters()
+    return (
+        f"{{measure: {term.measure}, at: {text(given['at'])}, rho: {text(given['rho'])}, "
+        f"times: {math.ceil(term.amount)}}}"
+    )
 
 
 def _is_listed(term: SizeLoss) -> bool:
@@ -89,10 +125,10 @@ def _taper_line(term: SizeLoss, currency: Currency) -> str:
     (at,), given = term.growth.usual_sizes(), term.growth.parameters()
     amount = figure_up(term.growth.loss(at).amount, 4)
     nu = "" if given["nu"] == _USUAL_NU else f", nu: {given['nu']}"
-    by = f", by: {text(given['by'])}" if "by" in given else ""
+    blur = f", blur: {text(given['by'])}" if "by" in given else ""
     return (
         f"{{measure: {term.measure}, at: {text(at)}, {currency.value}: {amount}, "
-        f"times: {math.ceil(term.amount)}{nu}{by}}}"
+        f"times: {math.ceil(term.amount)}{nu}{blur}}}"
     )
 
 

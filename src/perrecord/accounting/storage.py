@@ -19,6 +19,7 @@ from urllib.parse import quote
 from perrecord.accounting.entries import EntryRow
 from perrecord.accounting.rows import APPLICATION, RESTORE, SCHEMA, VERSION, append
 from perrecord.errors import LedgerError
+from perrecord.systems import flush_one, user
 
 WAIT_SECONDS = 60
 _ASK_AGAIN_SECONDS = 0.01
@@ -163,15 +164,6 @@ def _flush_names(path: Path) -> None:
         ) from None
 
 
-def flush_one(path: Path) -> None:
-    """Make a file, or the names in a folder, survive a loss of power."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 @contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     _look_at(path)
@@ -248,7 +240,7 @@ def _look_at_journal(path: Path, ledger: os.stat_result) -> None:
         is_open = path.parent.stat().st_mode & stat.S_IWOTH
     except OSError:
         return
-    owners = (ledger.st_uid, os.geteuid(), 0)
+    owners = (ledger.st_uid, user(), 0)
     if not stat.S_ISREG(found.st_mode) or (is_open and found.st_uid not in owners):
         raise LedgerError(f"{path}-journal: {_PLANTED}")
 

@@ -16,16 +16,20 @@ from perrecord.cli import (
     compare,
     doctor,
     evaluate,
+    export,
     init,
     ledger,
     policy,
     release,
     reproduce,
     schema,
+    series,
+    studio,
     synth,
     tune,
 )
 from perrecord.cli.command import EXIT_CODES, Command, Commands, ended_once, examples
+from perrecord.cli.logs import with_log
 
 __all__ = ["app", "main"]
 
@@ -65,17 +69,21 @@ _synth = _group("Write synthetic data and public keys, to try things on.")
 def _add(
     group: typer.Typer, name: str, function: Callable[..., Any], summary: str, epilog: str
 ) -> None:
-    group.command(name, cls=Command, short_help=summary, epilog=epilog)(function)
+    command = with_log(function, name)
+    group.command(name, cls=Command, short_help=summary, epilog=epilog)(command)
 
 
 _add(app, "init", init.init, "Write a spec to start from.", init.EXAMPLES)
 _add(app, "check", check.check, "Say what a release would cost, how noisy.", check.EXAMPLES)
+_add(app, "studio", studio.studio, "Choose by looking, on a page.", studio.EXAMPLES)
 _add(app, "evaluate", evaluate.evaluate, "Say what it costs and buys.", evaluate.EXAMPLES)
 _add(app, "tune", tune.tune, "Reach a goal at the least loss.", tune.EXAMPLES)
 _add(app, "reproduce", reproduce.reproduce, "Make the paper's figures again.", reproduce.EXAMPLES)
 _add(app, "release", release.release, "Make a release and publish it.", release.EXAMPLES)
 _add(app, "policy", policy.policy, "Say what a hypothetical record loses.", policy.EXAMPLES)
 _add(app, "compare", compare.compare, "Say what changed between two.", compare.EXAMPLES)
+_add(app, "export", export.export, "Write it as Excel, SDMX and more.", export.EXAMPLES)
+_add(app, "series", series.series, "Add changes up to levels.", series.EXAMPLES)
 _add(app, "doctor", doctor.doctor, "Check whether everything is there.", doctor.EXAMPLES)
 _add(app, "schema", schema.schema, "Print the JSON Schema of a spec.", schema.EXAMPLES)
 app.add_typer(_audit, name="audit")

@@ -9,10 +9,10 @@ import typer
 
 from perrecord.cli.command import REFUSED, examples
 from perrecord.cli.confidential import Quiet
-from perrecord.cli.extras import LAB, REPORTS, check_extra
 from perrecord.cli.output import columns, complain, show
 from perrecord.cli.progress import progress
 from perrecord.errors import InputError, InternalError, listing
+from perrecord.extras import LAB, REPORTS, check_extra
 
 if TYPE_CHECKING:
     from perrecord.lab.audit.figures import Figures

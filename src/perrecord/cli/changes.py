@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from perrecord.cli.losses import percent_at_most
@@ -43,7 +44,7 @@ def change_of_records(subject: "Subject", before: "Row", after: "Row") -> Record
     needs = names_read(published.total) | fields_of_noise(published)
     missing = sorted(needs - (before.keys() & after.keys()))
     if missing:
-        shown = " ".join(f"--record {each}=..." for each in missing)
+        shown = " ".join(f"--record {quote(each)}=..." for each in missing)
         raise MissingFieldError(
             f"what a change costs depends on {listing(missing)}, which a record lacks. Add "
             f"{shown}, or leave the value empty (--record name=) where a record has none."

@@ -3,7 +3,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,50 +10,36 @@ import typer
 
 from perrecord.cli.changes import raised_line
 from perrecord.cli.command import REFUSED, examples
-from perrecord.cli.opening import Opened, opened
+from perrecord.cli.opening import Opened, Period, Revision, opened
 from perrecord.cli.output import amount, columns, complain, indented, show, show_json
+from perrecord.cli.periods import periods_of
 
 if TYPE_CHECKING:
-    from perrecord.accounting.ledger import Ledger
-    from perrecord.policy.policy import Policy
-    from perrecord.preview import Expected
+    from perrecord.cli.periods import Periods
     from perrecord.release.changes import Raised
+    from perrecord.release.checking import CheckedRelease, LedgerCheck
 
 EXAMPLES = examples(
     "perrecord check release.yaml",
     "perrecord check release.yaml --json | jq .can_be_released",
 )
 
-_SHOWN = 10
-"""The percentage that a value of an example is said to be greater by."""
-
-
-@dataclass(frozen=True, slots=True)
-class _LedgerCheck:
-    """What the ledger says; `refusal` is why the release would be refused."""
-
-    path: Path | None
-    exists: bool
-    remark: str
-    refusal: str | None = None
-
 
 @dataclass(frozen=True, slots=True)
 class _Report:
     """All that can be said of a release before a row is read."""
 
-    title: str
-    policy: "Policy"
-    answers: tuple[tuple[str, "Expected"], ...]
-    losses: tuple[tuple[str, Fraction], ...]
+    checked: "CheckedRelease"
     change: "Raised | None"
     """Of the example that loses most: the measure whose 10 % more would cost most."""
-    ledger: _LedgerCheck
-    hints: tuple[str, ...]
+    ledger: "LedgerCheck"
+    periods: "Periods | None"
 
 
 def check(
     spec: Annotated[Path, typer.Argument(help="The release spec, a YAML file.", metavar="SPEC")],
+    period: Period = None,
+    revision: Revision = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Check a release spec, and say what the release would cost and how noisy it would be.
@@ -64,7 +49,7 @@ def check(
     one would cost, whether the ledger allows it, and hints at what looks wrong. The exit code is 0
     when it could be released.
     """
-    with opened(spec) as found:
+    with opened(spec, None, period, revision) as found:
         report = _report(found)
     if as_json:
         show_json(_as_json(report))
@@ -76,114 +61,36 @@ def check(
 
 
 def _report(found: Opened) -> _Report:
-    from perrecord.preview import expected, losses_of
-    from perrecord.release.contents import public_files, table_name
-    from perrecord.release.spec import warnings_of
-
-    workload, planned = found.workload, found.workload.plan
-    checked = _ledger(found)
-    if checked.refusal is None:
-        public_files(workload)  # whatever is wrong with them shows here
-    losses = losses_of(workload.policy, dict(workload.examples))
-    tables = [table_name(workload, each) for each in planned.groupings for _ in each.answers]
-    return _Report(
-        workload.title,
-        workload.policy,
-        tuple(zip(tables, expected(planned), strict=True)),
-        losses,
-        _largest_change(found, losses),
-        checked,
-        warnings_of(found.loaded, workload),
+    from perrecord.release.checking import (
+        checked_release,
+        largest_change,
+        ledger_check,
+        planned_policy,
     )
+    from perrecord.release.contents import public_files
+
+    workload = found.workload
+    ledger = ledger_check(found.loaded, workload)
+    if ledger.refusal is None:
+        public_files(workload, ledger.series)  # whatever is wrong with them shows here
+    checked = checked_release(found.loaded, workload)
+    change = largest_change(checked, planned_policy(workload))
+    return _Report(checked, change, ledger, _periods(found, ledger))
 
 
-def _largest_change(found: Opened, losses: tuple[tuple[str, Fraction], ...]) -> "Raised | None":
-    """Return what 10 % more would cost the example that loses most; None if nothing is known."""
-    from perrecord.cli.records import subject_of_spec
-
-    if not losses:
-        return None
-    name = max(losses, key=lambda each: each[1])[0]
-    every = subject_of_spec(found).published.changes
-    own = [each for each in every if (each.example, each.percent) == (name, _SHOWN)]
-    return max(own, key=lambda each: each.loss.amount, default=None)
-
-
-def _ledger(found: Opened) -> _LedgerCheck:
+def _periods(found: Opened, ledger: "LedgerCheck") -> "Periods | None":
+    """Return what is said of the periods of a ledger that would be charged."""
     from perrecord.accounting.ledger import Ledger
-    from perrecord.accounting.refusals import check_budget
-    from perrecord.errors import BudgetExceededError
-    from perrecord.policy.policy import Policy
 
-    path, workload = found.loaded.ledger, found.workload
-    if path is None:
-        refusal = f"{found.loaded.path}: the spec names no ledger; add ledger: releases.ledger."
-        return _LedgerCheck(None, False, "none named", refusal)
-    if path.exists():
-        return _existing_ledger(found, Ledger.open(path))
-    try:
-        check_budget(Policy.zero(workload.budget.currency), workload.policy, workload.budget)
-    except BudgetExceededError as error:
-        return _LedgerCheck(path, False, "its budget is too small", str(error))
-    remark = f"is not there yet; make it: perrecord ledger create {found.loaded.path}"
-    return _LedgerCheck(path, False, remark)
-
-
-def _existing_ledger(found: Opened, ledger: "Ledger") -> _LedgerCheck:
-    from perrecord.accounting.refusals import budget_words
-    from perrecord.errors import BudgetExceededError, LedgerError
-    from perrecord.preview import meanings_in
-    from perrecord.release.identity import identity_of
-    from perrecord.release.publish import is_kept, staging_folder
-
-    if ledger.budget != found.workload.budget:
-        words = budget_words(ledger.budget)
-        refusal = (
-            f"{found.loaded.path}: budget: the ledger has another, which cannot be changed: "
-            f"{words}. Write that one, or name another ledger."
-        )
-        return _LedgerCheck(ledger.path, True, "has another budget", refusal)
-    identity = identity_of(found.loaded, ledger.secret)
-    charge = ledger.charge_of(identity.key)
-    if charge is not None and not is_kept(ledger, charge):
-        folder = str(staging_folder(ledger, identity.key))
-        refusal = (
-            "the sealed numbers of this release are gone or changed, so it cannot be published or "
-            f"corrected again; expected them in {folder!r}. Restore that folder from a backup. "
-            "They cannot be drawn again under the same charge."
-        )
-        return _LedgerCheck(ledger.path, True, "was charged for it already", refusal)
-    if charge is not None:
-        return _LedgerCheck(ledger.path, True, "was charged for it already; to run again is free")
-    policy = found.workload.policy
-    try:
-        meanings = meanings_in(found.workload.schema, policy)
-        ledger.preview(policy, snapshot=identity.snapshot, meanings=meanings)
-    except (BudgetExceededError, LedgerError) as error:
-        return _LedgerCheck(ledger.path, True, "refuses it", str(error))
-    remarks = [_another(ledger, identity.snapshot), ledger.remark(identity.snapshot)]
-    return _LedgerCheck(ledger.path, True, "; ".join(["allows it", *filter(None, remarks)]))
-
-
-def _another(ledger: "Ledger", snapshot: str) -> str | None:
-    """Return that a charge would be a new one, where the same data was charged for before."""
-    from perrecord.accounting.entries import Charge
-    from perrecord.errors import listing
-
-    charges = [each for each in ledger.entries() if isinstance(each, Charge)]
-    before = dict.fromkeys(each.label for each in charges if each.snapshot == snapshot)
-    if not before:
+    if ledger.path is None or not ledger.is_charged_anew:
         return None
-    return (
-        "it is another release of the same data than what was charged before "
-        f"({listing(map(repr, before), limit=3)}), and would be charged anew: a correction that "
-        "changes a number, an amount or a key is a new charge"
-    )
+    workload = found.workload
+    return periods_of(Ledger.open(ledger.path), workload.policy, dict(workload.examples))
 
 
 def _lines(report: _Report) -> Iterator[str]:
-    yield report.title
-    yield from ("", "Charge", *indented(report.policy))
+    yield report.checked.title
+    yield from ("", "Charge", *indented(report.checked.policy))
     yield from ("", "Expected standard errors")
     rows = [
         [
@@ -193,18 +100,22 @@ def _lines(report: _Report) -> Iterator[str]:
             each.shown(),
             each.policy.formula(),
         ]
-        for table, each in report.answers
+        for table, each in report.checked.answers
     ]
     yield from columns(["table", "answer", "by", "error", "loss of a record"], rows)
-    if report.losses:
+    if report.checked.losses:
         yield from ("", "Example records")
-        yield from columns(["record", "loss"], [[n, amount(loss)] for n, loss in report.losses])
+        yield from columns(
+            ["record", "loss"], [[n, amount(loss)] for n, loss in report.checked.losses]
+        )
     if report.change is not None:
-        presence = dict(report.losses)[report.change.example]
+        presence = dict(report.checked.losses)[report.change.example]
         yield from ("", "A change of a record", f"  {raised_line(report.change, presence)}")
     yield from ("", "Ledger", f"  {report.ledger.path or 'none'}: {report.ledger.remark}")
-    if report.hints:
-        yield from ("", "Hints", *(f"  {hint}" for hint in report.hints))
+    if report.periods is not None:
+        yield from ("", *report.periods.lines("this one, before it is charged"))
+    if report.checked.hints:
+        yield from ("", "Hints", *(f"  {hint}" for hint in report.checked.hints))
 
 
 def _as_json(report: _Report) -> dict[str, Any]:
@@ -213,11 +124,11 @@ def _as_json(report: _Report) -> dict[str, Any]:
 
     ledger = report.ledger
     return {
-        "title": report.title,
+        "title": report.checked.title,
         "can_be_released": ledger.refusal is None,
         "charge": {
-            "words": report.policy.describe(),
-            "policy": report.policy.document(),
+            "words": report.checked.policy.describe(),
+            "policy": report.checked.policy.document(),
         },
         "answers": [
             {
@@ -227,15 +138,16 @@ def _as_json(report: _Report) -> dict[str, Any]:
                 "standard_errors": list(each.deviations),
                 "loss": each.policy.formula(),
             }
-            for table, each in report.answers
+            for table, each in report.checked.answers
         ],
-        "examples": [{"name": name, "loss": text(loss)} for name, loss in report.losses],
+        "examples": [{"name": name, "loss": text(loss)} for name, loss in report.checked.losses],
         "change": None if report.change is None else write_raised(report.change),
         "ledger": {
             "path": None if ledger.path is None else str(ledger.path),
             "exists": ledger.exists,
             "remark": ledger.remark,
             "refusal": ledger.refusal,
+            **({} if report.periods is None else {"periods": report.periods.as_json()}),
         },
-        "hints": list(report.hints),
+        "hints": list(report.checked.hints),
     }

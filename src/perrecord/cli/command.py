@@ -23,6 +23,7 @@ from typer.core import TyperCommand, TyperGroup
 from perrecord.cli.output import complain
 from perrecord.confidential.withheld import place_of
 from perrecord.errors import InternalError, PerrecordError
+from perrecord.systems import ENDING_SIGNALS, SIGQUIT
 
 REFUSED, FAULT, INTERRUPTED = 1, 3, 130
 DEBUG = "PERRECORD_DEBUG"
@@ -90,7 +91,7 @@ def ended_once() -> Iterator[None]:
 
     def hear(number: int, _: FrameType | None) -> None:
         nonlocal told
-        if number == signal.SIGQUIT:
+        if number == SIGQUIT:
             os._exit(INTERRUPTED)
         if not told:
             told = True
@@ -101,9 +102,8 @@ def ended_once() -> Iterator[None]:
 
     taken = []
     if threading.current_thread() is threading.main_thread():  # no other may
-        ending = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
         usual = (signal.SIG_DFL, signal.default_int_handler)
-        taken = [each for each in ending if signal.getsignal(each) in usual]
+        taken = [each for each in ENDING_SIGNALS if signal.getsignal(each) in usual]
     for each in taken:
         signal.signal(each, hear)
         # While Python is taken down, a handler of ours would give way to what is usual.

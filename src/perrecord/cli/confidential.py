@@ -17,14 +17,21 @@ from perrecord.errors import InputError
 
 if TYPE_CHECKING:
     from perrecord.evaluate.coverage import Coverage
-    from perrecord.policy.split import Scheme
-    from perrecord.queries.query import Query
+    from perrecord.release.spec import LoadedSpec
+    from perrecord.tables.given import Linked
 
 Spec = Annotated[Path, typer.Argument(help="The release spec, a YAML file.", metavar="SPEC")]
 Source = Annotated[
     str | None,
     typer.Option(
         help="Read this file of the same columns in place of the spec's source.", metavar="FILE"
+    ),
+]
+Last = Annotated[
+    str | None,
+    typer.Option(
+        help="With --source, of a spec about changes: the file of the period before.",
+        metavar="FILE",
     ),
 ]
 Public = Annotated[
@@ -44,6 +51,7 @@ MARK = "CONFIDENTIAL"
 def opened_for(
     spec: Path,
     source: str | None,
+    last: str | None,
     out: Path,
     *,
     is_public: bool,
@@ -57,51 +65,79 @@ def opened_for(
     """
     from perrecord.evaluate.confidential import check_folder
     from perrecord.evaluate.coverage import check_coverage, coverage
+    from perrecord.evaluate.tuning.of_spec import queries_of
     from perrecord.report.write import check_report
     from perrecord.tables.addresses import is_address
+    from perrecord.tables.readable import check_links
 
     check_folder(out, is_public=is_public)
     check_report(out, report)
-    other = _other_source(spec, source, is_public=is_public)
+    other = _other_source(spec, source, last, is_public=is_public)
     with opened(spec, other) as found:
+        check_links(found.table)
         on_step("counting the records in the declared keys")
-        covered = coverage(found.table, named_queries(found))
-        place = "the source" if other is None or is_address(other) else repr(other)
+        covered = coverage(found.table, queries_of(found.workload))
+        is_named = isinstance(other, str) and not is_address(other)
+        place = repr(other) if is_named else "the source"
         check_coverage(covered, found.table, is_public=is_public, place=place)
         yield found, covered
 
 
-def _other_source(spec: Path, source: str | None, *, is_public: bool) -> str | None:
+def _other_source(
+    spec: Path, source: str | None, last: str | None, *, is_public: bool
+) -> "str | Linked | None":
     """Return what is read in place of the spec's own source, None for that one.
 
     What is public must be named, the spec's own source too: it is confidential unless somebody
-    says so in so many words.
+    says so in so many words. Where records are changes, both periods are named.
     """
     from perrecord.release.spec import load_spec
-    from perrecord.tables.addresses import absolute_address, is_address
+    from perrecord.tables.given import Linked
 
     loaded = load_spec(spec)
-    own = loaded.source
     if source is None and is_public:
-        # An address may hold a password, and is not repeated.
-        named = "the spec's address" if isinstance(own, str) else shlex.quote(os.path.relpath(own))
         raise InputError(
             "--public says that data may be looked at; name that data with --source. Without it "
             f"the source of {spec.name} itself would be read, which is confidential. If that one "
-            f"really is public, say so: --source {named}"
+            f"really is public, say so: {_own_options(loaded)}"
+        )
+    if last is not None and loaded.last is None:
+        raise InputError(f"{spec.name} is about one period; leave --last out.")
+    if loaded.last is not None and (source is None) != (last is None):
+        given = f"--source {shlex.quote(source or 'FILE')} --last {shlex.quote(last or 'FILE')}"
+        raise InputError(
+            f"{spec.name} is about changes between two periods; name the files of both: {given}"
         )
     if source is None:
         return None
-    if is_address(source):
-        is_own = own in (
-            absolute_address(source, Path.cwd()),
-            absolute_address(source, loaded.folder),
-        )
+    is_own = _is_own(loaded, source)
+    if last is None:
         return None if is_own else source
+    if not glob(last, recursive=True):
+        raise InputError(f"there is no file {last!r} to read as the period before.")
+    is_before = loaded.last is not None and Path(last).resolve() == loaded.last.resolve()
+    return None if is_own and is_before else Linked(source, last)
+
+
+def _own_options(loaded: "LoadedSpec") -> str:
+    """Return what to type to name the spec's own source; an address may hold a password."""
+    own, last = loaded.source, loaded.last
+    named = "the spec's address" if isinstance(own, str) else shlex.quote(os.path.relpath(own))
+    before = "" if last is None else f" --last {shlex.quote(os.path.relpath(last))}"
+    return f"--source {named}{before}"
+
+
+def _is_own(loaded: "LoadedSpec", source: str) -> bool:
+    """Tell whether the spec itself names the source; refuse files that are not there."""
+    from perrecord.tables.addresses import absolute_address, is_address
+
+    own = loaded.source
+    if is_address(source):
+        folders = (Path.cwd(), loaded.folder)
+        return own in [absolute_address(source, folder) for folder in folders]
     if not glob(source, recursive=True):
         raise InputError(f"there is no file {source!r} to read in place of the source.")
-    is_own = isinstance(own, Path) and Path(source).resolve() == own.resolve()
-    return None if is_own else source
+    return isinstance(own, Path) and Path(source).resolve() == own.resolve()
 
 
 def outside_lines(covered: Iterable["Coverage"]) -> Iterator[str]:
@@ -124,21 +160,6 @@ def coverage_rows(covered: Iterable["Coverage"]) -> list[dict[str, Any]]:
         }
         for each in covered
     ]
-
-
-def named_queries(found: Opened) -> dict[str, "Query"]:
-    """Return the queries of a spec by name."""
-    return {named.name: named.query for named in found.workload.queries}
-
-
-def named_schemes(found: Opened) -> dict[str, "Scheme"]:
-    """Return the splitting schemes of a spec by name."""
-    from perrecord.release.spec.schemes import splits_of
-
-    problems = found.loaded.problems()
-    schemes = splits_of(found.loaded.spec, found.table.schema, problems)
-    problems.check()
-    return dict(schemes)
 
 
 def show_marked(lines: Iterable[str], *, is_public: bool) -> None:

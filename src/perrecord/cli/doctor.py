@@ -15,6 +15,7 @@ from perrecord.cli.environment import Finding, environment
 from perrecord.cli.opening import Opened, opened
 from perrecord.cli.output import columns, complain, show, show_json
 from perrecord.errors import InternalError, PerrecordError
+from perrecord.systems import HAS_MODES
 
 if TYPE_CHECKING:
     from perrecord.evaluate.doctor import Findings
@@ -114,7 +115,7 @@ def _dangers(ledger: Path | None) -> Iterator[str]:
 
     Its group may be meant to share it; everybody else is not.
     """
-    if ledger is None or not ledger.exists():
+    if ledger is None or not HAS_MODES or not ledger.exists():
         return
     mode, folder = (stat.S_IMODE(path.stat().st_mode) for path in (ledger, ledger.parent))
     if mode & stat.S_IRWXO:
@@ -133,11 +134,13 @@ def _dangers(ledger: Path | None) -> Iterator[str]:
 def _examined(found: Opened) -> "Findings":
     from perrecord.evaluate.doctor import examine
     from perrecord.release.spec.schemes import splits_of
+    from perrecord.tables.readable import check_links
 
     problems = found.loaded.problems()
     splits = splits_of(found.loaded.spec, found.table.schema, problems)
     problems.check()
     queries = {named.name: named.query for named in found.workload.queries}
+    check_links(found.table)
     return examine(found.table, queries, splits)
 
 

@@ -10,29 +10,27 @@ from perrecord.cli.command import examples
 from perrecord.cli.confidential import (
     MARK,
     AsJson,
+    Last,
     Public,
     Quiet,
     Source,
     Spec,
     coverage_rows,
-    named_queries,
-    named_schemes,
     opened_for,
     show_marked,
     warn,
 )
-from perrecord.cli.extras import REPORTS, check_extra
 from perrecord.cli.opening import Opened
 from perrecord.cli.output import show_json
 from perrecord.cli.progress import progress
 from perrecord.errors import InputError, listing, suggestion
+from perrecord.extras import REPORTS, check_extra
 
 if TYPE_CHECKING:
     from perrecord.evaluate.coverage import Coverage
     from perrecord.evaluate.evaluation import Evaluation
     from perrecord.evaluate.losses.distributions import Distribution
     from perrecord.policy.split import Scheme
-    from perrecord.tables.lookups import Lookup
 
 EXAMPLES = examples(
     "perrecord evaluate release.yaml --out evaluation",
@@ -41,7 +39,7 @@ EXAMPLES = examples(
 )
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913, PLR0917 - an option for each
     spec: Spec,
     out: Annotated[Path, typer.Option(help="The folder for the report.")] = Path("evaluation"),
     scheme: Annotated[
@@ -59,6 +57,7 @@ def evaluate(
         str, typer.Option(help="The probability with which errors are to be kept.")
     ] = "0.95",
     source: Source = None,
+    last: Last = None,
     public: Public = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -68,7 +67,7 @@ def evaluate(
     Reads the data, and writes a report of one HTML page, with every figure as SVG, PNG and CSV
     beside it: errors by table and answer, policy and realised losses of records and units, losses
     by size, what fitness for use would cost; each beside other splits, top-codes and budgets. Of
-    consistent tables, errors are told before and after they are fitted.
+    consistent tables, errors are told before and after they are fitted, and of tables that follow.
 
     The results are exact and CONFIDENTIAL: they go to a folder for you alone, and nothing is
     charged. Do not publish them, nor choose the spec by them; --source and --public evaluate the
@@ -77,23 +76,28 @@ def evaluate(
     check_extra("perrecord evaluate", REPORTS)
     from perrecord.evaluate.confidential import confidential_folder
     from perrecord.evaluate.evaluation import evaluate as evaluated
+    from perrecord.evaluate.tuning.of_spec import queries_of, schemes_of
     from perrecord.report.evaluation import evaluation_page
     from perrecord.report.write import write_report
 
     with (
         progress(quiet=quiet) as step,
-        opened_for(spec, source, out, is_public=public, report="report", on_step=step) as opened,
+        opened_for(
+            spec, source, last, out, is_public=public, report="report", on_step=step
+        ) as opened,
     ):
         found, covered = opened
         result = evaluated(
-            named_queries(found),
+            queries_of(found.workload),
             found.table,
-            schemes=_chosen(scheme, named_schemes(found)),
+            schemes=_chosen(scheme, schemes_of(found.loaded, found.table.schema)),
             top_codes=top_codes,
             budgets=budget or [],
             example=_example(found),
             confidence=confidence,
-            consistent=_hierarchies(found),
+            consistent=found.workload.post_processing.consistent is not None,
+            hierarchies=found.workload.hierarchies,
+            following=found.workload.following,
             on_step=step,
         )
         step("drawing the report")
@@ -125,12 +129,6 @@ def _example(found: Opened) -> dict[str, Any] | None:
     return next((dict(record) for _, record in found.workload.examples), None)
 
 
-def _hierarchies(found: Opened) -> "tuple[Lookup, ...] | None":
-    """Return the declared hierarchies of a spec that makes tables consistent, else None."""
-    workload = found.workload
-    return None if workload.post_processing.consistent is None else workload.hierarchies
-
-
 def _as_json(
     result: "Evaluation", covered: tuple["Coverage", ...], path: Path, *, is_public: bool
 ) -> dict[str, Any]:
@@ -151,10 +149,26 @@ def _as_json(
                 result.variants, result.compared, result.least, strict=True
             )
         ],
+        "units": _units(result),
         "share_above_minimum": result.losses.share_above_minimum,
         "changes": result.changes.to_pylist(),
     }
     return found if is_public else {MARK: found}
+
+
+def _units(result: "Evaluation") -> dict[str, Any] | None:
+    """Return what units lose, really and by each bound; None where the spec names none (T17)."""
+    units = result.losses.units
+    if units is None:
+        return None
+    return {
+        "count": units.realised.count,
+        "realised": _quantiles(units.realised),
+        "tight": _quantiles(units.tight),
+        "advanced": _quantiles(units.advanced),
+        "simple": _quantiles(units.simple),
+        "least_possible": None if units.least is None else _quantiles(units.least),
+    }
 
 
 def _quantiles(lost: "Distribution") -> dict[str, float | None]:

@@ -13,6 +13,7 @@ from perrecord.errors import InputError
 EXAMPLES = examples(
     "perrecord init est.parquet",
     "perrecord init 'est/*.parquet' --out county.yaml",
+    "perrecord init est.csv --separator ';' --decimal ,",
     "perrecord init duckdb://est.db --relation establishments",
 )
 
@@ -22,14 +23,22 @@ _LEDGER = "# ledger: release.ledger"
 def init(
     source: Annotated[
         str,
-        typer.Argument(
-            help="A Parquet or CSV file, a glob of them, or a database's address.", metavar="SOURCE"
-        ),
+        typer.Argument(help="A file, a glob of files, or a database's address.", metavar="SOURCE"),
     ],
     out: Annotated[Path, typer.Option(help="The spec to write.")] = Path("release.yaml"),
     relation: Annotated[
         str | None, typer.Option(help="The table of the database at the address.")
     ] = None,
+    separator: Annotated[
+        str | None, typer.Option(help="What separates fields of a text file, such as ';'.")
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="The encoding of text, such as windows-1252.")
+    ] = None,
+    decimal: Annotated[
+        str | None, typer.Option(help="What stands before decimals in a text file: , or .")
+    ] = None,
+    sheet: Annotated[str | None, typer.Option(help="The sheet of a workbook.")] = None,
 ) -> None:
     """Write a commented release spec for a source, from its columns and types alone.
 
@@ -38,12 +47,15 @@ def init(
     file is never overwritten.
     """
     from perrecord.release.spec import template
+    from perrecord.tables.reading import File
 
     if out.exists():
         raise InputError(f"{str(out)!r} exists already; give another name with --out.")
     given = _given(source, out)
+    every = {"separator": separator, "encoding": encoding, "decimal": decimal, "sheet": sheet}
+    said = {name: each for name, each in every.items() if each is not None}
     with data_open():
-        text = template(given, relation=relation)
+        text = template(File(given, **said) if said else given, relation=relation)
     named = f"ledger: {_ledger(given)}    # where every release of this table is charged"
     with out.open("x", encoding="utf-8") as file:
         file.write(text.replace(_LEDGER, named))

@@ -10,15 +10,23 @@ import typer
 from perrecord.cli.command import examples
 from perrecord.cli.opening import opened
 from perrecord.cli.output import amount, columns, indented, say, show, show_json
-from perrecord.errors import LedgerError, SpecError
+from perrecord.cli.periods import GROWTH
+from perrecord.errors import LedgerError, SpecError, listing
 
 if TYPE_CHECKING:
     from perrecord.accounting.entries import Charge, LedgerEntry
     from perrecord.accounting.ledger import Ledger
+    from perrecord.cli.periods import Periods
+    from perrecord.policy.policy import Policy
 
-CREATE_EXAMPLES = examples("perrecord ledger create release.yaml")
+CREATE_EXAMPLES = examples(
+    "perrecord ledger create release.yaml",
+    "perrecord ledger create release.yaml --periods 2026..2035",
+    "perrecord ledger create changes.yaml --periods 2026..2035 --part 2026=base.yaml",
+)
 SHOW_EXAMPLES = examples(
     "perrecord ledger show est.ledger",
+    "perrecord ledger show est.ledger --record emp=200 --growth 10",
     "perrecord ledger show est.ledger --json | jq '.entries[].label'",
 )
 VERIFY_EXAMPLES = examples(
@@ -33,37 +41,94 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 def create(
     spec: Annotated[Path, typer.Argument(help="The release spec that names it.", metavar="SPEC")],
+    periods: Annotated[
+        str | None,
+        typer.Option(
+            help="The periods of a series, each with the spec's budget: 2026..2035, or a list such "
+            "as 2026Q1,2026Q2. They are fixed from then on.",
+        ),
+    ] = None,
+    part: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A period whose budget is that of another spec; may be repeated.",
+            metavar="PERIOD=SPEC",
+        ),
+    ] = None,
 ) -> None:
     """Make the ledger that a spec names, with the spec's budget, which is fixed from then on.
 
     Keep one ledger for each confidential table. An existing file is refused: a new ledger would
-    forget what was spent.
+    forget what was spent. With --periods there is a budget for each period, and a record may lose
+    all of them, one after the other.
     """
-    from perrecord.accounting.ledger import Ledger
-    from perrecord.release.publish import releases_folder
+    from perrecord.release.publish import create_ledger
 
     with opened(spec) as found:
         path, budget, title = found.loaded.ledger, found.workload.budget, found.workload.title
+    parts = _parts(budget, periods, part or [])
     if path is None:
         raise SpecError(
             f"{spec}: the spec names no ledger; add one, such as ledger: releases.ledger."
         )
-    folder = releases_folder(path)
-    if folder.exists() and any(folder.iterdir()) and not path.exists():
-        raise LedgerError(
-            f"there is no ledger {str(path)!r}, but {folder.name!r} beside it holds releases that "
-            "were charged to one. Restore it from a backup: a new one would forget what was spent."
-        )
-    ledger = Ledger.create(path, budget, name=title)
+    ledger = create_ledger(path, parts or budget, title)
     show(str(ledger.path))
+    if parts:
+        say(f"It has {len(parts)} periods, each with a budget of its own: {listing(parts)}.")
     say("Back it up, and never make a second one for the same data.")
 
 
-def show_ledger(ledger: LedgerPath, as_json: AsJson = False) -> None:
-    """Show a ledger: its budget, what was charged, what became of it."""
-    from perrecord.accounting.ledger import Ledger
+def _parts(budget: "Policy", periods: str | None, given: Sequence[str]) -> dict[str, "Policy"]:
+    """Return the budget of each period; nothing if there are none."""
+    from perrecord.accounting.parts import period_names
 
+    if periods is None:
+        if given:
+            raise typer.BadParameter("--part is one of --periods 2026..2035, which is missing.")
+        return {}
+    parts = dict.fromkeys(period_names(periods), budget)
+    for each in given:
+        name, sign, spec = each.partition("=")
+        if not sign or name not in parts:
+            raise typer.BadParameter(
+                "write --part as one of the periods and a spec, such as --part 2026=base.yaml."
+            )
+        with opened(Path(spec)) as found:
+            parts[name] = found.workload.budget
+    return parts
+
+
+def show_ledger(
+    ledger: LedgerPath,
+    record: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A field of a hypothetical record, to see what it loses over all periods; repeat "
+            "it for each.",
+            metavar="NAME=VALUE",
+        ),
+    ] = None,
+    growth: Annotated[
+        str, typer.Option(help="By how many percent a record grows from period to period.")
+    ] = GROWTH,
+    as_json: AsJson = False,
+) -> None:
+    """Show a ledger: its budget, what was charged, what became of it.
+
+    Of a ledger with periods it says what is charged to each, how many releases like the last one
+    still fit, and what a record loses over all of them: one that stays as it is, and one that
+    grows.
+    """
+    from perrecord.accounting.ledger import Ledger
+    from perrecord.cli.periods import latest, periods_of, typed_for, usual_records
+    from perrecord.cli.records import typed_record
+
+    written = typed_record(record or [])
     found = Ledger.open(ledger)
+    records = typed_for(found, written) if written else usual_records(found)
+    periods = periods_of(found, latest(found), records, growth)
+    if periods is None and written:
+        raise LedgerError(f"{ledger}: the ledger has no periods; leave --record out.")
     if as_json:
         show_json(
             {
@@ -72,13 +137,14 @@ def show_ledger(ledger: LedgerPath, as_json: AsJson = False) -> None:
                 "budget": found.budget.document(),
                 "spent": found.spent().document(),
                 "entries": found.lines(),
+                **({} if periods is None else {"periods": periods.as_json()}),
             }
         )
         return
-    show(*_shown(found))
+    show(*_shown(found, periods))
 
 
-def _shown(ledger: "Ledger") -> list[str]:
+def _shown(ledger: "Ledger", periods: "Periods | None") -> list[str]:
     from perrecord.accounting.budget import snapshot_name
     from perrecord.accounting.entries import Charge
 
@@ -89,23 +155,26 @@ def _shown(ledger: "Ledger") -> list[str]:
             str(each.number),
             each.day,
             _state(each, entries),
+            *([each.period or ""] if ledger.periods else []),
             snapshot_name(each.snapshot),
             each.label,
             each.hash,
         ]
         for each in charges
     ]
-    heads = ["entry", "day", "state", "snapshot", "label", "hash"]
+    period = ["period"] if ledger.periods else []
+    heads = ["entry", "day", "state", *period, "snapshot", "label", "hash"]
     return [
         f"{ledger.name or 'Ledger'}: {ledger.path}",
         f"Made on {entries[0].day}; {_entries(len(entries))}, all hashes fit.",
         "",
-        "Budget, the guarantee of everything charged here:",
+        *_guarantee(ledger),
         *indented(ledger.budget),
         "",
         "Charged so far, which is for your desk and no guarantee:",
         *indented(spent),
         "",
+        *([] if periods is None else [*periods.lines("the latest"), ""]),
         f"The record that loses least may lose {amount(ledger.budget.minimum())} {unit}; charged "
         f"of it so far: {amount(spent.minimum())}.",
         "",
@@ -114,8 +183,25 @@ def _shown(ledger: "Ledger") -> list[str]:
     ]
 
 
+def _guarantee(ledger: "Ledger") -> list[str]:
+    if not ledger.periods:
+        return ["Budget, the guarantee of everything charged here:"]
+    return [
+        "Budget, the guarantee of everything charged here, for a record that stays the same in all",
+        f"{len(ledger.periods)} periods. One that changes may lose each period's part at the value "
+        "it has there:",
+    ]
+
+
 def _snapshots(charges: Sequence["Charge"]) -> list[str]:
     """Say it when charges were made on several snapshots of the data."""
+    revised = [each for each in charges if each.revision is not None]
+    if any(each.period is not None for each in charges):
+        lines = [
+            f"Entry {each.number} is a revision of period {each.period}: {each.revision}"
+            for each in revised
+        ]
+        return [*lines, ""] if lines else []
     found = {each.snapshot for each in charges}
     said = []
     if len(found - {None}) > 1:

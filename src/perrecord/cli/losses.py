@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from perrecord.cli.output import amount, columns
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from perrecord.policy.split import Split
     from perrecord.policy.terms import Form
     from perrecord.release.attack import Estimated
-    from perrecord.release.document import ChargeShare
+    from perrecord.release.document import ChargeShare, PublishedPolicy
+    from perrecord.release.series import PublishedSeries, SeriesLosses
 
 USEFUL_ODDS = 10
 """Beyond it the odds limit nothing that anybody could imagine, and are left out."""
@@ -47,6 +49,9 @@ class RecordLosses:
     """Whether the policy states the noise of every answer."""
     needs: tuple[str, ...]
     """Fields that the record lacks, and the noise of its answers depends on."""
+    series: "PublishedSeries | None" = None
+    over_series: "SeriesLosses | None" = None
+    """What a record of the same values loses over all periods; None if it lacks a field for it."""
 
 
 def losses_of_record(subject: "Subject", name: str, record: "Row") -> RecordLosses:
@@ -59,7 +64,7 @@ def losses_of_record(subject: "Subject", name: str, record: "Row") -> RecordLoss
     published = subject.published
     missing = sorted(names_read(published.total) - record.keys())
     if missing:
-        shown = " ".join(f"--record {each}=..." for each in missing)
+        shown = " ".join(f"--record {quote(each)}=..." for each in missing)
         raise MissingFieldError(
             f"the loss depends on {listing(missing)}, which the record lacks. Add {shown}, or "
             "columns of these names to the file of --records; leave the value empty (--record "
@@ -82,7 +87,18 @@ def losses_of_record(subject: "Subject", name: str, record: "Row") -> RecordLoss
         () if needs else estimates(published, record),
         is_stated(published, record),
         needs,
+        published.series,
+        _over_series(published, record),
     )
+
+
+def _over_series(published: "PublishedPolicy", record: "Row") -> "SeriesLosses | None":
+    from perrecord.policy.reads import names_read
+
+    series = published.series
+    read = () if series is None else [names_read(each) for each in series.policies()]
+    is_whole = all(names <= record.keys() for names in read)
+    return published.series_losses(record) if is_whole else None
 
 
 def schemes_at(form: "Form", record: "Row") -> Iterator["Split"]:
@@ -111,6 +127,7 @@ def one_record(found: RecordLosses) -> Iterator[str]:
     shown = ", ".join(f"{name} = {_shown(value)}" for name, value in found.record.items())
     yield f"A record with {shown or 'nothing given'}"
     yield f"loses {amount(found.loss)} {found.currency}{_delta(found.delta)}."
+    yield from _series(found)
     if found.pieces:
         yield from ("", "Pieces")
         rows = [[f"{count:,}", repr(scheme)] for scheme, count in found.pieces]
@@ -129,6 +146,29 @@ def one_record(found: RecordLosses) -> Iterator[str]:
     ]
     yield from columns(heads, rows)
     yield from ("", "What it means", *_meaning(found))
+
+
+def _series(found: RecordLosses) -> Iterator[str]:
+    """Yield what the record loses over the periods of the ledger, if there are some (T35)."""
+    series, lost = found.series, found.over_series
+    if series is None:
+        return
+    yield ""
+    if lost is None:
+        yield "What it loses over all periods depends on fields that were not given."
+        return
+    yield f"Over the periods of its ledger, {series.periods[0]} to {series.periods[-1]}, if it has"
+    yield "the same values in each:"
+    rows = [
+        [f"period {series.period} so far", amount(lost.period)],
+        ["all periods so far", amount(lost.so_far)],
+    ]
+    if lost.limit is not None:
+        rows.append(["all periods, if everything is spent", amount(lost.limit)])
+    yield from columns(["", "loss"], rows)
+    yield "  A record that changed adds up what each of its values loses in its own period."
+    for period, title in series.unread:
+        yield f"  Not counted, as it depends on other fields: {title} (period {period})."
 
 
 def several_records(every: list[RecordLosses], joint: "JointLosses") -> Iterator[str]:
@@ -191,10 +231,10 @@ def _estimates(found: RecordLosses) -> Iterator[str]:
     if not found.is_stated:
         yield "  The policy does not state the noise of every answer, so this cannot be said."
     elif found.needs:
-        shown = " ".join(f"--record {each}=..." for each in found.needs)
+        shown = " ".join(f"--record {quote(each)}=..." for each in found.needs)
         yield f"  This depends on {listing(found.needs)} too. Add {shown}."
     elif not found.estimates:
-        yield "  The record has no values."
+        yield "  The record has no values, or only such as are computed from each other."
     else:
         rows = [
             [each.measure, amount(each.value), _error(each), _relative(each)]
@@ -287,6 +327,26 @@ def as_json(found: RecordLosses) -> dict[str, Any]:
             }
             for each in found.estimates
         ],
+        **_series_as_json(found),
+    }
+
+
+def _series_as_json(found: RecordLosses) -> dict[str, Any]:
+    from perrecord.exact import text
+
+    lost = found.over_series
+    if found.series is None:
+        return {}
+    if lost is None:
+        return {"series": None}
+    limit = None if lost.limit is None else text(lost.limit)
+    return {
+        "series": {
+            "period": found.series.period,
+            "loss_of_period": text(lost.period),
+            "loss_so_far": text(lost.so_far),
+            "loss_if_all_is_spent": limit,
+        }
     }
 
 

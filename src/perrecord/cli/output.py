@@ -15,8 +15,6 @@ from perrecord.errors import shortened, visible
 if TYPE_CHECKING:
     from perrecord.policy.policy import Policy
 
-_LONGEST = 12
-
 
 def show(*lines: str) -> None:
     """Write lines to stdout; what a terminal would obey is written as an escape."""
@@ -85,10 +83,9 @@ def amount(value: Fraction) -> str:
     >>> amount(Fraction(3, 4)), amount(Fraction(10**20, 7))
     ('0.75', '1.42858e+19')
     """
-    from perrecord.exact import figure_up, text
+    from perrecord.exact import amount_up
 
-    exact = text(value)
-    return exact if len(exact) <= _LONGEST else figure_up(value)
+    return amount_up(value)
 
 
 def indented(policy: "Policy", margin: str = "  ") -> list[str]:

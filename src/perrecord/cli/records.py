@@ -49,6 +49,7 @@ def subject_of(path: Path) -> Subject:
     """Return the policy of a published policy.json, of a released folder or of a spec."""
     from perrecord.release.reading import read_published
     from perrecord.tables.completing import completed
+    from perrecord.tables.linking import unless_read
     from perrecord.tables.parse import parse_expression
 
     file = path / "policy.json" if path.is_dir() else path
@@ -64,11 +65,14 @@ def subject_of(path: Path) -> Subject:
         ) from None
     published = read_published(written)
     kinds = {field.name: str(field.kind) for field in published.fields}
-    definitions = {
-        field.name: parse_expression(field.expression)
-        for field in published.fields
-        if field.kind != "measure" and field.expression
-    }
+    definitions = unless_read(
+        {
+            field.name: parse_expression(field.expression)
+            for field in published.fields
+            if field.kind != "measure" and field.expression
+        },
+        {field.name for field in published.fields if field.is_change},
+    )
 
     def checked(row: Row) -> Row:
         completed(definitions, row)  # refuses what contradicts itself
@@ -79,20 +83,15 @@ def subject_of(path: Path) -> Subject:
 
 def subject_of_spec(found: "Opened") -> Subject:
     """Return the policy of an opened spec."""
-    from dataclasses import replace
-
-    from perrecord.release.contents import published_policy
+    from perrecord.release.checking import planned_policy
     from perrecord.tables.completing import completed
     from perrecord.tables.kinds import kind_of_column
 
-    # A release beyond its budget has a policy too, though none that could be published.
-    within = replace(found.workload, budget=found.workload.policy)
-    published, schema = published_policy(within), found.workload.schema
+    published, schema = planned_policy(found.workload), found.workload.schema
     columns = {name: kind_of_column(kind) for name, kind in schema.columns}
     kinds = {name: kind.name.lower() for name, kind in columns.items() if kind is not None}
     kinds.update({field.name: field.kind for field in published.fields})
-    definitions = {each.name: each.expression for each in schema.dimensions}
-    return Subject(published, kinds, partial(completed, definitions))
+    return Subject(published, kinds, partial(completed, schema.definitions))
 
 
 def typed_record(given: Iterable[str], option: str = "--record") -> dict[str, str]:

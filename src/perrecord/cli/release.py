@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from perrecord.cli.command import INTERRUPTED, data_open, examples
+from perrecord.cli.opening import Period, Revision
 from perrecord.cli.output import complain, say, show, show_json
 from perrecord.cli.progress import progress
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 EXAMPLES = examples(
     "perrecord release release.yaml --out published",
     "perrecord release release.yaml --out published --json | jq -r .seal.hash",
+    "perrecord release release.yaml --out published-2027 --period 2027",
 )
 
 _DONE = {
@@ -37,6 +39,8 @@ _DONE = {
 def release(
     spec: Annotated[Path, typer.Argument(help="The release spec, a YAML file.", metavar="SPEC")],
     out: Annotated[Path, typer.Option(help="The folder to publish into; it must be new.")],
+    period: Period = None,
+    revision: Revision = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
 ) -> None:
@@ -52,7 +56,13 @@ def release(
     try:
         with data_open(), progress(quiet=quiet) as step:
             outcome = publish.release(
-                spec, out, progress=step, share=step.share, remark=_say_remark
+                spec,
+                out,
+                period=period,
+                revision=revision,
+                progress=step,
+                share=step.share,
+                remark=_say_remark,
             )
     except KeyboardInterrupt:
         complain(

@@ -8,10 +8,10 @@ import typer
 
 from perrecord.cli.command import examples
 from perrecord.cli.confidential import Quiet
-from perrecord.cli.extras import LAB, check_extra
 from perrecord.cli.output import show
 from perrecord.cli.progress import progress
 from perrecord.errors import InputError
+from perrecord.extras import LAB, check_extra
 
 EXAMPLES = examples(
     "perrecord reproduce all --out paper",

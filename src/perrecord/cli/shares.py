@@ -38,8 +38,9 @@ def share_out(
 ) -> None:
     """Write the spec with the amounts of consistent tables shared anew, and say what they buy."""
     from perrecord.evaluate.confidential import check_folder, confidential_folder
+    from perrecord.evaluate.tuning.of_spec import check_names
     from perrecord.evaluate.tuning.shares import shared
-    from perrecord.evaluate.tuning.tuned_spec import check_names, tuned_spec
+    from perrecord.evaluate.tuning.tuned_spec import tuned_spec
 
     if has_others:
         raise InputError(

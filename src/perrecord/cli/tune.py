@@ -12,25 +12,24 @@ from perrecord.cli.command import examples
 from perrecord.cli.confidential import (
     MARK,
     AsJson,
+    Last,
     Public,
     Quiet,
     Source,
     Spec,
     coverage_rows,
-    named_queries,
-    named_schemes,
     opened_for,
     outside_lines,
     show_marked,
     warn,
 )
-from perrecord.cli.extras import REPORTS, check_extra
 from perrecord.cli.opening import Opened
 from perrecord.cli.output import columns, say, show_json
 from perrecord.cli.progress import progress
 from perrecord.cli.records import subject_of_spec, typed_record
 from perrecord.cli.shares import counted_equally, share_out
 from perrecord.errors import InputError
+from perrecord.extras import REPORTS, check_extra
 
 if TYPE_CHECKING:
     from perrecord.evaluate.coverage import Coverage
@@ -45,9 +44,6 @@ EXAMPLES = examples(
     'perrecord tune release.yaml --goal "levels count equally"',
 )
 
-_DEFAULT_GOAL = "5% for 95% of cells"
-
-
 Goals = Annotated[
     list[str] | None,
     typer.Option(
@@ -55,7 +51,7 @@ Goals = Annotated[
         help="How accurate the answers should be; 'ANSWER: ...' for one. Repeat it. Of consistent "
         "tables: 'levels count equally' or 'cells count equally'.",
         metavar="GOAL",
-        show_default=f"'{_DEFAULT_GOAL}'",
+        show_default="those of the spec, else '5% for 95% of cells'",
     ),
 ]
 Caps = Annotated[
@@ -64,6 +60,7 @@ Caps = Annotated[
         "--cap",
         help="The most that an example record may lose, 'NAME: LOSS' or 'emp=3, ...: LOSS'; "
         "the errors of the goals are then made as small as the caps allow. Repeat it.",
+        show_default="those of the spec",
         metavar="CAP",
     ),
 ]
@@ -92,7 +89,7 @@ class _Wanted:
     keeps_methods: bool
 
 
-def tune(
+def tune(  # noqa: PLR0913, PLR0917 - an option for each
     spec: Spec,
     goal: Goals = None,
     cap: Caps = None,
@@ -100,6 +97,7 @@ def tune(
     keep_thresholds: KeepMethods = False,
     out: Out = Path("tuning"),
     source: Source = None,
+    last: Last = None,
     public: Public = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -111,8 +109,8 @@ def tune(
     the way with the smallest policy: by the spec's splits, finer and coarser, or by a taper;
     clamps and tapers with nu = 3 are shown beside them, and never chosen. With --cap it is the
     other way round: the least errors, beside the goals, that keep the losses of named records.
-    Closed forms, no simulation. Writes tuned.yaml and a report with the frontier of privacy against
-    error.
+    Goals and caps may stand in the spec, under tuning. Closed forms, no simulation. Writes
+    tuned.yaml and a report with the frontier of privacy against error.
 
     With the goal "levels count equally" or "cells count equally" the amounts of consistent tables
     are shared anew among their levels, at the same sum, so that fitted numbers err least. No row is
@@ -133,10 +131,12 @@ def tune(
         others = bool(cap) or keep_thresholds or smallest != "99%" or public
         share_out(spec, counted, path, source, has_others=others, as_json=as_json)
         return
-    wanted = _Wanted(goal or [_DEFAULT_GOAL], cap or [], smallest, keep_thresholds)
+    wanted = _Wanted(goal or [], cap or [], smallest, keep_thresholds)
     with (
         progress(quiet=quiet) as step,
-        opened_for(spec, source, out, is_public=public, report="tuning", on_step=step) as opened,
+        opened_for(
+            spec, source, last, out, is_public=public, report="tuning", on_step=step
+        ) as opened,
     ):
         found, covered = opened
         result = _tuned(found, wanted, step)
@@ -159,28 +159,25 @@ def tune(
 
 
 def _tuned(found: Opened, wanted: _Wanted, step: Callable[[str], None]) -> "Tuning":
-    from perrecord.evaluate.tuning.tune import tune as tuned
-    from perrecord.evaluate.tuning.tuned_spec import check_names
+    from perrecord.evaluate.tuning.of_spec import goals_of, tuned_workload
+    from perrecord.exact import Exact
 
-    check_names(named_queries(found))
     known: dict[str, Any] = dict(found.workload.examples)
-    caps = _caps(wanted.caps, found, known)
-    result = tuned(
-        named_queries(found),
+    spec = found.loaded.spec
+    caps: dict[str, Exact] = dict(spec.tuning.caps)
+    if wanted.caps:
+        caps = dict(_caps(wanted.caps, found, known))
+    return tuned_workload(
+        found.loaded,
+        found.workload,
         found.table,
-        wanted.goals,
-        schemes=None if wanted.keeps_methods else named_schemes(found),
-        smallest_in=wanted.smallest,
-        examples=known,
+        wanted.goals or goals_of(spec),
         caps=caps,
+        examples=known,
+        smallest_in=wanted.smallest,
+        keeps_methods=wanted.keeps_methods,
         on_step=step,
     )
-    if not result.answers:
-        raise InputError(
-            "every answer that a goal is about is 0 in every cell, so there is nothing to be "
-            "accurate about, and nothing was written. Tune on a file with records."
-        )
-    return result
 
 
 def _write(

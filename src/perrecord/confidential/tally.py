@@ -1,6 +1,5 @@
 """Exact integers, read from columns and added up by position; what comes out is confidential."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -26,13 +25,17 @@ class Addends:
     reach: Confidential[int]
 
     @classmethod
-    def of(cls, column: pa.Array) -> Self:
-        """Return the integers of a column; if all are 0, they take the memory of one."""
-        values = integers(column)
+    def of(cls, values: Integers) -> Self:
+        """Return integers to be added up; if all are 0, they take the memory of one."""
         found = reach(values)
         if not found:
             values = np.broadcast_to(np.int64(0), len(values))
         return cls(Confidential(values), Confidential(found))
+
+    def times(self, factor: int) -> "Addends":
+        """Return each of them times a number above 0, as a Python int."""
+        values = revealed(self.values).astype(np.object_) * factor
+        return Addends(Confidential(values), Confidential(revealed(self.reach) * factor))
 
 
 class ExactSums:
@@ -58,28 +61,6 @@ class ExactSums:
     def sums(self) -> Confidential[Integers]:
         """Return the sums, which go on being added to."""
         return Confidential(self._numbers)
-
-
-def combined(
-    parts: Sequence[tuple[int, Confidential[Integers]]],
-) -> Confidential[Integers]:
-    """Return the sum of integers, cell by cell, each times its factor.
-
-    They are int64 where no sum can leave it, else Python ints.
-    """
-    every = [(factor, revealed(numbers)) for factor, numbers in parts]
-    found: Integers = np.zeros(len(every[0][1]), dtype=np.int64)
-    filled = [(factor, numbers) for factor, numbers in every if numbers.any()]
-    if sum(abs(factor) * _largest(numbers) for factor, numbers in filled) > _FITS:
-        found = found.astype(np.object_)
-    for factor, numbers in filled:
-        found += factor * numbers.astype(found.dtype)
-    return Confidential(found)
-
-
-def _largest(values: Integers) -> int:
-    """Return the largest absolute value of numbers."""
-    return max(int(values.max()), -int(values.min()))
 
 
 def reach(values: Integers) -> int:

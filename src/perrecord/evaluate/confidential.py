@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from perrecord.errors import InputError
 from perrecord.mechanisms.write import write_csv
 from perrecord.release.contents import MANIFEST
+from perrecord.systems import CREATE_FLAGS, HAS_MODES
 
 MARKER = "CONFIDENTIAL.txt"
 HEADER = (
@@ -79,7 +80,7 @@ class ConfidentialFolder:
         return os.fdopen(os.open(path, _CREATE, 0o644 if self.is_public else 0o600), "wb")
 
 
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+_CREATE = os.O_WRONLY | os.O_TRUNC | CREATE_FLAGS
 
 
 def confidential_folder(path: str | Path, *, is_public: bool = False) -> ConfidentialFolder:
@@ -126,7 +127,7 @@ def check_folder(path: str | Path, *, is_public: bool = False) -> None:
             "own. Give the name of a new one."
         )
     mode = stat.S_IMODE(folder.stat().st_mode)
-    if mode & 0o077:
+    if HAS_MODES and mode & 0o077:
         raise InputError(
             f"{folder} may be read by others (mode {mode:04o}); expected 0700. Type: chmod 700 "
             f"{folder}"

@@ -149,7 +149,7 @@ def _covered(
     dialect, engine, name = table.engine.dialect, table.engine, f"{RESERVED}_{uuid4().hex[:12]}"
     shown = ", ".join(f"records.{dialect.identifier(column)}" for column in columns)
     sizes = "".join(
-        f", sum(abs(CAST(records.{dialect.identifier(each)} AS DOUBLE))) AS {_FOUND}{place}"
+        f", sum(abs({dialect.as_double(f'records.{dialect.identifier(each)}')})) AS {_FOUND}{place}"
         for place, each in enumerate(measures)
     )
     needed = {*columns, *measures, *(() if asked.filter is None else columns_of(asked.filter))}

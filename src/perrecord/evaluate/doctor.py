@@ -105,7 +105,7 @@ def _counted(table: Table) -> tuple[int, tuple[MeasureFindings, ...]]:
     dialect, stored = table.engine.dialect, table.engine.columns
     shown: list[str] = []
     for name, measure in table.schema.measures:
-        column = measure.column or name
+        column = measure.stored(name)
         if column in stored:
             value = f"source.{dialect.identifier(column)}"
             shown += _conditions(measure, value, stored[column], dialect)
@@ -114,7 +114,7 @@ def _counted(table: Table) -> tuple[int, tuple[MeasureFindings, ...]]:
     rest = iter(numbers[1:])
     found = []
     for name, measure in table.schema.measures:
-        if (measure.column or name) in stored:
+        if measure.stored(name) in stored:
             found.append(MeasureFindings(name, next(rest), next(rest), next(rest), measure.outside))
         else:
             missing_sql = _number_of(f"{dialect.identifier(name)} IS NULL")

@@ -4,6 +4,7 @@ All of it is confidential, unless the table is public or synthetic. The scans ru
 what comes to Python are cells, and a few hundred points of each distribution.
 """
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,7 +15,8 @@ import pyarrow as pa
 
 from perrecord.errors import InputError
 from perrecord.evaluate.accuracy.errors import CellErrors, each_accuracy
-from perrecord.evaluate.accuracy.fitted import fitted_errors
+from perrecord.evaluate.accuracy.fitted import fits_of, fitted_rows
+from perrecord.evaluate.accuracy.following import following_rows
 from perrecord.evaluate.accuracy.quantiles import QuantileErrors, quantile_accuracy, summed_up
 from perrecord.evaluate.accuracy.summaries import (
     LIMITS,
@@ -30,6 +32,7 @@ from perrecord.evaluate.losses.least import least_losses
 from perrecord.evaluate.losses.policies import policy_losses
 from perrecord.evaluate.losses.realised import Losses, losses
 from perrecord.evaluate.losses.record_sizes import changes_by_size, losses_by_size
+from perrecord.evaluate.shown import evaluation_panel
 from perrecord.evaluate.tuning.candidates import WRITTEN
 from perrecord.evaluate.tuning.fitness import fitness
 from perrecord.evaluate.tuning.goals import Goal, Target, percent
@@ -39,12 +42,16 @@ from perrecord.exact import Exact, rational
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
 from perrecord.policy.terms import Currency
-from perrecord.queries.hierarchies import Families, Member, families_of
+from perrecord.queries.hierarchies import Families, Member, SummedTable, families_of
+from perrecord.queries.hierarchies.summed import joined
 from perrecord.queries.methods import Accounting
 from perrecord.queries.plan import plan
 from perrecord.queries.query import Query
 from perrecord.tables.lookups import Lookup
 from perrecord.tables.table import Table
+from perrecord.watch import logged
+
+_LOG = logging.getLogger("perrecord.evaluate")
 
 SHARE = Fraction(95, 100)
 """The share of the cells that one rho for each answer makes fit for use."""
@@ -65,7 +72,7 @@ class Fit:
     reading: str
     losses: Distribution
     missed: tuple[str, ...]
-    """Answers that cannot come so close, whatever the rho, because clamping biases them."""
+    """Answers that cannot come so close, whatever the rho, each with the reason."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,7 +115,7 @@ class Evaluation:
     """Of medians and quantiles under each variant: figures in units, true zeros included."""
     fitted: pa.Table
     """Of the workload as written: errors of the median cell before and after tables are fitted so
-    that they add up; nothing where they are not (T32)."""
+    that they add up, and of tables that follow; nothing where there are neither (T32)."""
 
     @property
     def currency(self) -> Currency:
@@ -119,6 +126,10 @@ class Evaluation:
     def records(self) -> int:
         """How many records the table has."""
         return self.losses.policy.count
+
+    def _repr_html_(self) -> str:
+        """Show it in a notebook, marked as confidential: nobody said that it is not."""
+        return evaluation_panel(self)
 
 
 def evaluate(  # noqa: PLR0913 -- an option for every choice
@@ -132,7 +143,9 @@ def evaluate(  # noqa: PLR0913 -- an option for every choice
     confidence: Exact = "0.95",
     limits: Sequence[Exact] = LIMITS,
     repeats: int = 20,
-    consistent: Sequence[Lookup] | None = None,
+    consistent: bool = False,
+    hierarchies: Sequence[Lookup] = (),
+    following: Sequence[SummedTable] = (),
     on_step: Callable[[str], None] = lambda _: None,
 ) -> Evaluation:
     """Return what a workload costs and what it buys, beside other schemes, top-codes and budgets.
@@ -140,8 +153,8 @@ def evaluate(  # noqa: PLR0913 -- an option for every choice
     Errors are expected ones in closed form (T21); those of the workload as written are also
     averaged over `repeats` draws of its noise, as a check. `limits` are the errors that cells
     should come within (T22). `budgets` are factors: 2 doubles every amount. Where tables are made
-    `consistent`, by the declared hierarchies that are given, which may be none, errors are also
-    told after fitting (T32).
+    `consistent`, errors are also told after fitting (T32), and those of tables `following` from
+    them; `hierarchies` are those that are declared.
 
     >>> import perrecord
     >>> with perrecord.table(pa.table({"emp": [10, 20, 970]}), measures=["emp"]) as source:
@@ -155,13 +168,15 @@ def evaluate(  # noqa: PLR0913 -- an option for every choice
     """
     factors = [rational(each, "a budget") for each in budgets]
     found = variants(queries.values(), schemes or {}, top_codes=top_codes, budgets=factors)
+    on_step = logged(_LOG, on_step)
     on_step("computing errors and drawing noise")
-    named = ("errors", "parts", "drawn", "by_size", "quantiles")
+    named = ("errors", "parts", "drawn", "by_size", "quantiles", "fitted")
     rows: dict[str, list[Row]] = {name: [] for name in named}
     asked = one_set_each(queries)
     together = plan([each.query for each in asked], table.schema)
-    hierarchies = consistent or ()
-    families = Families((), ()) if consistent is None else families_of(together, hierarchies)
+    families = families_of(together, hierarchies) if consistent else Families((), ())
+    for follows in following:
+        families = joined(together, families, follows, hierarchies)
     members = {member for family in families.fitted for member in family.members}
     fitted: dict[Member, CellErrors] = {}
     for each in _errors(list(queries), found, table, confidence):
@@ -181,6 +196,10 @@ def evaluate(  # noqa: PLR0913 -- an option for every choice
             rows["by_size"] += by_size(each, limits)
     order = {each.name: place for place, each in enumerate(found)}
     rows["errors"].sort(key=lambda row: order[row["variant"]])  # quantiles come last
+    names = [each.name for each in asked]
+    for family in families.fitted:
+        fits = fits_of(family, together, hierarchies, fitted)
+        rows["fitted"] += [*fitted_rows(fits, names, fitted), *following_rows(fits, names, fitted)]
     on_step("computing losses")
     plans = {each.name: plan(each.queries, table.schema) for each in found}
     policies = [each.policy for each in plans.values()]
@@ -207,7 +226,7 @@ def evaluate(  # noqa: PLR0913 -- an option for every choice
         changes_by_size(own, example),
         tuple(fit),
         pa.Table.from_pylist(rows["quantiles"]),
-        fitted_errors(together, families, hierarchies, [each.name for each in asked], fitted),
+        pa.Table.from_pylist(rows["fitted"]),
     )
 
 
@@ -260,7 +279,7 @@ def _fitness(
         needed = fitness(planned, table, within=within, confidence=confidence)
         for reading, share in ((SHARE_OF_CELLS, SHARE), (EVERY_CELL, None)):
             missed = tuple(
-                each.name
+                f"{each.name} ({each.hindrance})"
                 for each in needed.requirements
                 if each.unreachable and (share is None or each.rho(share) is None)
             )

@@ -9,8 +9,12 @@ from uuid import uuid4
 import pyarrow as pa
 
 from perrecord.queries.values import JoinedTables
+from perrecord.tables.dialects import DUCKDB
 from perrecord.tables.engines import Engine
 from perrecord.tables.table import Table
+
+DOUBLE = "_perrecord_double"
+"""What the type of 64-bit floats is called in statements, until an engine is to run them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,7 @@ class Workspace:
                 added.append(name)
                 self.engine.add(name, rows)
             self._kept.append(kept)
-            self.engine.keep(kept, sql)
+            self.engine.keep(kept, sql.replace(DOUBLE, self.engine.dialect.double))
         finally:
             for name in added:
                 self.engine.drop(name)
@@ -50,7 +54,7 @@ class Workspace:
 
     def read(self, sql: str) -> pa.Table:
         """Return the result of SQL on the local DuckDB; it should be small."""
-        return pa.Table.from_batches(self.engine.local(sql))
+        return pa.Table.from_batches(self.engine.local(sql.replace(DOUBLE, DUCKDB.double)))
 
     def clear(self) -> None:
         """Forget every table."""

@@ -3,9 +3,10 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
-from flint import arb
+from flint import arb, ctx
 
 from perrecord.errors import InputError
 from perrecord.exact import Exact, rational, whole
@@ -87,8 +88,7 @@ class DiscreteStudent(Law):
 
     def _total(self) -> arb:
         """Return the sum of (A + k^2)^-m over all integers."""
-        beyond = student_tail_sum(self.spread, self.power, 1)
-        return ball(self.spread) ** -self.power + 2 * beyond
+        return _total(self.spread, self.power, ctx.prec)
 
     def _variance(self) -> arb:
         # k^2 (A + k^2)^-m = (A + k^2)^-(m-1) - A (A + k^2)^-m
@@ -144,3 +144,9 @@ class DiscreteStudent(Law):
         more = 1 + points**2 / float(self.spread)
         masses = float(self.pmf(0)) * more ** (-1.0 * self.power)
         return masses, -2 * self.power * points / float(self.spread) / more * masses
+
+
+@lru_cache(maxsize=1024)
+def _total(spread: Fraction, power: int, _bits: int) -> arb:
+    """Return the sum of (A + k^2)^-m over all integers, as it is at the present precision."""
+    return ball(spread) ** -power + 2 * student_tail_sum(spread, power, 1)

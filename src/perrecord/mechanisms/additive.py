@@ -49,7 +49,7 @@ def blurred(
     drawn = samplers.student_of_squares(
         law.spread, growth, revealed(squares), nu=law.nu, _bits=bits
     )
-    found = NoisyIntegers(narrowed(added(revealed(exact), drawn)))
+    found = NoisyIntegers(narrowed(added(revealed(exact), drawn, into=drawn)))
     return blurred_numbers(name, found, noise)
 
 

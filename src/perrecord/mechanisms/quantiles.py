@@ -6,7 +6,9 @@ do not lie above it. Its score is how far q n lies from them,
     max(0, n_< - q n, q n - n_<=),
 
 which is 0 exactly where c is a q-quantile, whatever the ties. One record changes it by at most
-max(q, 1 - q). What is held here are whole numbers: scores times the level's denominator.
+max(q, 1 - q). With weights, n and the others are sums of them, and a record of weight w changes it
+by at most max(q, 1 - q) w (T37). What is held here are whole numbers: scores times the level's
+denominator, of weights in steps of their grid.
 """
 
 from collections.abc import Iterator
@@ -16,6 +18,7 @@ import numpy as np
 
 from perrecord.confidential.held import Confidential
 from perrecord.confidential.revealing import revealed
+from perrecord.confidential.tally import reach
 from perrecord.noise import choose
 from perrecord.noise.bits import BitSource
 from perrecord.policy.terms import Currency
@@ -27,24 +30,38 @@ from perrecord.released.numbers import Integers, NoisyIntegers
 _ENTRIES = 4_000_000
 """So many scores are held at once."""
 
+_FITS = 2**62
+"""Whole-numbered scores up to here, and their differences, are 64-bit integers."""
+
+_ONE = Fraction(1)
+
 
 def quantile(
-    name: str, asked: Choice, counts: Counts, cells: int, currency: Currency, bits: BitSource | None
+    name: str,
+    asked: Choice,
+    counts: Counts,
+    cells: int,
+    currency: Currency,
+    bits: BitSource | None,
+    weight_step: Fraction = _ONE,
 ) -> Chosen:
     """Return a candidate for each cell, empty ones included."""
-    rate = selection_rate(asked, currency)
+    rate = selection_rate(asked, currency, weight_step)
     parts = [choose(revealed(each), rate, _bits=bits) for each in scores_of(asked, counts, cells)]
     return Chosen(name, asked.candidates, NoisyIntegers(np.concatenate(parts or [_NONE])))
 
 
-def selection_rate(asked: Choice, currency: Currency) -> Fraction:
+def selection_rate(asked: Choice, currency: Currency, weight_step: Fraction = _ONE) -> Fraction:
     """Return the rate at which a candidate's weight falls with its whole-numbered score.
 
     With q = a/b a record changes that score by at most b * max(q, 1 - q), some candidates' up and
     others' down, so log ratios vary within 2 * rate * b * max(q, 1 - q) = eps. eps = sqrt(8 rho),
-    rounded down, makes the choice rho-zCDP.
+    rounded down, makes the choice rho-zCDP. With weights, counted in steps of their grid, that
+    holds for a record of the weight T that pays the amount: eps is divided by as many steps (T37).
     """
     eps, level = currency.log_ratios(asked.amount), asked.level
+    if asked.weight is not None:
+        eps *= weight_step / asked.weight.at
     return eps / (2 * max(level, 1 - level) * level.denominator)
 
 
@@ -56,10 +73,11 @@ def scores_of(asked: Choice, counts: Counts, cells: int) -> Iterator[Confidentia
     order = np.argsort(occupied, kind="stable")
     places = occupied[order]
     whole = asked.level.denominator
+    is_small = reach(numbers) * whole <= _FITS
     for start in range(0, cells, most):
         end = min(cells, start + most)
         chosen = order[np.searchsorted(places, start) : np.searchsorted(places, end)]
-        table = np.zeros((end - start, wide), dtype=np.int64)
+        table = np.zeros((end - start, wide), dtype=np.int64 if is_small else np.object_)
         table[occupied[chosen] - start, buckets[chosen]] = numbers[chosen]
         up_to = np.cumsum(table, axis=1)
         below, not_above = up_to[:, 0:-1:2], up_to[:, 1::2]

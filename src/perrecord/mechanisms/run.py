@@ -14,7 +14,7 @@ from perrecord.mechanisms.quantiles import quantile
 from perrecord.mechanisms.selection import Selected, check_sparse, selected_cells, selected_keys
 from perrecord.noise.bits import BitSource
 from perrecord.policy.terms import Currency
-from perrecord.queries.aggregates import Aggregate, Bucket, Pieces, Rows
+from perrecord.queries.aggregates import Aggregate, Pieces, Rows
 from perrecord.queries.answers import Answer
 from perrecord.queries.cells import Cells, Counts, Reading, scanned
 from perrecord.queries.groupings import SelectCells, SelectKeys
@@ -158,11 +158,13 @@ class _Run:
         self, asked: Answer, step: Step, keys: pa.Table, read: "_Read"
     ) -> Estimate | Blurred | Chosen:
         if isinstance(step, Choice):
-            counts = read.buckets(step.bucket)
-            return quantile(asked.name, step, counts, keys.num_rows, self.currency, self.bits)
+            counts, weight_step = read.buckets(step), step.weight_step(self.schema)
+            return quantile(
+                asked.name, step, counts, keys.num_rows, self.currency, self.bits, weight_step
+            )
         exact = read.exact.numbers(step.aggregate)
-        if step.blurred is not None:
-            squares = read.exact.squares(step.squares)
+        if step.squares is not None:
+            squares = read.exact.numbers(step.squares)
             return blurred(asked.name, exact, squares, self._noise(step), self.bits)
         return estimate(asked.name, exact, keys, self._noise(step), self.bits)
 
@@ -195,5 +197,5 @@ class _Read:
     keys: Keys | None
     exact: Reading
 
-    def buckets(self, bucket: Bucket) -> Counts:
-        return self.cells.buckets(self.columns, bucket, self.keys)
+    def buckets(self, step: Choice) -> Counts:
+        return self.cells.buckets(self.columns, step.bucket, self.keys, step.aggregate)

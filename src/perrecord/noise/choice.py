@@ -19,6 +19,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, partial
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from flint import arb, ctx
@@ -31,7 +32,7 @@ from perrecord.noise.bernoulli import FARTHEST, Floats, begun, exp_minus, leadin
 from perrecord.noise.bits import BitSource, Words, system_bits
 from perrecord.noise.uniform import CERTAIN, Certainty, Uniform
 
-Scores = NDArray[np.int64]
+Scores = NDArray[Any]
 Choices = NDArray[np.int64]
 
 _ENTRIES = 1 << 13
@@ -81,10 +82,11 @@ def _check(scores: object) -> None:
         raise InputError(
             f"the scores are a {type(scores).__name__}; expected an array: np.array(scores)."
         )
-    if scores.dtype != np.int64:
+    is_whole = scores.dtype == np.object_ and all(type(each) is int for each in scores.flat)
+    if scores.dtype != np.int64 and not is_whole:
         raise InputError(
-            f"the scores are {scores.dtype}; expected int64: make whole numbers of them by "
-            "multiplying, and divide the rate by as much."
+            f"the scores are {scores.dtype}; expected int64, or Python ints where they are larger: "
+            "make whole numbers of them by multiplying, and divide the rate by as much."
         )
     if scores.ndim != 2:
         raise InputError(

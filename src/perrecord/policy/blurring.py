@@ -15,7 +15,7 @@ first: `at_corner` says what comparisons may rest on.
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
@@ -38,6 +38,7 @@ from perrecord.policy.growth import Floats, Growth
 from perrecord.policy.loss import Loss
 from perrecord.policy.tapering import (
     FLOAT_SLACK,
+    check_at,
     check_spread,
     examples,
     round_size,
@@ -51,18 +52,24 @@ _MOST_CORNERS = 64
 
 @dataclass(frozen=True, slots=True)
 class _Blurred(Growth):
-    """A loss of Student noise of spread A0 + nu by^2 Q, Q the sum of a cell's squared values."""
+    """A loss of Student noise of spread A0 + nu by^2 Q, Q the sum of a cell's squared values.
+
+    `at` is the size that a curator wrote, where that is known: words speak by its example.
+    """
 
     wholes: ClassVar[tuple[str, ...]] = ("nu",)
+    optional: ClassVar[tuple[str, ...]] = ("at",)
 
     spread: Fraction
     by: Fraction
     nu: int
+    at: Fraction | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         power_of(self.nu)
         check_spread(self.spread)
         check_by(self.by)
+        check_at(self.at)
 
     @abstractmethod
     def rise(self) -> Fraction:
@@ -94,8 +101,8 @@ class _Blurred(Growth):
         student_scale(self.spread, self.nu).check_grid(step)
 
     def usual_sizes(self) -> tuple[Fraction, ...]:
-        """Return a round number of about a third of sqrt A0."""
-        return (round_size(self.spread),)
+        """Return the size that was written, or a round number of about a third of sqrt A0."""
+        return (self.at or round_size(self.spread),)
 
     def limit(self) -> Fraction | None:
         """Return None: slowly, but without limit."""
@@ -154,12 +161,14 @@ class _Blurred(Growth):
 
     def parameters(self) -> dict[str, Fraction]:
         """Return what the growth is written down by."""
-        return {"spread": self.spread, "by": self.by, "nu": Fraction(self.nu)}
+        found = {"spread": self.spread, "by": self.by, "nu": Fraction(self.nu)}
+        return found if self.at is None else {**found, "at": self.at}
 
     @classmethod
     def of(cls, parameters: Mapping[str, Fraction]) -> "Growth":
         """Return the growth of these parameters, or say what is wrong with them."""
-        return cls(parameters["spread"], parameters["by"], int(parameters["nu"]))
+        spread, by, nu = (parameters[name] for name in ("spread", "by", "nu"))
+        return cls(spread, by, int(nu), parameters.get("at"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,14 +243,14 @@ def blurred(
     """
     is_rho = power == BlurredRho.power
     least = least_blurred_spread_for_rho if is_rho else least_blurred_spread_for_epsilon
-    return blurred_growth(power, least(amount, at, by, nu), rational(by, "by"), nu)
+    return blurred_growth(power, least(amount, at, by, nu), rational(by, "by"), nu, at)
 
 
 def blurred_growth(
-    power: int, spread: Fraction, by: Fraction, nu: int
+    power: int, spread: Fraction, by: Fraction, nu: int, at: Fraction | None = None
 ) -> BlurredRho | BlurredEpsilon:
     """Return the loss of blurred noise of these parameters, counted as the power says."""
-    return (BlurredRho if power == BlurredRho.power else BlurredEpsilon)(spread, by, nu)
+    return (BlurredRho if power == BlurredRho.power else BlurredEpsilon)(spread, by, nu, at)
 
 
 def blurred_sql(power: int, nu: int, shift: str, lesser: str, larger: str) -> str:

@@ -21,17 +21,11 @@ from fractions import Fraction
 
 from perrecord.errors import CurrencyError
 from perrecord.policy.cases import Record, as_record
+from perrecord.policy.choices import ChosenCandidate
 from perrecord.policy.inputs import several
 from perrecord.policy.loss import Loss, total
-from perrecord.policy.outputs import (
-    ChosenCandidate,
-    NoisyNumber,
-    OnRows,
-    Output,
-    Scope,
-    Selection,
-    Signed,
-)
+from perrecord.policy.outputs import NoisyNumber, OnRows, Output, Selection
+from perrecord.policy.scopes import Scope, Signed
 from perrecord.policy.slots import any_of
 
 __all__ = [

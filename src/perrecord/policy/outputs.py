@@ -3,97 +3,30 @@
 A change takes some records of a unit away and adds others. Its cost C is what every output
 promises together: D_alpha <= alpha C in both directions, whatever the other records are (T27, T34).
 
-    NoisyNumber    one number with noise in each cell: a count, a total, half of an average
-    Choice         one candidate in each cell: a quantile
-    Selection      the keys that are shown
-    OnRows         any mechanism on records or their pieces, of which the policy alone is known
+    NoisyNumber       one number with noise in each cell: a count, a total, half of an average
+    ChosenCandidate   one candidate in each cell: a quantile (choices.py)
+    Selection         the keys that are shown
+    OnRows            any mechanism on records or their pieces, of which the policy alone is known
 
 All of it follows from public facts and from the unit's own records, cell by cell.
 """
 
-from bisect import bisect_left
-from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from heapq import nlargest, nsmallest
-from itertools import pairwise
 from typing import Protocol
 
 from perrecord.errors import InputError
 from perrecord.laws.scales import scale_of, student_scale_of
 from perrecord.policy.blurring import blurred_growth
-from perrecord.policy.cases import Cases, DimensionValue, Record, dimension, missing_field
+from perrecord.policy.cases import Cases, Record, dimension, missing_field
+from perrecord.policy.choices import ChosenCandidate
 from perrecord.policy.compose import group_loss
 from perrecord.policy.loss import Loss, largest, total
 from perrecord.policy.policy import Policy
+from perrecord.policy.scopes import Scope, Signed, differing
 from perrecord.policy.slots import Slot, any_of
-from perrecord.policy.split import measure
 from perrecord.policy.terms import Currency
-
-Signed = tuple[int, Record]
-"""A record with 1 if a change adds it, and -1 if it takes it away."""
-
-Cell = tuple[Hashable, ...]
-
-
-def differing(records: Sequence[Signed]) -> list[Signed]:
-    """Return the records of a change without those that are on both of its sides."""
-    known = [_identity(record) for _, record in records]
-    net: Counter[Hashable] = Counter()
-    for (sign, _), one in zip(records, known, strict=True):
-        net[one] += sign
-    kept = []
-    for (sign, record), one in zip(records, known, strict=True):
-        if net[one] * sign > 0:
-            net[one] -= sign
-            kept.append((sign, record))
-    return kept
-
-
-def _identity(record: Record) -> Hashable:
-    """Return what makes two records the same, True and 1 apart."""
-    try:
-        return frozenset((name, type(value), value) for name, value in record.items())
-    except TypeError:
-        raise InputError(
-            "a field of a record is a list or another value that changes; expected numbers, "
-            "texts, truth values and None."
-        ) from None
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """Which records enter an output, and the columns by whose values they share a cell.
-
-    `among` says which values of dimensions pass a filter; without it all do. Unless `is_certain`,
-    a record that passes may be left out nevertheless, by a condition that dimensions do not show.
-    """
-
-    columns: tuple[str, ...]
-    is_certain: bool
-    among: Cases[bool] | None = None
-
-    def by_cell(self, records: Sequence[Signed]) -> dict[Cell, list[Signed]]:
-        """Return the records that enter, cell by cell.
-
-        One that is on both sides of a change is left out with itself, if at all.
-        """
-        found: dict[Cell, list[Signed]] = {}
-        for sign, record in records if self.is_certain else differing(records):
-            if self.among is None or self.among.at(record):
-                values = (_key_part(record, name) for name in self.columns)
-                cell = tuple((type(value), value) for value in values)
-                found.setdefault(cell, []).append((sign, record))
-        return found
-
-
-def _key_part(record: Record, name: str) -> DimensionValue:
-    """Return the part of a key that a column gives: a measure of whole numbers is one, too."""
-    value = record.get(name)
-    if isinstance(value, Fraction) and value.denominator == 1:
-        return int(value)
-    return dimension(record, name)
 
 
 class CellStatement(Protocol):
@@ -202,7 +135,8 @@ class NoisyNumber:
 
     def _in_cell(self, records: list[Signed]) -> Loss:
         found = [(each, cell) for each in records if (cell := self.noise.at(each[1])) is not None]
-        inside, cells = [each for each, _ in found], [cell for _, cell in found]
+        inside = [each for each, _ in found]
+        cells = list({id(cell): cell for _, cell in found}.values())  # most often one, said twice
         # One cell has one noise; if ever it had several, the least of them would cost the most.
         if any(cell.by is not None for cell in cells):
             shifts = self._shifts(differing(inside))
@@ -239,81 +173,6 @@ class NoisyNumber:
         if not self.scope.is_certain:
             return Fraction(max(len(added), len(taken)))
         return Fraction(max(len(added - taken), len(taken - added)))
-
-
-@dataclass(frozen=True, slots=True)
-class ChosenCandidate:
-    """A quantile: one of public candidates, by the exponential mechanism on records (T14, T38).
-
-    Log ratios vary within a range of eta = eps/(2 max(q, 1-q)) times the widest difference between
-    what two candidates' distances from the quantile may change by; it costs f(eta), or eta itself
-    in epsilon. With eps = sqrt(8 rho), rounded down, one record costs at most rho.
-    """
-
-    amount: Fraction
-    measure: str
-    level: Fraction
-    candidates: tuple[Fraction, ...]
-    scope: Scope
-    currency: Currency = Currency.RHO
-
-    @property
-    def epsilon(self) -> Fraction:
-        """The range of log ratios that one record stays within, as the mechanism has it."""
-        return self.currency.log_ratios(self.amount)
-
-    def loss(self, records: Sequence[Signed]) -> Loss:
-        """Return what a change costs."""
-        return total(map(self._in_cell, self.scope.by_cell(records).values()))
-
-    def _in_cell(self, records: list[Signed]) -> Loss:
-        values = [(sign, measure(record, self.measure)) for sign, record in records]
-        present = [(sign, Fraction(value)) for sign, value in values if value is not None]
-        if self.scope.is_certain:
-            distance = self._widest(present)
-        else:  # any of them may be left out: ranges of single records add up to no less
-            distance = sum((self._widest([each]) for each in present), Fraction(0))
-        eta = self.epsilon / (2 * max(self.level, 1 - self.level)) * distance
-        return self.currency.range_loss(eta)
-
-    def __post_init__(self) -> None:
-        if any(one >= other for one, other in pairwise(self.candidates)):
-            raise InputError("the candidates of a quantile do not rise.")
-
-    def _standing(self, values: list[tuple[int, Fraction]]) -> Iterator[tuple[int, Fraction]]:
-        """Yield candidates that stand for all, with their places.
-
-        Between two values all candidates change alike, so that two of each stretch are enough.
-        """
-        places = {0, 1, len(self.candidates) - 2, len(self.candidates) - 1}
-        for _, value in values:
-            near = bisect_left(self.candidates, value)
-            places.update(range(near - 2, near + 3))
-        for place in sorted(places):
-            if 0 <= place < len(self.candidates):
-                yield place, self.candidates[place]
-
-    def _widest(self, values: list[tuple[int, Fraction]]) -> Fraction:
-        """Return the most by which the changes of two candidates' distances can differ.
-
-        A candidate's distance is max(0, a, b), a = n_< - q n and b = n_> - (1-q) n. With a and b
-        changed by da and db it changes by min(0, da, db) at least and max(0, da, db) at most.
-        """
-        count = sum(sign for sign, _ in values)
-        ups, downs = [], []
-        for place, candidate in self._standing(values):
-            below = sum(sign for sign, value in values if value < candidate)
-            above = sum(sign for sign, value in values if value > candidate)
-            moves = (below - self.level * count, above - (1 - self.level) * count, Fraction(0))
-            ups.append((max(moves), place))
-            downs.append((min(moves), place))
-        pairs = (
-            up - down
-            for up, place in nlargest(2, ups)
-            for down, other in nsmallest(2, downs)
-            if place != other
-        )
-        return max(pairs, default=Fraction(0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,23 +1,20 @@
 """The `Policy`: a public function from records to privacy loss, as a value."""
 
-import html
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 from perrecord.errors import CurrencyError, InputError
 from perrecord.exact import Exact
-from perrecord.policy import document, reading, words
+from perrecord.policy import reading
 from perrecord.policy.blurring import blurred
 from perrecord.policy.cases import Case, Cases
 from perrecord.policy.dominate import is_below
 from perrecord.policy.excess import Excess, find_excess
-from perrecord.policy.function import LossFunction
 from perrecord.policy.inputs import amount_of, not_negative, scheme_of
+from perrecord.policy.showing import ShownPolicy
 from perrecord.policy.slots import Slot
 from perrecord.policy.split import Scheme, measure_name, positive_threshold
 from perrecord.policy.steps import Steps
@@ -38,10 +35,11 @@ from perrecord.policy.terms import (
     has_slots,
     scale,
 )
+from perrecord.policy.weighing import WeighedChoice, Weighting
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Policy(LossFunction):
+class Policy(ShownPolicy):
     """How much privacy a record of any given value loses: P(r), with its delta where there is one.
 
     M is P-PRzCDP if adding or removing one record r gives D_alpha <= alpha P(r) both ways (T1).
@@ -157,6 +155,30 @@ class Policy(LossFunction):
         currency, amount = amount_of(rho, epsilon)
         growth = blurred(currency.power, amount, positive_threshold(measure, at), by, nu)
         return _of(currency, SizeLoss(Fraction(1), measure_name(measure), growth))
+
+    @classmethod
+    def weighed(
+        cls,
+        rho: Exact | None = None,
+        *,
+        measure: str,
+        at: Exact,
+        epsilon: Exact | None = None,
+    ) -> "Policy":
+        """Return the loss of a quantile with weights: a record of weight `at` loses rho, or less.
+
+        It is quadratic in small weights and in the end linear (T37).
+
+        >>> policy = Policy.weighed("0.2", measure="w", at=20)
+        >>> [round(float(policy.loss({"w": weight})), 2) for weight in (20, 60, 1600)]
+        [0.2, 1.53, 95.58]
+        """
+        currency, amount = amount_of(rho, epsilon)
+        weighting = Weighting(measure, at)
+        if currency.adds_up:
+            return cls.exact(measure=measure, threshold=weighting.at, epsilon=amount)
+        growth = WeighedChoice(amount, weighting.at)
+        return _of(currency, SizeLoss(Fraction(1), weighting.measure, growth))
 
     @classmethod
     def largest(cls, *policies: "Policy") -> "Policy":
@@ -335,31 +357,7 @@ class Policy(LossFunction):
                 "for it, or keep two separate budgets."
             )
 
-    # -- showing ----------------------------------------------------------------------------
-
-    def describe(self) -> str:
-        """Return the policy in plain English."""
-        return "\n".join(map(str, self.lines()))
-
-    def lines(self) -> tuple[words.Line, ...]:
-        """Return what `describe` says, line by line, each with how deep it stands."""
-        return words.lines(self.form, self.currency)
-
-    def formula(self) -> str:
-        """Return the policy on one line."""
-        return words.formula(self.form, self.currency)
-
-    def latex(self) -> str:
-        """Return the policy as a LaTeX formula."""
-        return words.latex(self.form, self.currency)
-
-    def to_json(self, indent: int | None = 2) -> str:
-        """Return the policy as a document in the public format (docs/policy-format.md)."""
-        return json.dumps(self.document(), indent=indent, ensure_ascii=False)
-
-    def document(self) -> dict[str, Any]:
-        """Return what `to_json` writes as plain values, to stand inside another document."""
-        return document.document(self.form, self.currency)
+    # -- reading ----------------------------------------------------------------------------
 
     @classmethod
     def from_json(cls, written: str) -> "Policy":
@@ -370,15 +368,6 @@ class Policy(LossFunction):
     def from_document(cls, parsed: object) -> "Policy":
         """Read a policy back from a document that stood inside another, parsed with it."""
         return cls(*reading.read_parsed(parsed))
-
-    def __repr__(self) -> str:
-        return f"Policy({self.formula()})"
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self.describe())}</pre>"
-
-    def _repr_latex_(self) -> str:
-        return f"$${self.latex()}$$"
 
 
 def _of(currency: Currency, term: Term) -> Policy:

@@ -33,11 +33,13 @@ from perrecord.policy.terms import (
     Term,
     has_slots,
 )
+from perrecord.policy.weighing import WeighedChoice
 
 V = TypeVar("V")
 
 GROWTHS: dict[str, type[Growth]] = {
-    each.kind: each for each in (TaperedRho, TaperedEpsilon, BlurredRho, BlurredEpsilon)
+    each.kind: each
+    for each in (TaperedRho, TaperedEpsilon, BlurredRho, BlurredEpsilon, WeighedChoice)
 }
 """Every growth that a document may name, by its kind."""
 

@@ -60,8 +60,7 @@ class _Tapered(Growth):
     def __post_init__(self) -> None:
         power_of(self.nu)
         check_spread(self.spread)
-        if self.at is not None and self.at <= 0:
-            raise InputError(f"at is {text(self.at)}; expected the size of a record, above 0.")
+        check_at(self.at)
 
     @abstractmethod
     def _amount(self, size: Fraction) -> Fraction:
@@ -242,6 +241,12 @@ def check_spread(spread: Fraction) -> None:
             "the noise is wider or narrower than any that a float can describe; expected a "
             "standard deviation between 1e-100 and 1e100."
         )
+
+
+def check_at(at: Fraction | None) -> None:
+    """Refuse what is no size of a record that words can speak by."""
+    if at is not None and at <= 0:
+        raise InputError(f"at is {text(at)}; expected the size of a record, above 0.")
 
 
 def examples(growth: Growth, amount: Fraction) -> str:

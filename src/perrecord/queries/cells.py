@@ -14,19 +14,22 @@ import numpy as np
 import pyarrow as pa
 
 from perrecord.confidential.held import Confidential
-from perrecord.confidential.tally import Addends, ExactSums, combined, integers
+from perrecord.confidential.tally import Addends, ExactSums, integers
 from perrecord.errors import SourceError
 from perrecord.queries.aggregates import (
     Aggregate,
     Bucket,
     Different,
+    Giants,
     Rows,
-    SquarePart,
+    SquareTotal,
+    WeightTotal,
     square_factor,
+    square_parts,
 )
 from perrecord.queries.plan import Plan, source_set
 from perrecord.queries.positions import Coded, Places, Positions
-from perrecord.queries.scan import SET, GroupColumn, GroupSet, Scan, cells_sql, scan_sql
+from perrecord.queries.scan import SET, GroupColumn, GroupSet, Scan, cells_sql, giants_of, scan_sql
 from perrecord.released.numbers import Integers
 from perrecord.tables.dialects import DUCKDB
 from perrecord.tables.domains import Domain
@@ -50,7 +53,7 @@ _LONG_TEXT, _MOST_LONG_TEXT = 1 << 13, 1 << 29
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
-    """How many records lie in which bucket of which cell; what is not listed is 0."""
+    """How many records, or how much weight, lies in which bucket of which cell; else it is 0."""
 
     cells: Confidential[Positions]
     buckets: Confidential[Integers]
@@ -82,30 +85,43 @@ def scanned(plan: Plan, table: Table, share: Progress = nobody) -> "Iterator[lis
 
     `share` is told how much was scanned, where the engine knows.
     """
-    prefix = f"_perrecord_{uuid4().hex[:12]}"
     names: list[str] = []
-    engine = table.engine
     try:
         found = []
         for index, scan in enumerate(plan.scans):
-            text = scan_sql(
-                scan, table.schema, engine.dialect, engine.relation, f"{prefix}_{index}"
-            )
-            for name, rows in text.tables.items():
-                engine.add(name, rows)
-                names.append(name)
-            kept = f"{prefix}_cells{index}"
-            names.append(kept)
             part = within(share, index / len(plan.scans), (index + 1) / len(plan.scans))
             # Scans that somebody is told of wait for one another; others need not.
-            with nullcontext() if share is nobody else engine.watched(part):
-                _keep(table, kept, text.sql)
-            _check_size(table, kept, scan)
-            found.append(Cells(engine, scan, cells_sql(scan, plan.schema, kept), plan.schema))
+            with nullcontext() if share is nobody else table.engine.watched(part):
+                found.append(_cells(scan, table, names))
         yield found
     finally:
         for name in names:
-            engine.drop(name)
+            table.engine.drop(name)
+
+
+def _cells(scan: Scan, table: Table, names: list[str]) -> "Cells":
+    """Run one scan, and once more that of giants if it counts any; name what is kept for them."""
+    engine, schema = table.engine, table.schema
+    prefix = f"_perrecord_{uuid4().hex[:12]}"
+    text = scan_sql(scan, schema, engine.dialect, engine.relation, prefix)
+    for name, rows in text.tables.items():
+        engine.add(name, rows)
+        names.append(name)
+    kept = f"{prefix}_cells"
+    names.append(kept)
+    _keep(table, kept, text.sql)
+    _check_size(table, kept, scan)
+    beyond = giants_of(scan)
+    giants = _cells(beyond, table, names) if beyond and _has_giants(table, kept, scan) else None
+    return Cells(engine, scan, cells_sql(scan, schema, kept), schema, giants)
+
+
+def _has_giants(table: Table, kept: str, scan: Scan) -> bool:
+    """Return whether a scan has counted records with giant values."""
+    (counted,) = (scan.aggregate_name(each) for each in scan.aggregates if isinstance(each, Giants))
+    where = f"FROM {DUCKDB.identifier(kept)} WHERE {counted} > 0"
+    (batch, *_) = table.engine.local(f"SELECT count(*) {where}")
+    return bool(batch.column(0)[0].as_py())
 
 
 def _keep(table: Table, kept: str, sql: str) -> None:
@@ -157,6 +173,8 @@ class Cells:
     scan: Scan
     relation: str
     schema: Schema
+    giants: "Cells | None" = None
+    """Those of records with giant values alone, for the parts of their squares."""
     _kept: dict[int, list[Chunk] | None] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
@@ -175,11 +193,17 @@ class Cells:
         places = Places.of(() if keys is None else keys.factors)
         return Reading(self, tuple(columns), 1 if keys is None else len(keys), places)
 
-    def buckets(self, columns: Sequence[str], bucket: Bucket, keys: Keys | None) -> Counts:
-        """Return how many records of each cell lie between which candidates."""
+    def buckets(
+        self,
+        columns: Sequence[str],
+        bucket: Bucket,
+        keys: Keys | None,
+        counted: Rows | WeightTotal,
+    ) -> Counts:
+        """Return how many records of each cell, or how much weight, lies between candidates."""
         shown = self.scan.column_name(bucket)
-        value = self.scan.aggregate_name(Rows())
-        cells = self._rolled_up([*columns, bucket], [Rows()])
+        value = self.scan.aggregate_name(counted)
+        cells = self._rolled_up([*columns, bucket], [counted])
         found = self._placed(
             () if keys is None else keys.factors,
             columns,
@@ -218,11 +242,11 @@ class Cells:
         places = Places.of(factors)
         shown = [f"cells.{each}" for each in (*map(DUCKDB.identifier, columns), *values)]
         parts = []
-        for batch in _gathered(self.engine.local(f"SELECT {', '.join(shown)} FROM {cells}")):
-            keyed = dict(zip(columns, map(Coded.of, batch.columns[: len(columns)]), strict=True))
-            positions = places.positions(keyed, batch.num_rows)
-            found = [positions, *map(integers, batch.columns[len(columns) :])]
-            parts.append([each[positions >= 0] for each in found])
+        batches = self.engine.local(f"SELECT {', '.join(shown)} FROM {cells}")
+        for rows in _gathered(batches, len(columns)):
+            keyed = dict(zip(columns, map(Coded.of, rows.keys), strict=True))
+            positions = places.positions(keyed, rows.size)
+            parts.append([each[positions >= 0] for each in (positions, *rows.numbers)])
         return [np.concatenate(each) for each in zip(*parts, strict=True)]
 
     def chunks(self, source: GroupSet) -> Iterable[Chunk]:
@@ -258,13 +282,13 @@ class Cells:
         names = [each for each in every if each not in beginnings]
         values = [self.scan.aggregate_name(each) for each in self.scan.aggregates]
         shown = ", ".join([*map(DUCKDB.identifier, names), *values])
-        for batch in _gathered(self.engine.local(f"SELECT {shown} {self._from(source)}")):
-            columns = dict(zip(names, map(Coded.of, batch.columns[: len(names)]), strict=True))
+        batches = self.engine.local(f"SELECT {shown} {self._from(source)}")
+        for rows in _gathered(batches, len(names)):
+            columns = dict(zip(names, map(Coded.of, rows.keys), strict=True))
             for name, (whole, length) in beginnings.items():
                 columns[name] = columns[whole].beginning(length)
-            found = map(Addends.of, batch.columns[len(names) :])
-            addends = dict(zip(self.scan.aggregates, found, strict=True))
-            yield Chunk(columns, addends, batch.num_rows, is_kept)
+            addends = dict(zip(self.scan.aggregates, map(Addends.of, rows.numbers), strict=True))
+            yield Chunk(columns, addends, rows.size, is_kept)
 
     def _from(self, source: GroupSet) -> str:
         return f"FROM {self.relation} AS cells WHERE {SET} = {self.scan.set_number(source)}"
@@ -284,17 +308,38 @@ class Cells:
         return f"(SELECT {', '.join([*names, *sums])} {where}{grouping}) AS cells"
 
 
-def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield batches put together, up to some millions of rows."""
-    waiting: list[pa.RecordBatch] = []
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Rows:
+    """Rows of a result: the columns of their keys, and their numbers, 8 bytes each if they fit."""
+
+    keys: list[pa.Array]
+    numbers: list[Integers]
+    size: int
+
+    @property
+    def nbytes(self) -> int:
+        return sum(each.nbytes for each in (*self.keys, *self.numbers))
+
+
+def _gathered(batches: Iterable[pa.RecordBatch], keys: int) -> Iterator[_Rows]:
+    """Yield the rows of batches put together, up to some millions; so many columns are keys."""
+    waiting: list[_Rows] = []
     rows = size = 0
     for batch in batches:
-        if waiting and (rows + batch.num_rows > _MOST_ROWS or size + batch.nbytes > _MOST_BYTES):
-            yield pa.concat_batches(waiting)
+        numbers = [integers(each) for each in batch.columns[keys:]]
+        found = _Rows(batch.columns[:keys], numbers, batch.num_rows)
+        if waiting and (rows + found.size > _MOST_ROWS or size + found.nbytes > _MOST_BYTES):
+            yield _together(waiting)
             waiting, rows, size = [], 0, 0
-        waiting.append(batch)
-        rows, size = rows + batch.num_rows, size + batch.nbytes
-    yield pa.concat_batches(waiting)
+        waiting.append(found)
+        rows, size = rows + found.size, size + found.nbytes
+    yield _together(waiting)
+
+
+def _together(parts: list[_Rows]) -> _Rows:
+    keys = [pa.concat_arrays(each) for each in zip(*(part.keys for part in parts), strict=True)]
+    numbers = list(map(np.concatenate, zip(*(part.numbers for part in parts), strict=True)))
+    return _Rows(keys, numbers, sum(part.size for part in parts))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -315,11 +360,14 @@ class Reading:
         source = source_set(self.cells.scan, self.columns, is_exact=is_exact)
         for chunk in self.cells.chunks(source):
             tally.add(self._placed(chunk), chunk.addends[aggregate])
+        giants = self.cells.giants
+        if giants is not None and isinstance(aggregate, SquareTotal):
+            for chunk in giants.chunks(source):
+                for part in square_parts(aggregate.measure):
+                    if part in chunk.addends:
+                        added = chunk.addends[part].times(square_factor(part))
+                        tally.add(self._placed(chunk), added)
         return tally.sums()
-
-    def squares(self, parts: Sequence[SquarePart]) -> Confidential[Integers]:
-        """Return the sum of squares of a measure's grid values, put together from its parts."""
-        return combined([(square_factor(each), self.numbers(each)) for each in parts])
 
     def _placed(self, chunk: Chunk) -> Positions:
         if not chunk.is_kept:

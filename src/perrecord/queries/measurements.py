@@ -16,7 +16,8 @@ from perrecord.laws.scales import Scale, largest
 from perrecord.policy.cases import Cases
 from perrecord.policy.policy import Policy
 from perrecord.policy.terms import Currency
-from perrecord.queries.aggregates import Aggregate, Bucket, SquarePart, Total
+from perrecord.policy.weighing import Weighting
+from perrecord.queries.aggregates import Aggregate, Bucket, Rows, SquareTotal, Total, WeightTotal
 from perrecord.queries.methods import (
     Blurring,
     Leaf,
@@ -74,11 +75,16 @@ class Measurement:
         return self.methods if isinstance(self.methods, Blurring) else None
 
     @property
-    def squares(self) -> tuple[SquarePart, ...]:
-        """What its noise grows with: the parts of a sum of squares, or nothing."""
+    def squares(self) -> SquareTotal | None:
+        """What its noise grows with, if it does: a sum of squares."""
         if self.blurred is None or self.measure is None:
-            return ()
-        return tuple(SquarePart(self.measure, power) for power in (2, 1, 0))
+            return None
+        return SquareTotal(self.measure)
+
+    @property
+    def counted(self) -> tuple[Aggregate, ...]:
+        """What must be counted for it: its aggregate, and the squares that its noise grows with."""
+        return (self.aggregate,) if self.squares is None else (self.aggregate, self.squares)
 
     @property
     def centre(self) -> Fraction:
@@ -167,21 +173,39 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of public candidates for each cell: nearest to a quantile of a measure (T14)."""
+    """One of public candidates for each cell: nearest to a quantile of a measure (T14).
+
+    With a weight, records count as often as it says (T37).
+    """
 
     measure: str
     amount: Fraction
     level: Fraction
     candidates: tuple[Fraction, ...]
+    weight: Weighting | None = None
 
     @property
     def bucket(self) -> Bucket:
         """Between which candidates the records are counted."""
         return Bucket(self.measure, self.candidates)
 
+    @property
+    def aggregate(self) -> Rows | WeightTotal:
+        """What is counted there."""
+        return Rows() if self.weight is None else WeightTotal(self.weight.measure)
+
+    def weight_step(self, schema: Schema) -> Fraction:
+        """Return what one unit of that is worth: a step of the weight's grid, or one record."""
+        return (
+            Fraction(1) if self.weight is None else schema.measure(self.weight.measure).resolution
+        )
+
     def policy(self, fixed: frozenset[str], currency: Currency) -> Policy:  # noqa: ARG002
         """Return what it costs a record, whatever its value and its cell."""
-        return Policy.constant(**currency.amount(self.amount))
+        amount = currency.amount(self.amount)
+        if self.weight is None:
+            return Policy.constant(**amount)
+        return Policy.weighed(**amount, measure=self.weight.measure, at=self.weight.at)
 
 
 Step = Measurement | Choice

@@ -60,20 +60,20 @@ class NoisePlan:
         """Return the scales that cells can have; where sizes widen them, the least and greatest."""
         if self.widening is None:
             return self.scales.every()
-        least = self._least()
+        least = self.least_scale()
         widest = least.size + max(self.widening.added(least.nu))
         return frozenset({least, student_scale(widest, least.nu)})
 
     def _widened(
         self, widening: Widening, keys: pa.Table
     ) -> tuple[tuple[Law, ...], npt.NDArray[np.intp]]:
-        least = self._least()
+        least = self.least_scale()
         every = {each: place for place, each in enumerate(dict.fromkeys(widening.added(least.nu)))}
         numbers = np.array([every[each] for each in widening.added(least.nu)], dtype=np.intp)
         laws = tuple(self.law(student_scale(least.size + each, least.nu)) for each in every)
         return laws, numbers[widening.positions(keys)]
 
-    def _least(self) -> StudentScale:
+    def least_scale(self) -> StudentScale:
         """Return the noise of a cell without a size: a widened number has one method, a taper."""
         least = self.scales.at({})
         assert isinstance(least, StudentScale)  # noqa: S101

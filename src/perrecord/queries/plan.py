@@ -13,11 +13,14 @@ from perrecord.errors import QueryError
 from perrecord.policy.policy import Policy
 from perrecord.policy.terms import Currency
 from perrecord.queries.aggregates import (
+    GIANT,
     Aggregate,
     Bucket,
     Different,
+    Giants,
     Pieces,
     Rows,
+    SquareTotal,
 )
 from perrecord.queries.answers import Answer
 from perrecord.queries.check import check
@@ -76,7 +79,10 @@ class Plan:
     groupings: tuple[PlannedGrouping, ...]
 
     def sql(self, engine: str = "duckdb") -> list[str]:
-        """Return what runs on the engine, a statement for each scan, laid out for reading."""
+        """Return what runs on the engine, a statement for each scan, laid out for reading.
+
+        Where a scan counts giants behind a blurred total, they are scanned once more, alone.
+        """
         dialect = dialect_of(engine)
         source = dialect.identifier(self.schema.name)
         texts = [scan_sql(scan, self.schema, dialect, source).sql for scan in self.scans]
@@ -123,7 +129,7 @@ def _grouping(
         aggregate
         for answer in query.answers
         for step in answer.measurements
-        for aggregate in (step.aggregate, *step.squares)
+        for aggregate in step.counted
     ]
     if isinstance(grouping.cells, SelectKeys):
         split = grouping.cells.split
@@ -167,7 +173,23 @@ def _scan(condition: Expression | None, groupings: list[PlannedGrouping], schema
     aggregates = dict.fromkeys(each for found in groupings for each in found.aggregates)
     if any(each.buckets for each in groupings):
         aggregates.setdefault(Rows())
+    for each in groupings:
+        for charged in each.answers:
+            aggregates.update(dict.fromkeys(step.aggregate for step in charged.answer.choices))
+    giants = _giants(aggregates, schema)
+    if giants is not None:
+        aggregates.setdefault(giants)
     return Scan(condition, columns_used, sets, tuple(aggregates), _derived(sets, schema))
+
+
+def _giants(aggregates: Iterable[Aggregate], schema: Schema) -> Giants | None:
+    """Return the count of records whose squares are too large to be added up with the others.
+
+    There are none of a measure that is declared to be smaller.
+    """
+    squared = [each.measure for each in aggregates if isinstance(each, SquareTotal)]
+    unbounded = [name for name in squared if schema.measure(name).largest >= GIANT]
+    return Giants(tuple(unbounded)) if unbounded else None
 
 
 def _derived(sets: tuple[GroupSet, ...], schema: Schema) -> tuple[tuple[str, Expression], ...]:

@@ -10,9 +10,10 @@ from perrecord.exact import Exact
 from perrecord.policy.cases import Cases
 from perrecord.policy.split import Scheme
 from perrecord.policy.terms import Currency
+from perrecord.policy.weighing import Weighting
 from perrecord.queries.answers import Answer, Average, Count, CountDistinct, Quantile, Sum
 from perrecord.queries.answers.average import halves
-from perrecord.queries.answers.quantile import candidates_of, level_of
+from perrecord.queries.answers.quantile import candidates_of, check_weighting, level_of
 from perrecord.queries.groupings import Grouping, WhichCells
 from perrecord.queries.methods import Accounting, Blur, Counting, Taper, blur_of, taper_of
 from perrecord.queries.methods.parts import (
@@ -259,32 +260,40 @@ class Query:
         level: Exact,
         *,
         candidates: Iterable[Exact],
+        weight: Weighting | None = None,
         rho: Exact | None = None,
         epsilon: Exact | None = None,
         name: str | None = None,
     ) -> "Query":
-        """Return the query with a quantile of a measure, one of the public candidates (T14)."""
+        """Return the query with a quantile of a measure, one of the public candidates (T14).
+
+        With a weight, a record counts as often as it says, and loses by it (T37):
+        `weight=Weighting("w", at=20)`.
+        """
         with about("answers", name or f"quantile_{measure}"):
             exact = level_of(level)
         default = f"median_{measure}" if exact == Fraction(1, 2) else f"quantile_{measure}"
         named = name or default
         with about("answers", named):
             found = candidates_of(candidates)
+            check_weighting(weight)
             currency, amount = priced_amount(rho, epsilon)
-            return self._with(Quantile(named, measure, amount, exact, found), currency)
+            return self._with(Quantile(named, measure, amount, exact, found, weight), currency)
 
     def median(
         self,
         measure: str,
         *,
         candidates: Iterable[Exact],
+        weight: Weighting | None = None,
         rho: Exact | None = None,
         epsilon: Exact | None = None,
         name: str | None = None,
     ) -> "Query":
-        """Return the query with the median of a measure, one of the public candidates (T14)."""
+        """Return the query with the median of a measure, a quantile at the level 1/2."""
+        price = {"rho": rho, "epsilon": epsilon}
         return self.quantile(
-            measure, "1/2", candidates=candidates, rho=rho, epsilon=epsilon, name=name
+            measure, "1/2", candidates=candidates, weight=weight, **price, name=name
         )
 
     def sql(self, schema: Schema, engine: str = "duckdb") -> str:

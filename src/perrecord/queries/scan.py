@@ -1,7 +1,7 @@
 """One scan: all aggregates over one source and filter, grouped as finely as anybody needs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import pyarrow as pa
@@ -11,19 +11,26 @@ from perrecord.queries.aggregates import (
     Bucket,
     Different,
     Filled,
+    Giants,
     Pieces,
     Rows,
     SquarePart,
+    SquareTotal,
     Total,
+    WeightTotal,
+    square_parts,
 )
 from perrecord.queries.methods import dimensions_of
 from perrecord.queries.values import (
     JoinedTables,
     bucket_value,
+    has_giant,
     pieces_value,
     scheme_tree,
+    square_part_value,
     square_value,
     total_value,
+    weight_value,
 )
 from perrecord.tables.dialects import DUCKDB, Dialect
 from perrecord.tables.expressions import Expression, columns_of, to_sql
@@ -51,6 +58,8 @@ class Scan:
     sets: tuple[GroupSet, ...]
     aggregates: tuple[Aggregate, ...]
     derived: tuple[tuple[str, Expression], ...] = ()
+    only: Giants | None = None
+    """Which records are scanned, if not all: those that have a giant value."""
 
     @property
     def grouped(self) -> tuple[GroupColumn, ...]:
@@ -112,6 +121,9 @@ def scan_sql(
     if scan.filter is not None:
         fragments = {each: f"records.{name(each)}" for each in schema.fields}
         condition = f" WHERE {to_sql(scan.filter, schema.fields, fragments, dialect)}"
+    if scan.only is not None:
+        passes = f" AND ({condition.removeprefix(' WHERE ')})" if condition else ""
+        condition = f" WHERE {has_giant(scan.only, dialect)}{passes}"
     records = (
         f"SELECT {inner or '1 AS _perrecord_one'} FROM ({source}) AS records"
         f"{''.join(parts.joins)}{condition}"
@@ -120,6 +132,15 @@ def scan_sql(
     number, grouping = _grouping(scan, columns, dialect)
     selected = ", ".join([*columns, f"{number} AS {SET}", *chosen])
     return ScanText(f"SELECT {selected} FROM ({records}) AS valued{grouping}", parts.tables)
+
+
+def giants_of(scan: Scan) -> Scan | None:
+    """Return the scan of the records that have giant values, grouped alike; None if none can be."""
+    for each in scan.aggregates:
+        if isinstance(each, Giants):
+            parts = [part for measure in each.measures for part in square_parts(measure)]
+            return replace(scan, aggregates=tuple(parts), only=each)
+    return None
 
 
 def cells_sql(scan: Scan, schema: Schema, kept: str) -> str:
@@ -160,8 +181,14 @@ def _value(aggregate: Aggregate, schema: Schema, parts: JoinedTables) -> str | N
             return f"records.{parts.dialect.identifier(column)}"
         case Total(measure):
             return total_value(aggregate, schema.measure(measure).resolution, parts)
-        case SquarePart():
+        case SquareTotal():
             return square_value(aggregate, parts.dialect)
+        case WeightTotal(measure):
+            return weight_value(measure, parts.dialect)
+        case Giants():
+            return f"CASE WHEN {has_giant(aggregate, parts.dialect)} THEN 1 END"
+        case SquarePart():
+            return square_part_value(aggregate, parts.dialect)
         case Pieces(split):
             resolutions: dict[str, Fraction] = {n: m.resolution for n, m in schema.measures}
             return pieces_value(split, resolutions, parts)
@@ -171,11 +198,11 @@ def _aggregated(aggregate: Aggregate, value: str, dialect: Dialect) -> str:
     match aggregate:
         case Rows():
             return "count(*)"
-        case Filled():
+        case Filled() | Giants():
             return f"count({value})"
         case Different():
             return f"count(DISTINCT {value})"
-        case Total() | SquarePart() | Pieces():
+        case Total() | SquareTotal() | SquarePart() | Pieces() | WeightTotal():
             return dialect.total(value)
 
 
@@ -198,7 +225,9 @@ def columns_read(aggregate: Aggregate) -> set[str]:
             return {column}
         case Total(measure, clamps):
             return {measure, *(dimensions_of(clamps) if clamps is not None else ())}
-        case SquarePart(measure):
+        case SquareTotal(measure) | SquarePart(measure) | WeightTotal(measure):
             return {measure}
+        case Giants(measures):
+            return {*measures}
         case Pieces(split):
             return {*split.measures, *dimensions_of(scheme_tree(split))}

@@ -12,7 +12,16 @@ import pyarrow as pa
 
 from perrecord.policy.cases import Cases
 from perrecord.policy.split import Scheme, Split
-from perrecord.queries.aggregates import ROOT, Bucket, SquarePart, Total, bucket_bounds
+from perrecord.queries.aggregates import (
+    GIANT,
+    ROOT,
+    Bucket,
+    Giants,
+    SquarePart,
+    SquareTotal,
+    Total,
+    bucket_bounds,
+)
 from perrecord.queries.methods import Branch, Leaf, Method, Splitting, Tree, tree_of
 from perrecord.tables.dialects import Dialect
 from perrecord.tables.measures import LARGEST
@@ -98,12 +107,34 @@ def total_value(total: Total, resolution: Fraction, parts: JoinedTables) -> str:
     return f"(2 * ({clamped}) - ({low} + {high}))" if total.is_centred else clamped
 
 
-def square_value(part: SquarePart, dialect: Dialect) -> str:
-    """Return what a record adds to a part of the sum of squares; NULL where the measure is NULL."""
+def square_value(squares: SquareTotal, dialect: Dialect) -> str:
+    """Return the square that a record adds; NULL if the value is NULL or a giant's."""
+    value = f"records.{dialect.identifier(squares.measure)}"
+    return f"CASE WHEN NOT {_is_giant(squares.measure, dialect)} THEN {dialect.square(value)} END"
+
+
+def square_part_value(part: SquarePart, dialect: Dialect) -> str:
+    """Return what a record adds to a part of the squares of giants; NULL if it is none."""
     value = f"records.{dialect.identifier(part.measure)}"
     quotient, rest = dialect.divided(value, ROOT)
     first, second = [(rest, rest), (quotient, rest), (quotient, quotient)][part.power]
-    return f"({first} * {second})"
+    return f"CASE WHEN {_is_giant(part.measure, dialect)} THEN ({first} * {second}) END"
+
+
+def has_giant(giants: Giants, dialect: Dialect) -> str:
+    """Return whether a record has a giant value; it may be NULL instead of false."""
+    return f"({' OR '.join(_is_giant(measure, dialect) for measure in giants.measures)})"
+
+
+def _is_giant(measure: str, dialect: Dialect) -> str:
+    value = f"records.{dialect.identifier(measure)}"
+    return f"({value} >= {dialect.literal(GIANT)} OR {value} <= {dialect.literal(-GIANT)})"
+
+
+def weight_value(measure: str, dialect: Dialect) -> str:
+    """Return what a record adds to a sum of weights: nothing where its own is below 0 or NULL."""
+    weight = f"records.{dialect.identifier(measure)}"
+    return f"CASE WHEN {weight} > 0 THEN {weight} END"
 
 
 def pieces_value(split: Scheme, resolutions: Mapping[str, Fraction], parts: JoinedTables) -> str:

@@ -62,12 +62,13 @@ def estimates(published: PublishedPolicy, row: Record) -> tuple[Estimated, ...]:
 
     The standard error is 1/sqrt(sum of 1/variance) over the published numbers about the measure
     that the record enters, whatever its loss is: that of their mean, weighted by the inverses of
-    the variances. Empty where noise is not stated in full.
+    the variances. Empty where noise is not stated in full; and nothing is said of measures that
+    something published is computed from, which tells of them too.
     """
     record = published.record(row)
     if not is_stated(published, record):
         return ()
-    names = [field.name for field in published.fields if field.kind == "measure"]
+    names = [field.name for field in published.by_themselves]
     return tuple(
         _estimated(published, record, name) for name in names if record.get(name) is not None
     )

@@ -5,7 +5,7 @@ The greater value is rounded away from 0 to the grid, so that it is never less t
 and a table counts it as `largest` at most.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
@@ -50,19 +50,25 @@ def raised_value(rule: Measure, value: Fraction, percent: int) -> Fraction:
     return size if value >= 0 else -size
 
 
-def raised(published: "PublishedPolicy", name: str, row: Mapping[str, Any]) -> Iterator[Raised]:
+def raised(
+    published: "PublishedPolicy",
+    name: str,
+    row: Mapping[str, Any],
+    percents: Iterable[int] = PERCENTS,
+) -> Iterator[Raised]:
     """Yield C_p of each measure that a record has, and of each p; nothing where none is greater.
 
-    Nothing either where the record lacks a field that the cost depends on.
+    Nothing either where the record lacks a field that the cost depends on. What is computed from a
+    greater measure is computed anew; it is not made greater by itself.
     """
     record = published.record(row)
     for field in published.fields:
         value = record.get(field.name)
-        if field.kind != "measure" or value is None:
+        if field.kind != "measure" or value is None or published.follows(field, record):
             continue
-        for percent in PERCENTS:
+        for percent in percents:
             other = raised_value(field.measure(), value, percent)
-            changed = {**record, field.name: other}
+            changed = published.replaced(record, field.name, other)
             if other == value:
                 continue
             try:

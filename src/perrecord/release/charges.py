@@ -7,8 +7,9 @@ from fractions import Fraction
 from perrecord.errors import CurrencyError, InputError
 from perrecord.policy.cases import Record
 from perrecord.policy.changes import change_loss, signed
+from perrecord.policy.choices import ChosenCandidate
 from perrecord.policy.loss import Loss
-from perrecord.policy.outputs import ChosenCandidate, NoisyNumber, OnRows, Output, Selection
+from perrecord.policy.outputs import NoisyNumber, OnRows, Output, Selection
 from perrecord.policy.policy import Policy
 from perrecord.policy.terms import slots_of
 from perrecord.release.curves import curve_of, together
@@ -84,13 +85,13 @@ class PublishedCharge:
                     yield from each.scope.columns
 
     def measures(self) -> Iterator[str]:
-        """Yield the measures that its numbers add up or count, or that it chooses quantiles of."""
+        """Yield the measures that its numbers add up or count, or that its choices depend on."""
         for noise in self.noise or ():
             if noise.measure is not None:
                 yield noise.measure
         for each in self.outputs or ():
             if isinstance(each, ChosenCandidate):
-                yield each.measure
+                yield from each.measures
 
 
 @dataclass(frozen=True, slots=True)

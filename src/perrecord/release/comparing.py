@@ -5,74 +5,27 @@ by name, definition and unit; derived numbers and consistent columns are compare
 two releases is independent, since each was drawn under a charge of its own.
 """
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
-from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from perrecord.errors import InputError, listing
-from perrecord.release.contents import MANIFEST
-from perrecord.release.names import is_table_name
-from perrecord.released.derived import Derived, Uncertain, evaluated, formula, masked
+from perrecord.release.folders import (
+    PublishedTable,
+    ReleaseFolder,
+    check_confidence,
+    errors_of,
+    floats_of,
+)
+from perrecord.released.derived import Uncertain, columns_of, evaluated, formula
 from perrecord.released.numbers import as_floats
 
 _CHANGE, _GROWTH = formula("new - old"), formula("new / old - 1")
-_PACKAGE = "datapackage.json"
 _SIDES = ("old", "new")
-_FITTED = "_consistent"
-"""The ending of columns that add up over all tables."""
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedTable:
-    """A table of a release: its rows, and what its columns are by their names."""
-
-    name: str
-    rows: pa.Table
-    about: "TableFields"
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The key columns, in order."""
-        return tuple(self.about.keys)
-
-    @property
-    def answers(self) -> "Mapping[str, NumberField]":
-        """The columns that can be compared: answers, derived numbers, and consistent ones."""
-        fitted = {
-            f"{name}{_FITTED}": each
-            for name, each in self.about.answers.items()
-            if f"{name}{_FITTED}_se" in self.rows.column_names
-        }
-        return {**fitted, **self.about.answers}
-
-
-@dataclass(frozen=True, slots=True)
-class NumberField:
-    """What a number of a table is: its definition and its unit, as far as they are given."""
-
-    definition: str | None
-    unit: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class TableFields:
-    """The columns of a table as its release describes them, and which records it is of."""
-
-    keys: Mapping[str, str | None]
-    """Each with its definition, if it is no plain column."""
-    answers: Mapping[str, NumberField]
-    filter: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +40,12 @@ class ComparedTable:
     def summary(self, answer: str) -> dict[str, int]:
         """Return of how many cells an answer is compared, and what its intervals tell."""
         change, growth = f"{answer}_change", f"{answer}_growth"
-        low, high = (_floats(self.rows, f"{change}_{end}") for end in ("low", "high"))
+        low, high = (floats_of(self.rows, f"{change}_{end}") for end in ("low", "high"))
         return {
-            "cells": int(np.isfinite(_floats(self.rows, change)).sum()),
+            "cells": int(np.isfinite(floats_of(self.rows, change)).sum()),
             "rose": int((low > 0).sum()),
             "fell": int((high < 0).sum()),
-            "growth_known": int(np.isfinite(_floats(self.rows, f"{growth}_low")).sum()),
+            "growth_known": int(np.isfinite(floats_of(self.rows, f"{growth}_low")).sum()),
         }
 
 
@@ -110,11 +63,8 @@ class ComparedReleases:
 
 def compare(old: str | Path, new: str | Path, confidence: float = 0.95) -> ComparedReleases:
     """Return the differences and growth rates from one published release to another."""
-    if not 0 < confidence < 1:
-        raise InputError(
-            f"the confidence is {confidence}; expected a number between 0 and 1, such as 0.95."
-        )
-    first, second = _Folder.read(Path(old)), _Folder.read(Path(new))
+    check_confidence(confidence)
+    first, second = ReleaseFolder.read(Path(old)), ReleaseFolder.read(Path(new))
     if first.charge == second.charge:
         raise InputError(
             "both folders hold numbers of the same charge, so that they do not differ; give the "
@@ -190,7 +140,7 @@ def _compared(
     for place, answer in enumerate(answers):
         sides = {
             side: Uncertain(
-                _floats(joined, f"{side}_v{place}"), _floats(joined, f"{side}_s{place}")
+                floats_of(joined, f"{side}_v{place}"), floats_of(joined, f"{side}_s{place}")
             )
             for side in _SIDES
         }
@@ -198,7 +148,7 @@ def _compared(
             columns.append((f"{answer}_{side}", joined.column(f"{side}_v{place}")))
         for ending, wanted in (("change", _CHANGE), ("growth", _GROWTH)):
             found = evaluated(wanted, sides, confidence)
-            columns += _named(f"{answer}_{ending}", found).items()
+            columns += columns_of(f"{answer}_{ending}", found).items()
     names = [name for name, _ in columns]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -208,20 +158,6 @@ def _compared(
         )
     rows = pa.table([column for _, column in columns], names=names)
     return ComparedTable(after.name, after.keys, tuple(answers), rows)
-
-
-def _named(name: str, found: Derived) -> dict[str, pa.Array]:
-    return {
-        name: masked(found.values),
-        f"{name}_se": masked(found.errors),
-        f"{name}_low": masked(found.low),
-        f"{name}_high": masked(found.high),
-    }
-
-
-def _floats(table: pa.Table, name: str) -> npt.NDArray[np.float64]:
-    column = table.column(name).cast(pa.float64())
-    return np.array(column.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def _joined(before: PublishedTable, after: PublishedTable, answers: Sequence[str]) -> pa.Table:
@@ -247,89 +183,5 @@ def _by_place(table: PublishedTable, answers: Sequence[str]) -> pa.Table:
     columns = {f"k{place}": rows.column(name) for place, name in enumerate(table.keys)}
     for place, name in enumerate(answers):
         columns[f"v{place}"] = rows.column(name).cast(pa.float64())
-        columns[f"s{place}"] = _errors(rows, name)
+        columns[f"s{place}"] = errors_of(rows, name)
     return pa.table(columns)
-
-
-def _errors(rows: pa.Table, answer: str) -> pa.ChunkedArray:
-    """Return the standard errors; none of an average whose count is too close to 0 to divide by."""
-    errors, few = rows.column(f"{answer}_se"), f"{answer}_few_records"
-    return pc.if_else(rows.column(few), None, errors) if few in rows.column_names else errors
-
-
-@dataclass(frozen=True, slots=True)
-class _Folder:
-    """A release as it was published, its files checked as they are read."""
-
-    path: Path
-    title: str
-    charge: str
-    digests: Mapping[str, str]
-    tables: Mapping[str, TableFields]
-
-    @classmethod
-    def read(cls, path: Path) -> "_Folder":
-        try:
-            manifest = json.loads((path / MANIFEST).read_bytes())
-            digests = {name: each["sha256"] for name, each in manifest["files"].items()}
-            title, charge = str(manifest["title"]), str(manifest["charge"])
-            package = json.loads(_checked(path, _PACKAGE, digests))
-            tables = {
-                each["name"]: _described(each)
-                for each in package["resources"]
-                if each["format"] == "parquet"
-            }
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            raise InputError(
-                f"{str(path)!r} is no folder of a release; expected one that perrecord release "
-                f"published, with {MANIFEST} and {_PACKAGE}."
-            ) from None
-        return cls(path, title, charge, digests, tables)
-
-    def table(self, name: str) -> PublishedTable:
-        content = _checked(self.path, f"tables/{name}.parquet", self.digests)
-        about = self.tables[name]
-        try:
-            rows = pq.read_table(BytesIO(content))
-        except pa.ArrowException:
-            rows = pa.table({})
-        missing = sorted({*about.keys, *about.answers} - {*rows.column_names})
-        if missing:
-            raise InputError(
-                f"{str(self.path)!r}: the table {name!r} is no Parquet file with the columns that "
-                f"{_PACKAGE} lists, such as {missing[0]!r}; expected a folder as it was published."
-            )
-        return PublishedTable(name, rows, about)
-
-
-def _described(resource: Mapping[str, Any]) -> TableFields:
-    """Return what the columns of a table are; refuse what is no table's name."""
-    if not is_table_name(resource["name"]):
-        raise ValueError
-    fields = resource["schema"]["fields"]
-    return TableFields(
-        {each["name"]: each.get("definition") for each in fields if each.get("role") == "key"},
-        {
-            each["name"]: NumberField(each.get("definition"), each.get("unit"))
-            for each in fields
-            if each.get("role") in ("answer", "derived")
-        },
-        resource.get("filter"),
-    )
-
-
-def _checked(folder: Path, name: str, digests: Mapping[str, str]) -> bytes:
-    """Return the bytes of a file, or refuse one that is not what the release published."""
-    try:
-        content = (folder / name).read_bytes()
-    except OSError:
-        raise InputError(
-            f"{str(folder / name)!r} could not be read; expected the folder of a release as it "
-            "was published."
-        ) from None
-    if sha256(content).hexdigest() != digests.get(name):
-        raise InputError(
-            f"{str(folder / name)!r} is not what the release's {MANIFEST} says; expected the "
-            "folder as it was published. Take it from where it was published first."
-        )
-    return content

@@ -16,14 +16,16 @@ from perrecord.mechanisms.write import write_csv, write_parquet
 from perrecord.queries.groupings import Grouping
 from perrecord.queries.hierarchies import SummedTable
 from perrecord.queries.plan import PlannedGrouping
-from perrecord.release.datapackage import Described, data_package
+from perrecord.release.datapackage import Described, data_package, list_names
 from perrecord.release.document import PublishedCharge, PublishedPolicy
+from perrecord.release.linked_words import change_words
 from perrecord.release.methodology import methodology, warnings_section
 from perrecord.release.names import table_names
 from perrecord.release.outputs import outputs_of_answer, outputs_of_keys
 from perrecord.release.page import policy_page
 from perrecord.release.processing import Beside, across, looks_across, processed, summed
 from perrecord.release.processing.deriving import computed
+from perrecord.release.series import PublishedSeries
 from perrecord.release.spec import Workload
 from perrecord.release.stated import stated_noise, stated_rows
 from perrecord.version import VERSION
@@ -45,16 +47,26 @@ class ReleasedTable:
 
     described: Described
     files: Mapping[str, bytes]
+    digests: Mapping[str, str]
+    """The SHA-256 of each file; found where it is written, and nowhere again."""
+
+    @classmethod
+    def of(cls, described: Described, files: Mapping[str, bytes]) -> "ReleasedTable":
+        """Return a table with the digests of its files."""
+        return cls(described, files, _digests(files))
 
 
-def public_files(workload: Workload) -> dict[str, bytes]:
+def public_files(workload: Workload, series: PublishedSeries | None = None) -> dict[str, bytes]:
     """Return the files that do not depend on the data: their faults show before a charge."""
-    published = published_policy(workload)
-    return {
+    published = published_policy(workload, series)
+    files = {
         "policy.json": published.to_json().encode(),
         "policy.html": policy_page(published).encode(),
         "methodology.md": methodology(workload, published).encode(),
     }
+    for name, codes in list_names(workload).items():
+        files |= _files(workload, f"labels/{name}", codes.table)
+    return files
 
 
 def released_table(
@@ -111,7 +123,7 @@ def _written(
     described = Described(
         name, named.title, grouping.grouping, query.answers, rows.schema, query.filter
     )
-    return ReleasedTable(described, _files(workload, name, rows))
+    return ReleasedTable.of(described, _files(workload, f"tables/{name}", rows))
 
 
 def _following(workload: Workload, table: SummedTable, columns: Beside) -> ReleasedTable:
@@ -126,13 +138,13 @@ def _following(workload: Workload, table: SummedTable, columns: Beside) -> Relea
         workload.queries[source.query].query.filter,
         table_name(workload, source),
     )
-    return ReleasedTable(described, _files(workload, table.name, rows))
+    return ReleasedTable.of(described, _files(workload, f"tables/{table.name}", rows))
 
 
 def _files(workload: Workload, name: str, rows: pa.Table) -> dict[str, bytes]:
-    files = {f"tables/{name}.parquet": _bytes(write_parquet, rows)}
+    files = {f"{name}.parquet": _bytes(write_parquet, rows)}
     if workload.outputs.csv:
-        files[f"tables/{name}.csv"] = _bytes(write_csv, rows)
+        files[f"{name}.csv"] = _bytes(write_csv, rows)
     return files
 
 
@@ -144,12 +156,17 @@ def release_files(
 ) -> dict[str, bytes]:
     """Return every file of a release; the manifest, which lists the others, is the last."""
     files, written = dict(public), written_tables(workload, tables)
+    lists = {name: each for name, each in public.items() if name.startswith("labels/")}
+    digests = _digests(lists)
     for table in written.tables:
         files.update(table.files)
+        digests.update(table.digests)
     described = [table.described for table in written.tables]
-    files["datapackage.json"] = _json(data_package(workload, described, files))
+    files["datapackage.json"] = _json(data_package(workload, described, files, digests))
     files["methodology.md"] += warnings_section(written.warnings).encode()
-    files[MANIFEST] = _json(_manifest(workload, files, paid, written.warnings))
+    others = {name: content for name, content in files.items() if name not in digests}
+    listed = _listed(files, digests | _digests(others))
+    files[MANIFEST] = _json(_manifest(workload, listed, paid, written.warnings))
     return files
 
 
@@ -161,7 +178,7 @@ def table_name(workload: Workload, grouping: PlannedGrouping) -> str:
     return names[sets.index(grouping.grouping)]
 
 
-def published_policy(workload: Workload) -> PublishedPolicy:
+def published_policy(workload: Workload, series: PublishedSeries | None = None) -> PublishedPolicy:
     """Return the public policy of a release, broken down by answer."""
     planned, charges = workload.plan, []
     for grouping in planned.groupings:
@@ -194,26 +211,41 @@ def published_policy(workload: Workload) -> PublishedPolicy:
         tuple(charges),
         workload.policy,
         workload.budget,
-        (workload.description,) if workload.description else (),
+        (
+            *((workload.description,) if workload.description else ()),
+            *change_words(workload.schema),
+        ),
         workload.examples,
         workload.schema.unit,
+        series,
     )
 
 
 def _manifest(
-    workload: Workload, files: Mapping[str, bytes], paid: Paid, warnings: Sequence[str]
+    workload: Workload, listed: Mapping[str, Any], paid: Paid, warnings: Sequence[str]
 ) -> dict[str, Any]:
     return {
+        "format": "perrecord-manifest",
+        "version": 1,
         "title": workload.title,
         "made_with": f"perrecord {VERSION}",
         "charge": paid.charge,
         **({"seal": paid.seal} if paid.seal is not None else {}),
         **({"warnings": list(warnings)} if warnings else {}),
-        "files": {
-            name: {"bytes": len(content), "sha256": sha256(content).hexdigest()}
-            for name, content in sorted(files.items())
-        },
+        "files": listed,
     }
+
+
+def _listed(files: Mapping[str, bytes], digests: Mapping[str, str]) -> dict[str, Any]:
+    """Return the size and the digest of each file."""
+    return {
+        name: {"bytes": len(content), "sha256": digests[name]}
+        for name, content in sorted(files.items())
+    }
+
+
+def _digests(files: Mapping[str, bytes]) -> dict[str, str]:
+    return {name: sha256(content).hexdigest() for name, content in files.items()}
 
 
 def _json(value: dict[str, Any]) -> bytes:

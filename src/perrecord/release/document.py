@@ -20,19 +20,21 @@ from perrecord.policy.changes import unit_loss
 from perrecord.policy.document import FormWriter, Json, growths
 from perrecord.policy.loss import Loss, total
 from perrecord.policy.policy import Policy
-from perrecord.policy.reads import check_fields_of
+from perrecord.policy.reads import check_fields_of, reads
 from perrecord.release.changes import Raised, raised, write_raised
 from perrecord.release.charges import ChargeShare, PublishedCharge, published_delta
 from perrecord.release.curves import Curve, curve_of, together
-from perrecord.release.fields import TYPES, Field
+from perrecord.release.fields import TYPES, Field, check_computed
 from perrecord.release.noise import check_noise, dimensions_read
+from perrecord.release.series import PublishedSeries, SeriesLosses
 from perrecord.release.writing import (
+    write_charge,
     write_curve,
     write_field,
-    write_noise,
-    write_outputs,
     write_record,
+    write_series,
 )
+from perrecord.tables.completing import with_derived
 
 __all__ = ["ChargeShare", "Example", "Field", "PublishedCharge", "PublishedPolicy"]
 
@@ -74,11 +76,14 @@ class PublishedPolicy:
     """Named records, invented ones, for the policy page to start with."""
     unit_column: str | None = None
     """The column that says which records belong together, such as those of one firm."""
+    series: PublishedSeries | None = None
+    """The periods of its ledger, and what was charged to them before; None if it has none."""
 
     def __post_init__(self) -> None:
         _no_twins("field", [field.name for field in self.fields])
         _no_twins("charge", [charge.name for charge in self.charges])
         kinds = {field.name: TYPES.get(field.kind) for field in self.fields}
+        check_computed(self.fields)
         for policy in self.policies():
             check_fields_of(policy.form, kinds)
         steps = {field.name: field.resolution for field in self.fields}
@@ -105,14 +110,54 @@ class PublishedPolicy:
                     f"the example {name!r} gives {column!r} a {type(value).__name__}; expected a "
                     f"{expected.__name__}."
                 )
+            computed = fields[column].computed
+            if computed is not None and not record.keys() >= {*computed.names}:
+                raise InputError(
+                    f"the example {name!r} gives {column!r}, which follows from "
+                    f"{listing(computed.names)}; give these in its place."
+                )
         self.total.loss(self.record(record))
 
+    @cached_property
+    def read(self) -> frozenset[str]:
+        """The fields that a loss depends on, and the measures that something is published of."""
+        found = {name for policy in self.policies() for name, _ in reads(policy.form)}
+        return frozenset(found.union(*(charge.measures() for charge in self.charges)))
+
+    @cached_property
+    def operands(self) -> frozenset[str]:
+        """The measures that something published is computed from."""
+        found: set[str] = set()
+        for field in reversed(self.fields):
+            if field.computed is not None and field.name in self.read | found:
+                found.update(field.computed.names)
+        return frozenset(found)
+
+    @cached_property
+    def by_themselves(self) -> tuple[Field, ...]:
+        """The measures that nothing published tells of but what is published of themselves.
+
+        What is computed from a measure tells of it too, and so does what it is computed from.
+        """
+        return tuple(
+            field
+            for field in self.fields
+            if field.kind == "measure"
+            and field.name not in self.operands
+            and (
+                field.computed is None
+                or (field.name in self.read and not self.read >= {*field.computed.names})
+            )
+        )
+
     def policies(self) -> Iterator[Policy]:
-        """Yield every policy of the document: each charge's, the total, the budget."""
+        """Yield every policy of the document: each charge's, total, budget, those of a series."""
         yield from (charge.policy for charge in self.charges)
         yield self.total
         if self.budget is not None:
             yield self.budget
+        if self.series is not None:
+            yield from self.series.policies()
 
     @cached_property
     def curves(self) -> tuple[Curve, ...]:
@@ -124,17 +169,33 @@ class PublishedPolicy:
     # -- evaluating -------------------------------------------------------------------------
 
     def record(self, row: Record) -> dict[str, Any]:
-        """Return a row as the policy sees it: its measures rounded; decimal text is exact."""
-        rounded = {
-            field.name: field.number(row[field.name])
-            for field in self.fields
-            if field.kind == "measure" and field.name in row
-        }
-        return {**row, **rounded}
+        """Return a row as the policy sees it: its measures rounded; decimal text is exact.
+
+        A derived measure follows from the measures that it is computed from, where all are given.
+        """
+        measures = (each for each in self.fields if each.kind == "measure")
+        rules = ((each.name, each.number, each.computed) for each in measures)
+        return {**row, **with_derived(rules, row)}
+
+    def follows(self, field: Field, row: Record) -> bool:
+        """Tell whether a measure follows from others that a row gives."""
+        return field.computed is not None and row.keys() >= {*field.computed.names}
+
+    def replaced(self, row: Record, name: str, value: Fraction) -> dict[str, Any]:
+        """Return a row with another value of one measure, and of what is computed from it."""
+        follow = {field.name for field in self.fields if self.follows(field, row)}
+        kept = {each: held for each, held in row.items() if each not in follow}
+        return self.record({**kept, name: value})
 
     def loss(self, row: Record) -> Fraction:
         """Return P(r) of the whole release, exactly."""
         return self.total.loss(self.record(row))
+
+    def series_losses(self, row: Record) -> SeriesLosses | None:
+        """Return what a record of the same values loses over all periods; None without periods."""
+        if self.series is None:
+            return None
+        return self.series.losses(self.record(row), self.loss(row))
 
     def delta(self, row: Record) -> Fraction:
         """Return delta(r) of the whole release as its curves give it, never below the true one."""
@@ -273,16 +334,23 @@ class PublishedPolicy:
 
     def keeps_something(self, *records: Record) -> bool:
         """Tell whether some of the total is kept for further answers to one of the records."""
-        return any(
+        return not self._is_all_charged and any(
             sum(charge.policy.loss(each) for charge in self.charges) != self.total.loss(each)
             for each in records
         )
+
+    @cached_property
+    def _is_all_charged(self) -> bool:
+        """Whether the charges add up to the total, term by term: then nobody has anything kept."""
+        nothing = Policy.zero(self.total.currency)
+        return Policy.total([nothing, *(each.policy for each in self.charges)]) == self.total
 
     # -- writing ----------------------------------------------------------------------------
 
     def document(self) -> Json:
         """Return the document as plain values; the same policy always gives the same ones."""
         writer = FormWriter()
+        series = {} if self.series is None else {"series": write_series(self.series)}
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -290,7 +358,7 @@ class PublishedPolicy:
             "table": self.table,
             "unit": self.unit_column,
             "fields": [write_field(field) for field in self.fields],
-            "charges": [_charge(charge, writer) for charge in self.charges],
+            "charges": [write_charge(charge, writer) for charge in self.charges],
             "total": self.total.document(),
             "budget": None if self.budget is None else self.budget.document(),
             "curves": [write_curve(curve) for curve in self.curves],
@@ -299,6 +367,7 @@ class PublishedPolicy:
             "examples": [
                 {"name": name, "record": write_record(record)} for name, record in self.examples
             ],
+            **series,
         }
 
     def to_json(self, indent: int | None = 2) -> str:
@@ -328,14 +397,3 @@ def _check_below(lower: Policy | None, upper: Policy | None, what: str, limit: s
         f"the {what} may cost some record more than the {limit} says; expected a {limit} that is "
         f"never below the {what}, such as Policy.total(charge.policy for charge in charges)."
     )
-
-
-def _charge(charge: PublishedCharge, writer: FormWriter) -> Json:
-    noise = None if charge.noise is None else [write_noise(each, writer) for each in charge.noise]
-    return {
-        "name": charge.name,
-        "title": charge.title,
-        "policy": charge.policy.document(),
-        "noise": noise,
-        "outputs": write_outputs(charge, writer),
-    }

@@ -1,5 +1,6 @@
 """The fields of a record: dimensions with their public values, measures with their grid."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, get_args
@@ -7,6 +8,7 @@ from typing import Any, Literal, get_args
 from perrecord.errors import SchemaError, listing
 from perrecord.exact import rational
 from perrecord.policy.cases import DimensionValue
+from perrecord.tables.arithmetic import Arithmetic
 from perrecord.tables.fields import Kind
 from perrecord.tables.measures import LARGEST, Measure, Outside
 
@@ -18,6 +20,18 @@ TYPES: dict[str, type] = {
 """The Python type of a dimension's values, by its kind."""
 
 
+_BEFORE = "of the period before"
+
+
+def change_of(column: str) -> str:
+    """Return how a measure is defined where records are changes between two periods.
+
+    >>> change_of("emp")
+    'emp of this period - emp of the period before'
+    """
+    return f"{column} of this period - {column} {_BEFORE}"
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """One field of a record: a dimension with its public values, or a measure with its grid.
@@ -25,7 +39,7 @@ class Field:
     A measure's value is rounded to a multiple of the resolution, ties away from zero; at most
     `largest` multiples are counted, and what lies outside becomes null or is cut (T15). How its
     source stores numbers changes nothing about that. `expression` defines a field that is no column
-    of its own name.
+    of its own name; `computed` says how a derived measure follows from other fields.
 
     >>> Field("payroll", "measure", resolution=Fraction(1000)).number("1500")
     Fraction(2000, 1)
@@ -42,6 +56,9 @@ class Field:
     largest: int | None = None
     outside: Outside | None = None
     expression: str = ""
+    names: tuple[str, ...] = ()
+    """What the values are called, one for each; "" where one has no name."""
+    computed: Arithmetic | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -57,7 +74,7 @@ class Field:
             self._check_dimension()
 
     def _check_measure(self) -> None:
-        if self.values or self.resolution is None:
+        if self.values or self.names or self.resolution is None:
             raise SchemaError(
                 f"the measure {self.name!r} has values or lacks a resolution; expected a "
                 "resolution such as Fraction(1) and no list of values."
@@ -67,16 +84,26 @@ class Field:
         self.measure()
 
     def _check_dimension(self) -> None:
-        if (self.resolution, self.largest, self.outside) != (None, None, None):
+        if self.names and len(self.names) != len(self.values):
             raise SchemaError(
-                f"the dimension {self.name!r} has a resolution, largest or outside; only measures "
-                "have."
+                f"the dimension {self.name!r} has {len(self.names)} names for {len(self.values)} "
+                "values; expected one for each, or none."
+            )
+        if (self.resolution, self.largest, self.outside, self.computed) != (None,) * 4:
+            raise SchemaError(
+                f"the dimension {self.name!r} has a resolution, largest or outside, or is computed "
+                "from measures; only measures are."
             )
         expected = TYPES[self.kind]
         if any(type(value) not in (expected, type(None)) for value in self.values):
             raise SchemaError(f"a value of the dimension {self.name!r} is not of its kind.")
         if len(set(self.values)) < len(self.values):
             raise SchemaError(f"the dimension {self.name!r} lists a value twice; list each once.")
+
+    @property
+    def is_change(self) -> bool:
+        """Whether a measure is a change between two periods, and not what a row of one holds."""
+        return self.kind == "measure" and self.expression.endswith(_BEFORE)
 
     def measure(self) -> Measure:
         """Return the rule that rounds a measure."""
@@ -90,3 +117,16 @@ class Field:
         if isinstance(value, str):
             value = rational(value, f"the measure {self.name!r}")
         return self.measure().number(value)
+
+
+def check_computed(fields: Iterable[Field]) -> None:
+    """Refuse a measure that is computed from what is no measure listed before it."""
+    before: set[str] = set()
+    for field in fields:
+        if field.computed is not None and not before >= {*field.computed.names}:
+            raise SchemaError(
+                f"the field {field.name!r} is computed from {listing(field.computed.names)}; "
+                "expected measures, each listed before it."
+            )
+        if field.kind == "measure":
+            before.add(field.name)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from perrecord.errors import SpecError
 from perrecord.release.spec import LoadedSpec
-from perrecord.tables.snapshots import framed, keyed, named, of_files
+from perrecord.tables.snapshots import framed, keyed, named, of_both, of_files
 from perrecord.version import VERSION
 from perrecord.watch import Progress, nobody, within
 
@@ -60,7 +60,7 @@ def identity_of(
     if snapshot is not None:
         state = named(snapshot)
     elif isinstance(loaded.source, Path):
-        state = of_files(digests[len(loaded.public_files) :], secret)
+        state = _state(loaded, digests[len(loaded.public_files) :], secret)
     else:
         state = named(source.snapshot, source.relation)
     key = mixed.hexdigest()
@@ -69,6 +69,16 @@ def identity_of(
     for path in loaded.shown_files:
         mixed.update(framed(keyed(path, secret)))
     return Identity(key, state, mixed.hexdigest())
+
+
+def _state(loaded: LoadedSpec, digests: Sequence[tuple[Path, bytes]], secret: bytes) -> str:
+    """Return the snapshot of the source's files; of two periods that are linked, of both."""
+    settings = loaded.settings
+    if loaded.last is None:
+        return of_files(digests, secret, settings)
+    own = len(loaded.own_files)
+    this, last = (of_files(each, secret, settings) for each in (digests[:own], digests[own:]))
+    return of_both(this, last, secret)
 
 
 def _source_files(loaded: LoadedSpec) -> Sequence[Path]:

@@ -3,10 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from perrecord.exact import figure_up, text
-from perrecord.policy.blurring import BlurredEpsilon, BlurredRho
 from perrecord.policy.cases import Record
-from perrecord.policy.document import growths
-from perrecord.policy.tapering import TaperedEpsilon, TaperedRho
 from perrecord.policy.terms import Currency
 from perrecord.preview import Expected, expected
 from perrecord.queries.answers import Answer
@@ -19,17 +16,14 @@ from perrecord.release.attack import (
     told_apart_at_most,
 )
 from perrecord.release.document import PublishedPolicy
+from perrecord.release.label_words import labels_section
+from perrecord.release.linked_words import changes_section
 from perrecord.release.markdown import code, inline, paragraph
-from perrecord.release.processing import steps_of
-from perrecord.release.processing.deriving import words as derived_words
+from perrecord.release.noise_words import noise_section
+from perrecord.release.series_words import series_section
 from perrecord.release.spec import Workload
-from perrecord.released.columns import FEW
 from perrecord.tables.expressions import Column, describe
 from perrecord.tables.keys import Keys
-
-_BEYOND = {3: 420, 7: 7}
-"""Of a million numbers with Student noise, about how many lie beyond ten standard deviations."""
-
 
 WARNINGS = "## Warnings"
 """The heading of what is wrong with a release, which only its numbers show."""
@@ -41,12 +35,15 @@ def methodology(workload: Workload, published: PublishedPolicy) -> str:
         "\n".join(
             [
                 *_head(workload),
+                *changes_section(workload.schema),
                 *_policy(workload, published),
+                *series_section(published),
                 *_dimensions(workload),
+                *labels_section(workload),
                 *_measures(workload),
                 *_tables(workload),
                 *_following(workload),
-                *_foot(workload),
+                *noise_section(workload, published),
             ]
         )
         + "\n"
@@ -149,7 +146,7 @@ def _changes(published: PublishedPolicy) -> Iterator[str]:
     records = dict(published.examples)
     for each in published.changes:
         record = records[each.example]
-        changed = {**record, each.measure: each.other}
+        changed = published.replaced(record, each.measure, each.other)
         loss = text(each.loss.amount) if each.loss.is_exact else str(each.loss)
         most = _at_most(told_apart_at_most(published, record, changed))
         about = told_apart(published, record, changed)
@@ -177,6 +174,8 @@ def _estimated(published: PublishedPolicy, record: Record) -> str:
         for each in estimates(published, record)
         if each.error is not None
     ]
+    if published.operands:
+        shown.append("of values that others are computed from, or that are, nothing is said")
     return ", ".join(shown) or "nothing tells of them"
 
 
@@ -208,6 +207,17 @@ def _measures(workload: Workload) -> Iterator[str]:
         rule = "counted as missing" if measure.outside == "null" else "cut to it"
         most = text(measure.largest * measure.resolution)
         yield f"| {inline(name)} | {text(measure.resolution)} | {most} | {rule} |"
+    yield ""
+    derived = [each for each in workload.schema.measures if each[1].expression is not None]
+    if not derived:
+        return
+    yield (
+        "Derived measures are computed exactly from each record's rounded numbers and then rounded "
+        "themselves; they are missing where one of those numbers is."
+    )
+    yield ""
+    for name, measure in derived:
+        yield f"- {inline(name)} = {code(str(measure.expression))}"
     yield ""
 
 
@@ -289,95 +299,5 @@ def _row(answer: Answer, found: Expected) -> str:
     return f"| {inline(answer.name)} | {answer.described(inline)} | {price} | {found.shown()} |"
 
 
-def _foot(workload: Workload) -> Iterator[str]:
-    yield "## Numbers and noise"
-    yield ""
-    grown = {term.growth for term in growths(workload.policy.form)}
-    students = TaperedRho | TaperedEpsilon | BlurredRho | BlurredEpsilon
-    nus = sorted({each.nu for each in grown if isinstance(each, students)})
-    law = "law that the policy states" if nus else "discrete Gaussian or discrete Laplace law"
-    yield (
-        f"Sums are exact integers; the noise is drawn from the exact {law} "
-        "with randomness of the operating system. It has mean 0, so counts and totals "
-        "of split records are unbiased. A total of cut values estimates the total of the cut "
-        "values, not of the values themselves; averages are ratios and so only nearly unbiased; "
-        "quantiles are one of their candidates, most likely one that has no more than its share of "
-        "the values below and above it, and in a cell with few records nearly any of them; "
-        "where cells are published because an answer is "
-        "large, that answer is too large on average."
-    )
-    yield ""
-    if nus:
-        beyond = " and ".join(f"with nu = {nu} about {_BEYOND[nu]} in a million" for nu in nus)
-        yield (
-            "The noise of tapered answers is drawn from the exact discrete Student law, whose "
-            "spread and nu the policy states; it has mean 0, too, and more numbers far out than "
-            f"Gaussian noise: {beyond} lie beyond ten standard deviations. "
-            "What a large record loses by being in the data grows slowly with its size. That does "
-            "not hide its value, which is known as closely as the noise lets it be."
-        )
-        yield ""
-    yield from (line for each in _blurring(workload) for line in (each, ""))
-    yield from (line for step in steps_of(workload) for line in (step.words(inline), ""))
-    derived = derived_words(workload, inline)
-    yield from () if derived is None else (derived, "")
-    yield from (line for each in _averages(workload) for line in (each, ""))
-    if workload.outputs.intervals:
-        yield _intervals(workload)
-        yield ""
-    yield (
-        "All releases charged to the same ledger stay below this budget, for every possible record:"
-    )
-    yield ""
-    yield "```"
-    yield workload.budget.describe()
-    yield "```"
-
-
 def _number(count: int, what: str) -> str:
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
-
-
-def _blurring(workload: Workload) -> Iterator[str]:
-    asked = [each for named in workload.queries for each in named.query.answers]
-    steps = [step for answer in asked for step in answer.measurements]
-    if any(step.widening is not None for step in steps):
-        yield (
-            "Where a total is blurred by a public size, the noise of a cell has the spread A + nu "
-            "by^2 size^2, what is added to A being rounded up to two digits. Standard errors are "
-            "those of the cell. The policy counts on A alone, which is the least: records of cells "
-            "with a size lose less."
-        )
-    if any(step.blurred is not None for step in steps):
-        yield (
-            "Where a total is blurred by its own records, the noise of a cell has the spread A + "
-            "nu by^2 Q, Q being the sum of the squared values of its records (T28). It has mean 0. "
-            "How large it is, is confidential: no standard error is published. Ends of intervals "
-            "follow from the noisy number and the policy alone, and so does the column that ends "
-            "in `_sd_at_most`, which bounds the standard deviation with the same confidence; both "
-            "hold where no value is negative. Noise in different cells is independent, so that it "
-            "averages out in sums of many."
-        )
-
-
-def _averages(workload: Workload) -> Iterator[str]:
-    asked = [each for named in workload.queries for each in named.query.answers]
-    if any("_few_records" in each.beside for each in asked):
-        yield (
-            "An average is its noisy total divided by its noisy count, taken as 1 at least. Where "
-            f"the noisy count is below 1, or below {FEW} standard errors of its noise, the column "
-            "that ends in `_few_records` is true: the cell may hold few records or none, and the "
-            "average says little. Standard errors of averages are by the delta method, which "
-            "fails there."
-        )
-
-
-def _intervals(workload: Workload) -> str:
-    return (
-        f"Confidence intervals hold with {text(workload.outputs.confidence * 100)} % probability "
-        "or more for what is estimated in the sense above, by the exact law of the noise; those of "
-        "averages by the laws of total and count together, for cells that hold a value. Where "
-        "noise does not tell the count from 0 an average has no interval and its ends are empty, "
-        "unless its values were cut to bounds, which are then its ends. For the answer that cells "
-        "are chosen by intervals do not hold given that a cell was published."
-    )

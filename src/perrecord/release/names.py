@@ -9,6 +9,12 @@ LONGEST_NAME = 100
 LONGEST_TABLE = 200
 """Characters of a table's name, of the 255 bytes that file systems allow to it and its ending."""
 
+LISTS = "labels."
+"""How the names of resources begin that are code lists; no table has a dot in its name."""
+
+COPIES = "csv."
+"""How the names of resources begin that are CSV copies of others."""
+
 IDENTIFIER = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
 """The names of queries and the like, as a pattern that JSON Schema knows too."""
 

@@ -7,13 +7,13 @@ enter. All of it is public, and is written into `policy.json`.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
-from perrecord.errors import InputError, SchemaError, UnknownCaseError
+from perrecord.errors import InputError, MissingFieldError, SchemaError, UnknownCaseError
 from perrecord.laws.blurring import check_by
 from perrecord.laws.scales import LawName, scale_of, student_scale_of
 from perrecord.policy.cases import Cases, Record
@@ -105,13 +105,21 @@ class Noise:
             raise InputError("the noise of a total names no measure.")
 
     def at(self, record: Record) -> CellNoise | None:
-        """Return the noise of the record's own cell; None if it does not enter."""
+        """Return the noise of the record's own cell; None if it does not enter.
+
+        Of a record that does not say in which cell it is, it is that of all others if no listed
+        cell has less: cells with a public size are listed because theirs is wider (T28).
+        """
         found: Any = self.cells
         while isinstance(found, Cases):
             try:
                 found = found.at(record)
             except UnknownCaseError:
                 return None
+            except MissingFieldError:
+                if not _has_least_by_default(found):
+                    raise
+                found = found.default
         return found if isinstance(found, CellNoise) else None
 
     def shift(self, record: Mapping[str, Any]) -> Fraction:
@@ -126,6 +134,17 @@ class Noise:
         value = cell.cut(Fraction(record[self.measure or ""]))
         low, high = cell.bounds if self.is_centred and cell.bounds else (Fraction(0), Fraction(0))
         return value - (low + high) / 2
+
+
+def _has_least_by_default(cells: Cases[Any]) -> bool:
+    """Tell whether the cells that are not listed have the least noise, of the same kind."""
+    least = cells.default
+    return isinstance(least, CellNoise) and all(
+        isinstance(each, CellNoise)
+        and each.spread >= least.spread
+        and replace(each, spread=least.spread) == least
+        for each in cells.values()
+    )
 
 
 def cells_of(tree: NoiseTree) -> Iterator[CellNoise]:

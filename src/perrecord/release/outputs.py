@@ -7,7 +7,9 @@ its noise as `policy.json` states it, the columns of its cells, and which record
 from collections.abc import Iterable, Iterator
 
 from perrecord.policy.cases import Cases
-from perrecord.policy.outputs import ChosenCandidate, NoisyNumber, Output, Scope, Selection
+from perrecord.policy.choices import ChosenCandidate
+from perrecord.policy.outputs import NoisyNumber, Output, Selection
+from perrecord.policy.scopes import Scope
 from perrecord.policy.slots import Slot
 from perrecord.policy.terms import Currency
 from perrecord.queries.aggregates import Different
@@ -93,7 +95,7 @@ def _step(
                 yield NoisyNumber(noise, entered, currency, distinct)
         case _:
             facts = (step.amount, step.measure, step.level, step.candidates)
-            yield ChosenCandidate(*facts, scope, currency)
+            yield ChosenCandidate(*facts, scope, currency, step.weight)
 
 
 def distinct_columns(outputs: Iterable[Output]) -> frozenset[str]:
@@ -112,8 +114,8 @@ def measures_published(outputs: Iterable[Output]) -> frozenset[str]:
         match each:
             case NoisyNumber(noise) if noise.moved == "values" and noise.measure is not None:
                 found.add(noise.measure)
-            case ChosenCandidate(_, measure):
-                found.add(measure)
+            case ChosenCandidate():
+                found |= set(each.measures)
             case Selection(Slot(split=split)) if split is not None:
                 found |= set(split.measures)
     return frozenset(found)

@@ -16,6 +16,7 @@ from markupsafe import Markup
 from perrecord.policy.blurring import is_blurred
 from perrecord.policy.document import Json, growths, has_growth, has_tapers
 from perrecord.policy.terms import Currency
+from perrecord.policy.weighing import WeighedChoice
 from perrecord.release.document import PublishedPolicy
 from perrecord.release.page_data import fields_asked, page_data
 
@@ -65,7 +66,11 @@ def policy_page(published: PublishedPolicy) -> str:
         tapers=has_tapers(published.total.form),
         is_rounded_up=has_growth(published.total.form),
         blurs=any(is_blurred(term.growth) for term in growths(published.total.form)),
+        weighs=any(
+            isinstance(term.growth, WeighedChoice) for term in growths(published.total.form)
+        ),
         has_budget=published.budget is not None,
+        series=_series(published),
         unit=None if published.unit_column is None else _encodable(published.unit_column),
         security=Markup(  # noqa: S704 - our own, without double quotes
             f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
@@ -75,6 +80,21 @@ def policy_page(published: PublishedPolicy) -> str:
         script=Markup(script),  # noqa: S704 - our own files
         data=Markup(_embedded(page_data(published))),  # noqa: S704 - escaped there
     )
+
+
+def _series(published: PublishedPolicy) -> dict[str, object] | None:
+    """Return what the page says of the periods of a ledger; None if there are none."""
+    series = published.series
+    if series is None:
+        return None
+    return {
+        "period": _encodable(series.period),
+        "revision": None if series.revision is None else _encodable(series.revision),
+        "count": len(series.periods),
+        "first": _encodable(series.periods[0]),
+        "last": _encodable(series.periods[-1]),
+        "unread": [(_encodable(period), _encodable(title)) for period, title in series.unread],
+    }
 
 
 def _asset(name: str) -> str:

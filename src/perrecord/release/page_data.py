@@ -9,8 +9,8 @@ from fractions import Fraction
 
 from perrecord.exact import text
 from perrecord.policy.cases import DimensionValue
+from perrecord.policy.choices import ChosenCandidate
 from perrecord.policy.document import FormWriter, Json
-from perrecord.policy.outputs import ChosenCandidate
 from perrecord.policy.reads import reads, thresholds
 from perrecord.policy.split import Split
 from perrecord.release.attack import fields_of_noise
@@ -25,6 +25,7 @@ from perrecord.release.writing import (
     write_outputs,
     write_record,
 )
+from perrecord.tables.measures import LARGEST
 
 Sizes = dict[str, set[Fraction]]
 """The thresholds and bounds of each measure."""
@@ -38,17 +39,19 @@ def page_data(published: PublishedPolicy) -> Json:
     total = writer.form(published.total.form)
     shown = len(writer.schemes)  # the budget's own schemes, which come after, cut no record
     budget = None if published.budget is None else writer.form(published.budget.form)
+    series = _series(published, writer)
     sizes = _sizes(published)
     asked = fields_asked(published)
     return {
         "currency": published.total.currency.value,
         "fields": [
-            _field(field, sizes, is_priced=field.name in priced)
+            _field(field, sizes, is_priced=field.name in priced | published.operands)
             for field in published.fields
             if field.name in asked
         ],
         "unit": _unit(published, sizes),
         "labels": [[field.name, field.label] for field in published.fields],
+        "by_themselves": [field.name for field in published.by_themselves],
         "splits": writer.splits(),
         "shown_splits": list(range(shown)),
         "charges": charges,
@@ -60,6 +63,27 @@ def page_data(published: PublishedPolicy) -> Json:
             [name, [[column, _tag(value)] for column, value in write_record(record).items()]]
             for name, record in published.examples
         ],
+        "series": series,
+    }
+
+
+def _series(published: PublishedPolicy, writer: FormWriter) -> Json | None:
+    """Return what was charged to each period before; None in a ledger without periods."""
+    series = published.series
+    if series is None:
+        return None
+    return {
+        "period": series.period,
+        "periods": list(series.periods),
+        "earlier": [
+            {
+                "period": each.period,
+                "titles": list(each.titles),
+                "form": writer.form(each.policy.form),
+            }
+            for each in series.earlier
+        ],
+        "limit": None if series.limit is None else writer.form(series.limit.form),
     }
 
 
@@ -67,7 +91,7 @@ def _unit(published: PublishedPolicy, sizes: Sizes) -> Json | None:
     """Return what records of one unit are described by; None if what they share is not stated."""
     if any(charge.outputs is None for charge in published.charges):
         return None
-    needed = fields_asked(published).union(published.asked_of_units)
+    needed = fields_asked(published).union(published.asked_of_units, published.operands)
     return {
         "column": published.unit_column,
         "hidden": list(published.hidden_from_units),
@@ -82,8 +106,10 @@ def _unit(published: PublishedPolicy, sizes: Sizes) -> Json | None:
 def fields_asked(published: PublishedPolicy) -> frozenset[str]:
     """Return the fields that anything on the page depends on."""
     outputs = (each for charge in published.charges for each in charge.outputs or ())
-    chosen = {each.measure for each in outputs if isinstance(each, ChosenCandidate)}
-    return fields_priced(published) | fields_of_noise(published) | chosen
+    choices = (each for each in outputs if isinstance(each, ChosenCandidate))
+    chosen = {name for each in choices for name in each.measures}
+    found = fields_priced(published) | fields_of_noise(published) | chosen
+    return found | published.operands
 
 
 def fields_priced(published: PublishedPolicy) -> frozenset[str]:
@@ -139,10 +165,15 @@ def _curve(curve: Curve) -> Json:
 def _field(field: Field, sizes: Sizes, *, is_priced: bool) -> Json:
     written = write_field(field)
     if field.resolution is not None:
-        known = sorted(sizes[field.name]) or [field.resolution]
+        known = sorted(sizes[field.name]) or [_usual(field.resolution, field.largest or LARGEST)]
         return {**written, "scale": text(known[len(known) // 2]), "priced": is_priced}
     values = field.values or ((True, False) if field.kind == "truth" else ())
     return {**written, "values": [_tag(value) for value in values]}
+
+
+def _usual(resolution: Fraction, largest: int) -> Fraction:
+    """Return a usual size where nothing tells of one: a hundredth of the largest, if it is said."""
+    return resolution if largest == LARGEST else max(largest // 100, 1) * resolution
 
 
 def _sizes(published: PublishedPolicy) -> Sizes:

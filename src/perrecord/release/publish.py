@@ -15,6 +15,7 @@ column beside an answer, new files are made of the sealed numbers, under the sam
 """
 
 import json
+import logging
 import os
 import shutil
 from collections.abc import Callable, Mapping
@@ -31,6 +32,7 @@ from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.kept import answers_of, kept
 from perrecord.mechanisms.run import check_plan, run_each
 from perrecord.noise.bits import BitSource
+from perrecord.policy.policy import Policy
 from perrecord.preview import meanings_in
 from perrecord.queries.plan import PlannedGrouping
 from perrecord.release import staging
@@ -44,11 +46,14 @@ from perrecord.release.contents import (
     table_name,
 )
 from perrecord.release.identity import Identity, identity_of
+from perrecord.release.series import series_of
 from perrecord.release.spec import LoadedSpec, Workload, build, load_spec, open_table
 from perrecord.tables.given import Source
-from perrecord.tables.readable import check_text
+from perrecord.tables.readable import check_links, check_text
 from perrecord.tables.table import Table
-from perrecord.watch import Progress, Watch, nobody
+from perrecord.watch import Progress, Watch, logged, nobody
+
+_LOG = logging.getLogger("perrecord.release")
 
 _NUMBERS = "numbers/"
 """What is sealed and never published: the noisy numbers themselves."""
@@ -76,11 +81,13 @@ class Outcome:
 
 
 def release(
-    spec: str | Path,
+    spec: str | Path | LoadedSpec,
     out: str | Path,
     *,
     source: Source | None = None,
     snapshot: str | None = None,
+    period: str | None = None,
+    revision: str | None = None,
     progress: Callable[[str], None] = nobody,
     share: Progress = nobody,
     remark: Callable[[str | None], None] = nobody,
@@ -91,6 +98,8 @@ def release(
     A Spark DataFrame, an Ibis table or a frame in memory may be given as `source`, in place of the
     one that the spec names. It has no files to tell one state of the data from another by, so a
     `snapshot` names it: the same name again is the same release, whatever the source holds.
+    A `period`, and why its data is another than before (`revision`), may be given in place of the
+    spec's own entries, for a ledger with periods (T35).
     `progress` is told each step by its name, `share` how much of it is done, from 0 to 1; `remark`
     what to know before it is charged: that earlier charges were made on other data, else None.
     """
@@ -99,9 +108,10 @@ def release(
             "a source that is given needs the name of its state, and a name needs a source: "
             'release(spec, out, source=frame, snapshot="2026-11-01").'
         )
-    watch = Watch(progress, share)
+    watch = Watch(logged(_LOG, progress), share)
     watch.step("reading the spec")
-    loaded, target = load_spec(spec), Path(out).absolute()
+    read = spec if isinstance(spec, LoadedSpec) else load_spec(spec)
+    loaded, target = read.about(period, revision), Path(out).absolute()
     if os.path.lexists(target) and not (target / MANIFEST).is_file():
         raise _taken(target)  # before anything is read
     ledger = ledger_of(loaded)
@@ -137,11 +147,15 @@ class _Release:
             return self._again(workload)
         self._check_target()
         meanings, data = meanings_in(workload.schema, workload.policy), self.identity.snapshot
+        period, revision = self.loaded.spec.period, self.loaded.spec.revision
         if state == "unknown":
-            self.ledger.preview(workload.policy, snapshot=data, meanings=meanings)
-            self.remark(self.ledger.remark(data))
+            self.ledger.preview(
+                workload.policy, snapshot=data, meanings=meanings, period=period, revision=revision
+            )
+            self.remark(self.ledger.remark(data, period))
         check_text(table)  # and a database that cannot be read costs no budget
-        public = public_files(workload)
+        check_links(table)
+        public = self._public(workload)
         if state == "unknown" and self._is_whole():
             # The ledger was restored from before this release. Its files may have been seen, so
             # they are what the new charge pays for: fresh noise would be a second release.
@@ -165,6 +179,8 @@ class _Release:
         charge = charges[0]
         self.watch.step("writing")
         tables, numbers = [each for each, _ in made], [each for _, each in made]
+        if self.ledger.periods:  # others may have been charged before it in the meantime
+            public = self._public(workload, charge)
         files = release_files(workload, tables, public, Paid(charge.hash))
         staging.write_files(self.staged, files | self._private(workload, numbers))
         self.watch.step("sealing")
@@ -178,7 +194,15 @@ class _Release:
             snapshot=self.identity.snapshot,
             identity=self.identity.key,
             meanings=meanings_in(workload.schema, workload.policy),
+            period=self.loaded.spec.period,
+            revision=self.loaded.spec.revision,
         )
+
+    def _public(self, workload: Workload, charge: Charge | None = None) -> dict[str, bytes]:
+        """Return the public files; what was charged before this charge is earlier to them."""
+        spec = self.loaded.spec
+        series = series_of(self.ledger, spec.period, spec.revision, workload.fields, charge)
+        return public_files(workload, series)
 
     def _check_unchanged(self) -> None:
         if identity_of(self.loaded, self.ledger.secret, self.snapshot) != self.identity:
@@ -231,7 +255,7 @@ class _Release:
             answers = answers_of(workload.plan, grouping, (self.staged / name).read_bytes())
             tables.append(released_table(workload, grouping, answers))
         paid = Paid(charge.hash, seal.hash)
-        files = release_files(workload, tables, public_files(workload), paid)
+        files = release_files(workload, tables, self._public(workload, charge), paid)
         wanted = {name: sha256(content).hexdigest() for name, content in files.items()}
         did: Did = "nothing"
         if not staging.is_exactly(self.target, wanted):
@@ -322,6 +346,17 @@ def ledger_of(loaded: LoadedSpec) -> Ledger:
     return Ledger.open(path)
 
 
+def create_ledger(path: Path, budget: Policy | Mapping[str, Policy], name: str) -> Ledger:
+    """Make a ledger; not where releases were charged to one that is gone."""
+    folder = releases_folder(path)
+    if folder.exists() and any(folder.iterdir()) and not path.exists():
+        raise LedgerError(
+            f"there is no ledger {str(path)!r}, but {folder.name!r} beside it holds releases that "
+            "were charged to one. Restore it from a backup: a new one would forget what was spent."
+        )
+    return Ledger.create(path, budget, name=name)
+
+
 def is_kept(ledger: Ledger, charge: Charge) -> bool:
     """Whether what was sealed for a charge is still there; true of one without a seal."""
     seal = ledger.seal_of(charge)
@@ -342,9 +377,10 @@ def releases_folder(ledger: Path) -> Path:
 
 
 def _check_budget(ledger: Ledger, workload: Workload, loaded: LoadedSpec) -> None:
-    if ledger.budget != workload.budget:
+    own = ledger.part(loaded.spec.period).budget
+    if own != workload.budget:
         raise SpecError(
             f"{loaded.path}: budget: the ledger {ledger.path.name!r} was made with another budget, "
-            f"which cannot be changed: {budget_words(ledger.budget)}. Write that one, or name "
+            f"which cannot be changed: {budget_words(own)}. Write that one, or name "
             "another ledger."
         )

@@ -14,19 +14,24 @@ from typing import Any, TypeVar
 from perrecord.errors import DocumentError, InputError, listing
 from perrecord.exact import rational
 from perrecord.policy.cases import Cases
+from perrecord.policy.choices import ChosenCandidate
 from perrecord.policy.document import Json
-from perrecord.policy.outputs import ChosenCandidate, NoisyNumber, Output, Scope, Selection
+from perrecord.policy.outputs import NoisyNumber, Output, Selection
 from perrecord.policy.policy import Policy
+from perrecord.policy.scopes import Scope
+from perrecord.policy.weighing import Weighting
 from perrecord.release.changes import write_raised
 from perrecord.release.document import FORMAT, VERSION, Example, PublishedCharge, PublishedPolicy
 from perrecord.release.fields import TYPES, Field
 from perrecord.release.noise import CellNoise, Noise, NoiseTree
+from perrecord.release.series import EarlierCharges, PublishedSeries
 from perrecord.release.writing import write_curve
+from perrecord.tables.arithmetic import Arithmetic
 
 V = TypeVar("V")
 
 _TOP = ["budget", "changes", "charges", "curves", "examples", "fields", "format", "notes",
-        "table", "title", "total", "unit", "version"]  # fmt: skip
+        "series", "table", "title", "total", "unit", "version"]  # fmt: skip
 
 
 def read_published(written: str) -> PublishedPolicy:
@@ -56,6 +61,7 @@ def read_published(written: str) -> PublishedPolicy:
                 _each(top["examples"], "examples", partial(_read_example, measures=measures))
             ),
             unit_column=None if top["unit"] is None else _plain_text(top["unit"], "unit"),
+            series=None if top["series"] is None else _read_series(top["series"], "series"),
         )
     if top["curves"] != [write_curve(curve) for curve in published.curves]:
         raise DocumentError(
@@ -87,7 +93,37 @@ def _parsed(written: str) -> Json:
         )
     # Version 1, of perrecord 0.1, said neither what changes cost nor what a unit is.
     unsaid: Json = {"changes": [], "unit": None} if top["version"] == 1 else {}
+    unsaid["series"] = None  # said by a release under a ledger with periods, and by no other
     return _exactly(unsaid | top, "the document", _TOP)
+
+
+def _read_series(value: object, where: str) -> PublishedSeries:
+    names = ["earlier", "limit", "period", "periods", "revision", "unread"]
+    given = _exactly(value, where, names)
+    limit, revision = given["limit"], given["revision"]
+    return PublishedSeries(
+        _plain_text(given["period"], f"{where}.period"),
+        tuple(_each(given["periods"], f"{where}.periods", _plain_text)),
+        tuple(_each(given["earlier"], f"{where}.earlier", _read_earlier)),
+        tuple(_each(given["unread"], f"{where}.unread", _read_unread)),
+        None if limit is None else _read_policy(limit, f"{where}.limit"),
+        None if revision is None else _plain_text(revision, f"{where}.revision"),
+    )
+
+
+def _read_earlier(value: object, where: str) -> EarlierCharges:
+    given = _exactly(value, where, ["period", "policy", "titles"])
+    return EarlierCharges(
+        _plain_text(given["period"], f"{where}.period"),
+        tuple(_each(given["titles"], f"{where}.titles", _plain_text)),
+        _read_policy(given["policy"], f"{where}.policy"),
+    )
+
+
+def _read_unread(value: object, where: str) -> tuple[str, str]:
+    given = _exactly(value, where, ["period", "title"])
+    period, title = given["period"], given["title"]
+    return _plain_text(period, f"{where}.period"), _plain_text(title, f"{where}.title")
 
 
 def _read_charge(value: object, where: str) -> PublishedCharge:
@@ -132,11 +168,17 @@ def _read_field(value: object, where: str) -> Field:
         # Version 0.1 wrote down how the source stored numbers, which changes nothing any more.
         is_measure, value = True, {key: each for key, each in value.items() if key != "rounding"}
     extra = ["resolution", "largest", "outside"] if is_measure else ["values"]
+    if not is_measure and isinstance(value, dict) and "names" in value:
+        extra.append("names")
+    if isinstance(value, dict) and is_measure and "computed" in value:
+        extra.append("computed")
     given = _exactly(value, where, [*names, *extra])
     with _located(where):
         texts = {name: _plain_text(given[name], name) for name in names}
         if not is_measure:
-            return Field(**texts, values=tuple(_each(given["values"], "values", _as_it_is)))
+            values = tuple(_each(given["values"], "values", _as_it_is))
+            called = tuple(_each(given.get("names", []), "names", _plain_text))
+            return Field(**texts, values=values, names=called)
         resolution, largest = _plain_text(given["resolution"], "resolution"), given["largest"]
         if not (isinstance(largest, str) and largest.isascii() and largest.isdigit()):
             raise InputError('largest is no whole number as text, such as "1000".')
@@ -145,7 +187,24 @@ def _read_field(value: object, where: str) -> Field:
             resolution=rational(resolution, "the resolution"),
             largest=int(rational(largest, "largest")),
             outside=_plain_text(given["outside"], "outside"),
+            computed=_read_computed(given["computed"], "computed") if "computed" in given else None,
         )
+
+
+def _read_computed(value: object, where: str) -> Arithmetic:
+    given = _exactly(value, where, ["reads", "terms"])
+    reads = tuple(_each(given["reads"], f"{where}.reads", _plain_text))
+    terms = tuple(_each(given["terms"], f"{where}.terms", _read_term))
+    if not reads or not {name for names, _ in terms for name in names} <= set(reads):
+        raise InputError("a derived measure reads another than those that it lists.")
+    return Arithmetic(terms, reads)
+
+
+def _read_term(value: object, where: str) -> tuple[tuple[str, ...], Fraction]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise DocumentError(f"{where}: expected a factor and a list of measures.")
+    factor = rational(_plain_text(value[0], where), "a factor")
+    return tuple(_each(value[1], where, _plain_text)), factor
 
 
 def _as_it_is(value: Any, _: str) -> Any:
@@ -218,7 +277,8 @@ def _read_output(value: object, where: str, *, charge: PublishedCharge) -> Outpu
             return NoisyNumber(noise, _read_scope(given, where), currency, column)
         case "choice":
             names = ["by", "certain", "among", "amount", "measure", "level", "candidates"]
-            given = _exactly(value, where, ["type", *names])
+            is_weighed = isinstance(value, dict) and "weight" in value
+            given = _exactly(value, where, ["type", *names, *(["weight"] if is_weighed else [])])
             return ChosenCandidate(
                 _number(given["amount"], f"{where}.amount"),
                 _plain_text(given["measure"], f"{where}.measure"),
@@ -226,6 +286,7 @@ def _read_output(value: object, where: str, *, charge: PublishedCharge) -> Outpu
                 tuple(_each(given["candidates"], f"{where}.candidates", _number)),
                 _read_scope(given, where),
                 currency,
+                _read_weighting(given["weight"], f"{where}.weight") if is_weighed else None,
             )
         case "selection":
             given = _exactly(value, where, ["type", "certain", "among"])
@@ -235,6 +296,13 @@ def _read_output(value: object, where: str, *, charge: PublishedCharge) -> Outpu
             scope = _read_scope({"by": [], **given}, where)
             return Selection(slots.pop(), scope.is_certain, scope.among)
     raise DocumentError(f"{where}: expected an output: a number, a choice or a selection.")
+
+
+def _read_weighting(value: object, where: str) -> Weighting:
+    given = _exactly(value, where, ["measure", "at"])
+    measure, at = given["measure"], given["at"]
+    with _located(where):
+        return Weighting(_plain_text(measure, "measure"), _number(at, "at"))
 
 
 def _read_scope(given: Json, where: str) -> Scope:

@@ -1,7 +1,6 @@
 """Folders that appear whole or not at all: written, flushed, then renamed."""
 
 import errno
-import fcntl
 import os
 import re
 import shlex
@@ -9,31 +8,27 @@ import shutil
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import BinaryIO
 
-from perrecord.accounting.storage import flush_one
 from perrecord.errors import ReleaseError
+from perrecord.mechanisms.parallel import in_threads
+from perrecord.systems import CREATE_FLAGS, HAS_MODES, flush_one, held, user
 
-_NAME = re.compile(r"((tables|numbers)/)?[\w-][\w.-]*")
+_NAME = re.compile(r"((labels|tables|numbers)/)?[\w-][\w.-]*")
 
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold a lock for as long as the block lasts; a killed process lets go of it."""
     _private(path.parent)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+    with held(path) as is_held:
+        if not is_held:
             raise ReleaseError(
                 "this release is being made by another process at the moment; wait for it to end."
-            ) from None
+            )
         yield
-    finally:
-        os.close(descriptor)
 
 
 def _private(folder: Path) -> None:
@@ -44,7 +39,9 @@ def _private(folder: Path) -> None:
         raise ReleaseError(
             f"{str(folder)!r} is a link; expected a folder of its own for sealed files."
         )
-    if found.st_uid != os.geteuid() and os.geteuid() != 0:
+    if not HAS_MODES:
+        return
+    if found.st_uid != user() and user() != 0:
         raise ReleaseError(
             f"{str(folder)!r} belongs to another user; releases of one ledger are made by one user."
         )
@@ -74,13 +71,20 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
 def digests(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of every file below a folder, by its relative path; links are refused."""
-    found = {}
+    files = []
     for path in sorted(folder.rglob("*")):
         if path.is_symlink():
             raise ReleaseError(f"{str(path)!r} is a link; a release holds plain files only.")
         if path.is_file():
-            found[path.relative_to(folder).as_posix()] = sha256(path.read_bytes()).hexdigest()
-    return found
+            files.append(path)
+    found = in_threads(_digest, files, lambda path: path.stat().st_size)
+    names = [path.relative_to(folder).as_posix() for path in files]
+    return dict(zip(names, found, strict=True))
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, sha256).hexdigest()
 
 
 def is_exactly(folder: Path, wanted: Mapping[str, str]) -> bool:
@@ -128,7 +132,7 @@ def publish(sealed: Path, wanted: Mapping[str, str], out: Path) -> None:
 
 def _new_file(path: Path, mode: int) -> BinaryIO:
     """Open a file that is not there yet; a link in its place is refused, not followed."""
-    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb")
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_EXCL | CREATE_FLAGS, mode), "wb")
 
 
 def flush(folder: Path) -> None:

@@ -1,22 +1,36 @@
 """The noise of a plan's answers as `policy.json` states it, from public facts alone."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
 from perrecord.errors import InternalError
-from perrecord.laws.scales import Scale, largest
+from perrecord.laws.scales import Scale, StudentScale, largest
 from perrecord.policy.cases import Cases
 from perrecord.policy.terms import Currency
-from perrecord.queries.aggregates import Different, Filled, Pieces, Rows, SquarePart, Total
+from perrecord.queries.aggregates import (
+    Different,
+    Filled,
+    Giants,
+    Pieces,
+    Rows,
+    SquarePart,
+    SquareTotal,
+    Total,
+    WeightTotal,
+)
 from perrecord.queries.answers import Answer
 from perrecord.queries.groupings import SelectKeys
 from perrecord.queries.measurements import Measurement
-from perrecord.queries.methods import Blurring, Leaf, Method, Tree, leaves
+from perrecord.queries.methods import Blurring, Leaf, Method, Tree, Widening, leaves
 from perrecord.queries.plan import Plan, PlannedGrouping
 from perrecord.queries.policies import passing
 from perrecord.release.noise import CellNoise, Noise, NoiseTree
+
+MOST_LISTED = 1000
+"""Cells with public sizes that documents list one by one."""
 
 
 def stated_noise(planned: Plan, grouping: PlannedGrouping, answer: Answer) -> tuple[Noise, ...]:
@@ -44,8 +58,8 @@ def _stated(planned: Plan, grouping: PlannedGrouping, step: Measurement) -> Nois
             return Noise("pieces", None, cells)
         case Rows():
             return Noise("records", None, cells)
-        case SquarePart():
-            raise InternalError("A sum of squares was to be published.")
+        case SquareTotal() | Giants() | SquarePart() | WeightTotal():
+            raise InternalError("A number was to be published that other ones are made of.")
 
 
 def stated_rows(planned: Plan, grouping: PlannedGrouping) -> tuple[Noise, ...]:
@@ -68,7 +82,28 @@ def _cells(planned: Plan, grouping: PlannedGrouping, step: Measurement) -> Noise
         by = method.by if isinstance(method, Blurring) else None
         return CellNoise(scale.name, scale.size, noise.step, method.bounds, by)
 
-    return _tree(step.tree, None, frozenset(noise.fixed), own, leaf)
+    cells = _tree(step.tree, None, frozenset(noise.fixed), own, leaf)
+    if noise.widening is None or not isinstance(cells, CellNoise):
+        return cells
+    return _widened(planned, noise.widening, cells, noise.least_scale())
+
+
+def _widened(planned: Plan, widening: Widening, least: CellNoise, scale: StudentScale) -> NoiseTree:
+    """Return the noise of each cell with a public size, unless those are very many (T28).
+
+    Without a list of them all cells are stated with the noise of one without a size: what is said
+    of changes and units is then never too little.
+    """
+    sizes = widening.sizes
+    if len(sizes.keys) > MOST_LISTED or not set(sizes.columns) <= planned.schema.dimension_names:
+        return least
+    added = widening.added(scale.nu)[:-1]
+    cases = [
+        (key, replace(least, spread=scale.size + more))
+        for key, more in zip(sizes.keys.rows(), added, strict=True)
+        if more
+    ]
+    return Cases.checked(sizes.columns, cases, least) if cases else least
 
 
 def _tree(

@@ -10,12 +10,14 @@ from fractions import Fraction
 from perrecord.errors import InternalError
 from perrecord.exact import text
 from perrecord.policy.cases import Cases, DimensionValue
+from perrecord.policy.choices import ChosenCandidate
 from perrecord.policy.document import FormWriter, Json
-from perrecord.policy.outputs import ChosenCandidate, NoisyNumber, OnRows, Output, Selection
+from perrecord.policy.outputs import NoisyNumber, OnRows, Output, Selection
 from perrecord.release.charges import PublishedCharge
 from perrecord.release.curves import Curve
 from perrecord.release.fields import Field
 from perrecord.release.noise import CellNoise, Noise, NoiseTree
+from perrecord.release.series import PublishedSeries
 
 
 def write_field(field: Field) -> Json:
@@ -25,8 +27,12 @@ def write_field(field: Field) -> Json:
         "expression": field.expression,
     }  # fmt: skip
     if field.resolution is None:
-        return named | {"values": list(field.values)}
-    grid = {"largest": str(field.largest), "outside": field.outside}
+        names = {"names": list(field.names)} if field.names else {}
+        return named | {"values": list(field.values)} | names
+    grid: Json = {"largest": str(field.largest), "outside": field.outside}
+    if field.computed is not None:
+        terms = [[text(factor), list(names)] for names, factor in field.computed.terms]
+        grid |= {"computed": {"reads": list(field.computed.names), "terms": terms}}
     return named | {"resolution": text(field.resolution)} | grid
 
 
@@ -54,6 +60,18 @@ def _tree(tree: NoiseTree, writer: FormWriter) -> Json:
     return writer.cases(tree, "cells", lambda part: _tree(part, writer))
 
 
+def write_charge(charge: PublishedCharge, writer: FormWriter) -> Json:
+    """Return one answer: what it costs, its noise, and what it publishes."""
+    noise = None if charge.noise is None else [write_noise(each, writer) for each in charge.noise]
+    return {
+        "name": charge.name,
+        "title": charge.title,
+        "policy": charge.policy.document(),
+        "noise": noise,
+        "outputs": write_outputs(charge, writer),
+    }
+
+
 def write_outputs(charge: PublishedCharge, writer: FormWriter) -> list[Json] | None:
     """Return what each output of a charge needs beside the noise, for the cost of changes (T27)."""
     if charge.outputs is None:
@@ -67,7 +85,8 @@ def _output(output: Output, charge: PublishedCharge, writer: FormWriter) -> Json
             place = list[object](charge.noise or ()).index(noise)
             where = {"by": list(scope.columns), "certain": scope.is_certain}
             return {"type": "number", "noise": place, **where, "distinct": distinct}
-        case ChosenCandidate(amount, measure, level, candidates, scope):
+        case ChosenCandidate(amount, measure, level, candidates, scope, _, weight):
+            weighed = {"measure": weight.measure, "at": text(weight.at)} if weight else None
             return {
                 "type": "choice",
                 "by": list(scope.columns),
@@ -77,6 +96,7 @@ def _output(output: Output, charge: PublishedCharge, writer: FormWriter) -> Json
                 "measure": measure,
                 "level": text(level),
                 "candidates": [text(each) for each in candidates],
+                **({} if weighed is None else {"weight": weighed}),
             }
         case Selection(_, is_certain, among):
             passing = _among(among, writer)
@@ -102,4 +122,19 @@ def write_record(record: Mapping[str, DimensionValue | Fraction]) -> dict[str, D
     return {
         name: text(value) if isinstance(value, Fraction) else value
         for name, value in record.items()
+    }
+
+
+def write_series(series: PublishedSeries) -> Json:
+    """Return the periods of a ledger, and what was charged to them before."""
+    return {
+        "period": series.period,
+        "periods": list(series.periods),
+        "revision": series.revision,
+        "earlier": [
+            {"period": each.period, "titles": list(each.titles), "policy": each.policy.document()}
+            for each in series.earlier
+        ],
+        "unread": [{"period": period, "title": title} for period, title in series.unread],
+        "limit": None if series.limit is None else series.limit.document(),
     }

@@ -25,7 +25,7 @@ from flint import arb
 from perrecord.exact import Exact, float_up
 from perrecord.laws.enclosure import at_most, ball
 from perrecord.released.confidence import confidence_level
-from perrecord.released.numbers import Integers, NoisyIntegers, floats, rounded_to, to_arrow
+from perrecord.released.numbers import Integers, NoisyColumn, floats, to_arrow
 
 Floats = npt.NDArray[np.float64]
 
@@ -39,33 +39,16 @@ _EXACTLY = 2.0**52
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Blurred:
+class Blurred(NoisyColumn):
     """A noisy whole number of steps for each cell, of noise whose size nobody is told.
 
     `spread` is A0 in squared steps: the noise of a cell without records.
     """
 
-    name: str
-    numbers: NoisyIntegers
-    step: Fraction
     spread: Fraction
     by: Fraction
     nu: int
     is_signed: bool
-
-    @property
-    def parts(self) -> "tuple[Blurred, ...]":
-        """What was drawn for it: itself."""
-        return (self,)
-
-    @property
-    def drawn(self) -> NoisyIntegers:
-        """What came out of the mechanism."""
-        return self.numbers
-
-    def values(self) -> pa.Array:
-        """Return the noisy numbers in the measure's own units."""
-        return to_arrow(self.numbers, self.step)
 
     def beside(self, confidence: Exact | None) -> Iterator[tuple[str, pa.Array]]:
         """Yield the ends of an interval and a bound on the noise; nothing of signed values."""
@@ -91,12 +74,7 @@ class Blurred:
 
     def floored(self) -> pa.Array | None:
         """Return the numbers with 0 where noise made them negative; nothing of signed values."""
-        return None if self.is_signed else to_arrow(np.maximum(self.numbers, 0), self.step)
-
-    def rounded(self, places: int) -> pa.Array:
-        """Return the numbers rounded to so many decimals, exactly, ties away from zero."""
-        unit = Fraction(10) ** -places
-        return to_arrow(rounded_to(self.numbers, self.step / unit), unit)
+        return None if self.is_signed else NoisyColumn.floored(self)
 
     def _ends(self, confidence: Exact) -> tuple[Floats, Floats | None]:
         level = max(confidence_level(confidence), LEAST_CONFIDENCE)

@@ -14,6 +14,7 @@ from perrecord.laws.widths import deviation, half_width
 from perrecord.released.blurred import Blurred
 from perrecord.released.confidence import confidence_level
 from perrecord.released.numbers import (
+    NoisyColumn,
     NoisyIntegers,
     added,
     common_step,
@@ -32,28 +33,11 @@ FEW = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Estimate:
+class Estimate(NoisyColumn):
     """A noisy whole number of steps for each cell; `which` says which law's noise a cell has."""
 
-    name: str
-    numbers: NoisyIntegers
-    step: Fraction
     laws: tuple[Law, ...]
     which: npt.NDArray[np.intp]
-
-    @property
-    def parts(self) -> "tuple[Estimate, ...]":
-        """What was drawn for it: itself."""
-        return (self,)
-
-    @property
-    def drawn(self) -> NoisyIntegers:
-        """What came out of the mechanism."""
-        return self.numbers
-
-    def values(self) -> pa.Array:
-        """Return the noisy numbers in the measure's own units."""
-        return to_arrow(self.numbers, self.step)
 
     def standard_errors(self) -> Floats:
         """Return the standard deviation of each cell's noise, in units."""
@@ -69,15 +53,6 @@ class Estimate:
         """Yield what stands beside the numbers, by the ending of the column's name."""
         yield from _errors(self, confidence)
 
-    def floored(self) -> pa.Array | None:
-        """Return the numbers with 0 in the place of what noise made negative."""
-        return to_arrow(np.maximum(self.numbers, 0), self.step)
-
-    def rounded(self, places: int) -> pa.Array:
-        """Return the numbers rounded to so many decimals, exactly, ties away from zero."""
-        unit = Fraction(10) ** -places
-        return to_arrow(rounded_to(self.numbers, self.step / unit), unit)
-
     def _deviations(self) -> Floats:
         return np.array([float(self.step) * deviation(law) for law in self.laws])
 
@@ -87,7 +62,9 @@ class Estimate:
         From the exact law, so it holds for small noise too.
         """
         level = confidence_level(confidence)
-        reach = whole_numbers([half_width(law, level) for law in self.laws])[self.which]
+        reach = whole_numbers([half_width(law, level) for law in self.laws])
+        if len(self.laws) > 1:
+            reach = reach[self.which]
         low, high = added(self.numbers, -reach), added(self.numbers, reach)
         return to_arrow(low, self.step), to_arrow(high, self.step)
 

@@ -30,7 +30,16 @@ from perrecord.released.confidence import confidence_level
 from perrecord.released.formulas import Formula, Linear, Name, formula
 from perrecord.released.numbers import floats
 
-__all__ = ["Computed", "Derived", "Uncertain", "evaluated", "formula", "masked", "uncertain"]
+__all__ = [
+    "Computed",
+    "Derived",
+    "Uncertain",
+    "columns_of",
+    "evaluated",
+    "formula",
+    "masked",
+    "uncertain",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -99,6 +108,16 @@ def uncertain(column: Estimate | Blurred | Ratio | Chosen) -> Uncertain:
 def masked(values: Floats) -> pa.Array:
     """Return floats as a column, NULL where there is no number."""
     return pa.array(values, mask=~np.isfinite(values))
+
+
+def columns_of(name: str, found: Derived) -> dict[str, pa.Array]:
+    """Return numbers with their errors and the ends of their intervals, by the names of columns."""
+    return {
+        name: masked(found.values),
+        f"{name}_se": masked(found.errors),
+        f"{name}_low": masked(found.low),
+        f"{name}_high": masked(found.high),
+    }
 
 
 def evaluated(found: Formula, given: Mapping[Name, Uncertain], confidence: float) -> Derived:

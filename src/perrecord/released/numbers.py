@@ -1,9 +1,10 @@
 """Whole numbers in steps of a resolution, as Arrow columns in a measure's own units."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, lcm, prod
-from typing import Any, NewType
+from typing import Any, NewType, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,38 @@ SHORT = 18
 
 _FITS = 2**62
 _STRETCH = 1 << 17
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoisyColumn:
+    """A noisy whole number of steps for each cell, whatever may be said of its noise."""
+
+    name: str
+    numbers: NoisyIntegers
+    step: Fraction
+
+    @property
+    def parts(self) -> tuple[Self, ...]:
+        """What was drawn for it: itself."""
+        return (self,)
+
+    @property
+    def drawn(self) -> NoisyIntegers:
+        """What came out of the mechanism."""
+        return self.numbers
+
+    def values(self) -> pa.Array:
+        """Return the noisy numbers in the measure's own units."""
+        return to_arrow(self.numbers, self.step)
+
+    def floored(self) -> pa.Array | None:
+        """Return the numbers with 0 in the place of what noise made negative."""
+        return to_arrow(np.maximum(self.numbers, 0), self.step)
+
+    def rounded(self, places: int) -> pa.Array:
+        """Return the numbers rounded to so many decimals, exactly, ties away from zero."""
+        unit = Fraction(10) ** -places
+        return to_arrow(rounded_to(self.numbers, self.step / unit), unit)
 
 
 def added(first: Integers, second: Integers, *, into: Integers | None = None) -> Integers:
@@ -40,7 +73,8 @@ def narrowed(numbers: Integers) -> Integers:
 
     What type a column has then depends on its numbers alone.
     """
-    return numbers.astype(np.int64) if _is_small(numbers) else numbers.astype(np.object_)
+    kind = np.int64 if _is_small(numbers) else np.object_
+    return numbers.astype(kind, copy=False)
 
 
 def to_arrow(numbers: Integers, step: Fraction, *, is_short: bool = False) -> pa.Array:
@@ -57,20 +91,20 @@ def to_arrow(numbers: Integers, step: Fraction, *, is_short: bool = False) -> pa
     if places is None:
         return pa.array(floats(numbers) * float(step))
     factor = int(step * 10**places)
-    if numbers.dtype != np.int64 or not _is_small(numbers, _FITS // factor):
+    most = largest(numbers) * factor
+    if numbers.dtype != np.int64 or max(most, factor) >= _FITS:  # also where all of them are 0
         numbers = numbers.astype(np.object_) * factor
-        if _is_small(numbers):
+        if most < _FITS:
             numbers = numbers.astype(np.int64)
     elif factor != 1:
         numbers = numbers * factor
     if places == 0 and numbers.dtype == np.int64:
         return pa.array(numbers)
     if numbers.dtype == np.int64:
-        return _decimals(numbers, places, is_short=is_short)
-    if not _is_small(numbers, 10**76):
+        return _decimals(numbers, places, is_short=is_short and most < 10**SHORT)
+    if most >= 10**76:
         return pa.array(floats(numbers) / 10.0**places)
-    is_narrow = _is_small(numbers, 10**38)
-    kind = pa.decimal128(38, places) if is_narrow else pa.decimal256(76, places)
+    kind = pa.decimal128(38, places) if most < 10**38 else pa.decimal256(76, places)
     shown = [f"{each}e-{places}" for each in numbers]
     return pa.array(shown).cast(kind)
 
@@ -151,7 +185,7 @@ def _decimals(numbers: Integers, places: int, *, is_short: bool) -> pa.Array:
 
     Short ones are the numbers themselves, in place.
     """
-    if is_short and places <= SHORT and _is_small(numbers, 10**SHORT):
+    if is_short and places <= SHORT:
         kind, held = pa.decimal64(SHORT, places), np.ascontiguousarray(numbers)
         return pa.Array.from_buffers(kind, len(numbers), [None, pa.py_buffer(held)])
     halves = np.empty((len(numbers), 2), dtype=np.int64)
@@ -170,4 +204,9 @@ def _places(step: Fraction) -> int | None:
 
 
 def _is_small(numbers: Integers, bound: int = _FITS) -> bool:
-    return not len(numbers) or (-bound < int(numbers.min()) and int(numbers.max()) < bound)
+    return largest(numbers) < bound
+
+
+def largest(numbers: Integers) -> int:
+    """Return the largest size of whole numbers; 0 of none."""
+    return max(-int(numbers.min()), int(numbers.max())) if len(numbers) else 0

@@ -1,4 +1,6 @@
-"""The section on tables that add up: errors before and after they are fitted."""
+"""The section on tables that add up: errors before and after they are fitted, and what follows."""
+
+from typing import Any
 
 from perrecord.evaluate.evaluation import Evaluation
 from perrecord.report.figure import ShownTable
@@ -6,28 +8,22 @@ from perrecord.report.numbers import amount, percent
 from perrecord.report.page import Section
 
 _TITLE = "What does it buy that tables add up?"
+_FOLLOWING = "How accurate are tables that follow?"
 
 
 def after_fitting(found: Evaluation) -> Section | None:
     """Return the section on errors after fitting, by table; None where nothing is fitted."""
-    rows = found.fitted.to_pylist()
-    if not rows:
+    rows = [row for row in found.fitted.to_pylist() if row["follows"] is None]
+    following = [row for row in found.fitted.to_pylist() if row["follows"] is not None]
+    if not rows and not following:
         return None
+    if not rows:
+        finding = _finding_following(following)
+        return Section(_FOLLOWING, finding, tables=(_summed(following),))
     shown = ShownTable(
         "Errors of the median cell as published and in the consistent columns, by level",
         ("table", "level", "answer", "cells", "published", "consistent", "standard errors"),
-        tuple(
-            (
-                row["table"],
-                row["level"],
-                row["answer"],
-                amount(row["cells"]),
-                percent(row["before"]),
-                percent(row["after"]),
-                _times(row["standard_error_ratio"]),
-            )
-            for row in rows
-        ),
+        tuple(_row(row) for row in rows),
     )
     return Section(
         _TITLE,
@@ -39,11 +35,40 @@ def after_fitting(found: Evaluation) -> Section | None:
             "to err as the normal law does. Where noise decides which cells are published, all "
             "cells of the data are counted.",
         ),
-        tables=(shown,),
+        tables=(shown, *([_summed(following)] if following else [])),
     )
 
 
-def _finding(rows: list[dict[str, object]]) -> str:
+def _row(row: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        row["table"],
+        row["level"],
+        row["answer"],
+        amount(row["cells"]),
+        percent(row["before"]),
+        percent(row["after"]),
+        _times(row["standard_error_ratio"]),
+    )
+
+
+def _summed(rows: list[dict[str, Any]]) -> ShownTable:
+    return ShownTable(
+        "Errors of the median cell of tables that follow, as sums of published cells and as they "
+        "are published",
+        ("table", "level", "answer", "cells", "sums", "follows", "standard errors", "from"),
+        tuple((*_row(row), row["follows"]) for row in rows),
+    )
+
+
+def _finding_following(rows: list[dict[str, Any]]) -> str:
+    first = rows[0]
+    return (
+        f"Tables that follow err as the sums that they are: {first['table']}.{first['answer']} by "
+        f"{percent(first['after'])} in the median cell."
+    )
+
+
+def _finding(rows: list[dict[str, Any]]) -> str:
     known = [row for row in rows if row["standard_error_ratio"] is not None]
     if not known:
         return "Nothing could be fitted: perrecord check says why."

@@ -244,11 +244,12 @@ def _goal(found: Evaluation) -> str:
     within, confidence = percent(float(first.within)), percent(float(found.confidence))
     if first.missed:
         return (
-            f"Within {within} some cells are out of reach whatever the rho, because clamping "
-            f"biases them: {', '.join(first.missed)}. Losses below are what the other cells would "
-            "cost."
+            f"Within {within} some cells are out of reach whatever the rho: "
+            f"{', '.join(first.missed)}. Losses below are what the other cells would cost."
         )
-    every = "answer" if first.reading == AS_CHARGED else "count and total"
+    every = "count, total and average" if first.reading == AS_CHARGED else "count and total"
+    if any(answer.is_blurred for each in found.variants[0].queries for answer in each.answers):
+        every += " that is not blurred"
     return (
         f"For 95 % of the cells of every {every} to come within {within}, with a probability of "
         f"{confidence}, half of the records would lose up to "

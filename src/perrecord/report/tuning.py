@@ -78,8 +78,9 @@ def _amounts(found: Tuning) -> Section:
     text: tuple[str, ...] = ()
     if found.untouched:
         text = (
-            "As they were, because no goal is about them, all of their numbers are 0, or they "
-            f"decide which cells are published: {', '.join(found.untouched)}.",
+            "As they were, because no goal is about them or names them where they are blurred or "
+            "decide which cells are published, or because all of their numbers are 0: "
+            f"{', '.join(found.untouched)}.",
         )
     return Section(
         "What changes?", finding, text=text, tables=(ShownTable("Amounts", heads, rows),)

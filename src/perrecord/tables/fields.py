@@ -14,8 +14,8 @@ class Types:
 
     python: type
     arrow: pa.DataType
-    sql: str
-    """As every engine calls it."""
+    sql: str | None
+    """As every engine calls it; None of text, which a dialect writes."""
     document: Literal["text", "integer", "truth", "measure"]
     """What public documents call the kind."""
 
@@ -39,7 +39,7 @@ class Kind(Enum):
 
 
 _TYPES = {
-    Kind.TEXT: Types(str, pa.string(), "STRING", "text"),
+    Kind.TEXT: Types(str, pa.string(), None, "text"),
     Kind.INTEGER: Types(int, pa.int64(), "BIGINT", "integer"),
     Kind.TRUTH: Types(bool, pa.bool_(), "BOOLEAN", "truth"),
     Kind.MEASURE: Types(Fraction, pa.int64(), "BIGINT", "measure"),

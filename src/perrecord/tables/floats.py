@@ -66,7 +66,7 @@ def is_whole(value: float) -> bool:
 
 def whole_sql(value: str, dialect: Dialect) -> str:
     """Return whether a finite float is a whole number of 64 bits."""
-    return f"(abs({value}) <= {_number(EDGE)} AND {value} = {dialect.cut(value)})"
+    return f"(abs({value}) <= {dialect.as_double(EDGE)} AND {value} = {dialect.cut(value)})"
 
 
 def steps_sql(
@@ -78,27 +78,24 @@ def steps_sql(
     dialect: Dialect,
 ) -> str:
     """Return the steps of a finite float that is not whole; beyond `most` one of the `ends`."""
-    size = f"abs({value})"
+    number = dialect.as_double
+    size = dialect.size(value)
     if step.denominator > 1:
-        size = f"({size} * {_number(step.denominator)})"
+        size = f"({size} * {number(float(step.denominator))})"
     if step.numerator > 1:
-        size = f"({size} / {_number(step.numerator)})"
-    half = _number(0.5)
-    more = f"{half} + {size} * {_number(slack)}"
+        size = f"({size} / {number(float(step.numerator))})"
+    half = number(0.5)
+    more = f"{half} + {size} * {number(slack)}"
     added = (
-        f"CASE WHEN {size} < {_number(_MOST_SLACK / slack)} THEN {more} "
-        f"WHEN {size} < {_number(_NO_DECIMALS)} THEN {half} ELSE {_number(0)} END"
+        f"CASE WHEN {size} < {number(_MOST_SLACK / slack)} THEN {more} "
+        f"WHEN {size} < {number(_NO_DECIMALS)} THEN {half} ELSE {number(0.0)} END"
     )
-    whole = f"TRY_CAST({dialect.cut(f'({size} + {added})')} AS BIGINT)"
+    whole = dialect.whole(dialect.cut(f"({size} + {added})"))
     above, below = ends
-    is_beyond = f"{size} > {_number(EDGE)}"
+    is_beyond = f"{size} > {number(EDGE)}"
     if most < EDGE:
         is_beyond += f" OR {whole} > {dialect.literal(most)}"
     return (
         f"CASE WHEN {is_beyond} THEN CASE WHEN {value} < 0 THEN {below} ELSE {above} END "
         f"ELSE {whole} * CASE WHEN {value} < 0 THEN -1 ELSE 1 END END"
     )
-
-
-def _number(value: float) -> str:
-    return f"CAST({float(value)!r} AS DOUBLE)"

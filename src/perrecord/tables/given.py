@@ -1,10 +1,13 @@
 """What may be given as a table, for type checkers: the packages need not be installed."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeGuard
 
 import pyarrow as pa
+
+from perrecord.tables.reading import File
 
 
 class ArrowStream(Protocol):
@@ -46,8 +49,25 @@ def is_spark(source: object) -> TypeGuard[SparkFrame]:
     return package == "pyspark" and hasattr(source, "sparkSession")
 
 
-Source = str | Path | ArrowStream | LazyFrame | SparkFrame | Dataset
+OneSource = str | Path | File | ArrowStream | LazyFrame | SparkFrame | Dataset
 """A confidential table: a path or an address, a frame in memory, or a table of Spark or Ibis."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Linked:
+    """Two periods of the same records, linked by their id: a table of changes from last to this.
+
+    Both are files or frames, or both are Spark DataFrames of one session, with the same columns.
+    `table(Linked("emp2027.csv", last="emp2026.csv"), id="establishment", ...)` has a record for
+    every id and every combination of dimensions, with this period's measures less the last's.
+    """
+
+    this: OneSource
+    last: OneSource
+
+
+Source = OneSource | Linked
+"""A confidential table, or two periods of one."""
 
 ColumnsGiven = ArrowStream | Mapping[str, Iterable[object]]
 """A public table in memory: a frame, or lists by name."""

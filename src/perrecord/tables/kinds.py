@@ -13,20 +13,26 @@ def kind_of_column(kind: pa.DataType) -> Kind | None:
     """Return what a column of the source can be as a dimension; None if it can be none."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
-    if is_text(kind) or pa.types.is_date(kind):
+    if is_text(kind) or pa.types.is_date(kind) or is_moment(kind):
         return Kind.TEXT
     if pa.types.is_integer(kind) and kind != pa.uint64():
         return Kind.INTEGER
     return Kind.TRUTH if pa.types.is_boolean(kind) else None
 
 
+def is_moment(kind: pa.DataType) -> bool:
+    """Tell whether a column holds dates with a time of day, and without a time zone."""
+    return bool(pa.types.is_timestamp(kind) and kind.tz is None)
+
+
 def unusable_column(name: str, kind: pa.DataType) -> SchemaError:
     """Return the error for a column that is there and can be no dimension."""
     if pa.types.is_temporal(kind):
         return SchemaError(
-            f"the column {name!r} is {kind}, a moment or a span of time, which engines write in "
-            "different ways. Make it a date or text in the source, such as CAST(... AS DATE) in "
-            'SQL or .dt.strftime("%Y-%m") in pandas, and write the table again.'
+            f"the column {name!r} is {kind}: a moment of a time zone, or a span of time, which "
+            "engines write in different ways. Make it a date, or a moment without a zone, in the "
+            "source, such as CAST(... AS DATE) in SQL, CAST(... AS TIMESTAMP_NTZ) in Spark or "
+            ".dt.tz_localize(None) in pandas, and write the table again."
         )
     return SchemaError(
         f"the dimension {name!r} is {kind}; expected text, whole numbers, truth values or dates. A "

@@ -6,24 +6,23 @@ differently in files that it reads in parts, and may drop what follows without a
 """
 
 import csv
-import gzip
 from codecs import BOM_UTF8
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from perrecord.errors import SourceError
 from perrecord.tables.engines.boundary import sealed
+from perrecord.tables.streams import after_mark
 
 _CHUNK = 1 << 22
-_LF, _CR, _QUOTE = b'\n\r"'
+_LF, _CR = b"\n\r"
 _LATIN_1 = "latin-1"  # a character for every byte
 
 
@@ -40,15 +39,21 @@ class Lines:
         return self.every - 1 - (self.blank if columns > 1 else 0)
 
 
-def lines_of(path: Path, delimiter: str) -> Lines:
-    """Count the lines of a file, or refuse it if it is not clear where its lines end."""
-    unreadable = f"the file {str(path)!r} could not be read; is it whole?"
-    counted = sealed(unreadable, lambda: _counted(path, delimiter.encode()))
+def lines_of(
+    path: Path, delimiter: str, quote: str | None = '"', named: Path | None = None
+) -> Lines:
+    """Count the lines of a file, or refuse it if it is not clear where its lines end.
+
+    Without a quote no field is quoted. A copy is `named` by the original in messages.
+    """
+    shown = str(named or path)
+    unreadable = f"the file {shown!r} could not be read; is it whole?"
+    counted = sealed(unreadable, lambda: _counted(path, delimiter.encode(), quote))
     if counted is None:  # quotes inside fields that are not quoted: slower
-        counted = sealed(unreadable, lambda: _parsed(path, delimiter))
+        counted = sealed(unreadable, lambda: _parsed(path, delimiter, quote or ""))
     if isinstance(counted, str):
         raise SourceError(
-            f"the file {str(path)!r} has {counted}; expected every line to end in LF, or every one "
+            f"the file {shown!r} has {counted}; expected every line to end in LF, or every one "
             "in CR LF, and quotes and carriage returns elsewhere in quoted fields only. Correct "
             "it, or write it again."
         )
@@ -60,25 +65,17 @@ _UNCLOSED = "a quote that is not closed, or is not doubled inside a quoted field
 _MIXED = "lines that end in LF and lines that end in CR LF"
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
-    """Give the bytes of a file, after its byte order mark if it has one."""
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-        if file.read(len(BOM_UTF8)) != BOM_UTF8:
-            file.seek(0)
-        yield cast("IO[bytes]", file)
-
-
-def _counted(path: Path, delimiter: bytes) -> Lines | str | None:
+def _counted(path: Path, delimiter: bytes, quote: str | None) -> Lines | str | None:
     """Count by arrays of bytes: a quote in a quoted file opens and closes by turns."""
     every = blank = returned = unended = 0
     is_open = has_breaks = False
     may_precede = np.zeros(256, dtype=np.bool_)
-    may_precede[[delimiter[0], _LF, _CR, _QUOTE]] = True
-    with _opened(path) as file:
+    sign = -1 if quote is None else ord(quote)
+    may_precede[[delimiter[0], _LF, _CR, *([] if quote is None else [sign])]] = True
+    with after_mark(path, BOM_UTF8) as file:
         for chunk in _chunks(file):
             found = np.frombuffer(chunk, dtype=np.uint8)
-            quotes = np.flatnonzero(found == _QUOTE)
+            quotes = np.flatnonzero(found == sign)
             opening = quotes[int(is_open) :: 2]
             if not may_precede[found[opening[opening > 0] - 1]].all():
                 return None
@@ -122,7 +119,7 @@ def _outside(
     return places[are_out], not bool(are_out.all())
 
 
-def _parsed(path: Path, delimiter: str) -> Lines | str:
+def _parsed(path: Path, delimiter: str, quote: str) -> Lines | str:
     """Count by Python's own reader, which takes a quote inside a field as it is."""
     every = blank = returned = unreturned = 0
     has_breaks, last = False, ""
@@ -133,8 +130,8 @@ def _parsed(path: Path, delimiter: str) -> Lines | str:
             last = line.decode(_LATIN_1)
             yield last
 
-    with _opened(path) as file:
-        reader = csv.reader(lines(file), delimiter=delimiter, strict=True)
+    with after_mark(path, BOM_UTF8) as file:
+        reader = csv.reader(lines(file), delimiter=delimiter, quotechar=quote, strict=True)
         try:
             for row in reader:
                 every, blank = every + 1, blank + (not row)
@@ -142,7 +139,7 @@ def _parsed(path: Path, delimiter: str) -> Lines | str:
                 unreturned += last.endswith("\n") and not last.endswith("\r\n")
                 has_breaks |= any("\n" in each or "\r" in each for each in row)
         except csv.Error:
-            has_lone = _has_return(last) and _is_refused(path, delimiter, reader.line_num)
+            has_lone = _has_return(last) and _is_refused(path, delimiter, quote, reader.line_num)
             return _LONE if has_lone else _UNCLOSED
     return _MIXED if returned and unreturned else Lines(every, blank, has_breaks)
 
@@ -152,12 +149,12 @@ def _has_return(line: str) -> bool:
     return "\r" in line.removesuffix("\n").removesuffix("\r")
 
 
-def _is_refused(path: Path, delimiter: str, lines: int) -> bool:
+def _is_refused(path: Path, delimiter: str, quote: str, lines: int) -> bool:
     """Tell whether the first lines are refused however quotes stand: for a return outside them."""
-    with _opened(path) as file:
+    with after_mark(path, BOM_UTF8) as file:
         text = (line.decode(_LATIN_1) for line in islice(file, lines))
         try:
-            deque(csv.reader(text, delimiter=delimiter), maxlen=0)
+            deque(csv.reader(text, delimiter=delimiter, quotechar=quote), maxlen=0)
         except csv.Error:
             return True
     return False

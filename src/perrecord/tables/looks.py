@@ -4,6 +4,7 @@ Only its first line and its byte order are looked at, and nothing of it is quote
 """
 
 import codecs
+import json
 import re
 from pathlib import Path
 
@@ -26,8 +27,7 @@ def of_first_bytes(path: Path, start: bytes) -> str | None:
     if start.startswith(_MARKS) or _is_wide(start[:_LOOKED_AT]):
         return (
             f"the file {path.name!r} looks like UTF-16 or UTF-32, such as spreadsheets save as "
-            f"Unicode text; expected UTF-8. Convert it: iconv -f UTF-16 -t UTF-8 {path.name!r} > "
-            "utf8.csv"
+            f"Unicode text; expected UTF-8. Say so: {said(path, encoding='utf-16')}."
         )
     first = re.split(rb"[\r\n]", start, maxsplit=1)[0]
     try:  # a line that goes on may be cut within a character
@@ -35,7 +35,7 @@ def of_first_bytes(path: Path, start: bytes) -> str | None:
     except UnicodeDecodeError:
         return (
             f"the first line of {path.name!r} is not UTF-8; it looks like Latin-1 or "
-            f"Windows-1252. Convert it: iconv -f WINDOWS-1252 -t UTF-8 {path.name!r} > utf8.csv"
+            f"Windows-1252. Say so: {said(path, encoding='windows-1252')}."
         )
     return None
 
@@ -52,17 +52,26 @@ def of_header(path: Path, header: list[str], delimiter: str) -> str | None:
     sign = max(counted, key=lambda each: counted[each])
     if not counted[sign]:
         return None
-    name, ours = _SEPARATORS[sign], _SEPARATORS[delimiter]
-    if sign == "\t":
-        advice = "name it .tsv"
-    elif sign == "," and delimiter == "\t":
-        advice = "name it .csv"
-    else:
-        advice = f"write it again with {ours}, and numbers with a decimal point, as 1.5 and not 1,5"
+    name, ours = _SEPARATORS[sign], _SEPARATORS.get(delimiter, f"{delimiter!r}")
+    advice = f"say so: {said(path, separator=sign)}"
+    if sign == ";":
+        advice += ', with decimal: "," if its numbers are written as 1,5'
     return (
         f"the first line of {path.name!r} is one field that holds {name}; it looks as if {name} "
         f"separated its columns, where {ours} are expected: {advice}."
     )
+
+
+def said(path: Path, **settings: str) -> str:
+    """Return how to say in a spec and in Python that a file is read by these settings.
+
+    >>> print(said(Path("est.csv"), separator=";"))
+    source: {path: "est.csv", separator: ";"} in a spec, File("est.csv", separator=";") in Python
+    """
+    name = json.dumps(path.name, ensure_ascii=False)
+    yaml = ", ".join(f"{key}: {json.dumps(value)}" for key, value in settings.items())
+    python = ", ".join(f"{key}={json.dumps(value)}" for key, value in settings.items())
+    return f"source: {{path: {name}, {yaml}}} in a spec, File({name}, {python}) in Python"
 
 
 def _is_wide(start: bytes) -> bool:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from hashlib import sha256
 from pathlib import Path
 
@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 
 from perrecord.errors import SchemaError, listing
 from perrecord.tables.given import ColumnsGiven
-from perrecord.tables.keys import different_rows, in_order, names_of, read_columns
-from perrecord.tables.kinds import kind_of_column, missing_column
+from perrecord.tables.keys import names_of, read_columns
+from perrecord.tables.kinds import is_moment, kind_of_column, missing_column
+from perrecord.tables.rows import different_rows, in_order
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
@@ -46,6 +47,10 @@ class Lookup:
         for name in [*keys, *chosen]:
             if name not in rows.column_names:
                 raise missing_column(name, "the lookup", rows.column_names)
+        for name in rows.column_names:
+            if is_moment(rows[name].type):
+                place = rows.column_names.index(name)
+                rows = rows.set_column(place, name, _moment_text(rows[name]))
         for name in keys:
             rows = rows.set_column(rows.column_names.index(name), name, _plain(rows[name], name))
         groups = different_rows(rows.select(keys))
@@ -112,6 +117,13 @@ def _date_text(days: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return dates as the engines write them: NULL outside the years 1 to 9999."""
     known = pc.and_(pc.greater_equal(days, date.min), pc.less_equal(days, date.max))
     return pc.if_else(known, days.cast(pa.string()), pa.scalar(None, pa.string()))
+
+
+def _moment_text(moments: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return moments as the engines write them."""
+    micro = moments.cast(pa.timestamp("us"), safe=False)
+    known = pc.and_(pc.greater_equal(micro, datetime.min), pc.less_equal(micro, datetime.max))
+    return pc.if_else(known, micro.cast(pa.string()), pa.scalar(None, pa.string()))
 
 
 def _pairs(on: str | Sequence[str] | Mapping[str, str]) -> tuple[tuple[str, str], ...]:

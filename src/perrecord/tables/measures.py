@@ -8,11 +8,14 @@ One rule, whatever type a source holds its numbers in, on every engine and in Py
 - NULL, NaN, infinities and text that is no number become NULL; what exceeds `largest` becomes NULL
   or is cut to it.
 
+A derived measure is computed from others on their grids (`tables.arithmetic`) and rounded likewise.
+
 No row can make it raise, and nothing that an optimiser believes about a file can change it.
 `tables.written` has the reading of text and `tables.floats` that of floats.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -21,8 +24,9 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from perrecord.errors import QueryError, SchemaError
+from perrecord.errors import QueryError, SchemaError, listing
 from perrecord.exact import Exact, ceil_div, parameter, text
+from perrecord.tables.arithmetic import Arithmetic, Scaled, arithmetic, scaled
 from perrecord.tables.dialects import Dialect
 from perrecord.tables.floats import (
     SLACK,
@@ -35,7 +39,6 @@ from perrecord.tables.floats import (
 from perrecord.tables.written import (
     is_number_sql,
     is_plain_sql,
-    named_sql,
     parsed,
     short_sql,
     units_sql,
@@ -60,10 +63,14 @@ class Measure:
     Fraction(31, 25)
     >>> Measure(1000).grid(-2500), Measure(1, largest=10).grid(11), Measure().grid(float("nan"))
     (-3, None, None)
+    >>> Measure("0.01", expression="hours * wage", largest=100_000).expression
+    Arithmetic(hours * wage)
     """
 
     resolution: Fraction
     column: str | None
+    expression: Arithmetic | None
+    """What it is computed from: measures of the same table that are declared before it."""
     largest: int
     outside: Outside
 
@@ -72,6 +79,7 @@ class Measure:
         resolution: Exact = 1,
         *,
         column: str | None = None,
+        expression: str | Arithmetic | None = None,
         largest: Exact | None = None,
         outside: Outside = "null",
     ) -> None:
@@ -91,10 +99,21 @@ class Measure:
             )
         if outside not in ("null", "cut"):
             raise SchemaError(f"outside is {outside!r}; expected 'null' or 'cut'.")
+        if column is not None and expression is not None:
+            raise SchemaError(
+                f"the measure is the column {column!r} and an expression; give one of the two."
+            )
+        if isinstance(expression, str):
+            expression = arithmetic(expression)
         object.__setattr__(self, "resolution", step)
         object.__setattr__(self, "column", column)
+        object.__setattr__(self, "expression", expression)
         object.__setattr__(self, "largest", _largest(largest, step))
         object.__setattr__(self, "outside", outside)
+
+    def stored(self, name: str) -> str | None:
+        """Return the column that holds a measure of this name; None if it is derived."""
+        return None if self.expression is not None else self.column or name
 
     def grid(self, value: Number | str | None) -> int | None:
         """Return the integer that the engine holds for a number, or for text of a CSV file.
@@ -157,6 +176,10 @@ give a multiple, or declare a finer resolution.
         )
 
 
+def _declared(known: Mapping[str, Measure]) -> str:
+    return f"; these are {listing(known)}" if known else ""
+
+
 def _is_endless(value: Number) -> bool:
     """Tell whether a value is NaN or infinite."""
     if isinstance(value, Decimal):
@@ -196,6 +219,34 @@ def check_measure(
             "holds numbers written as text, cast it before; if it is a category, declare it in "
             "dimensions=[...]."
         )
+
+
+def scaled_on(name: str, measure: Measure, known: Mapping[str, Measure]) -> Scaled | None:
+    """Return a derived measure in whole numbers, of measures declared before it; None if stored."""
+    if measure.expression is None:
+        return None
+    for each in measure.expression.names:
+        if each not in known:
+            raise SchemaError(
+                f"the measure {name!r} is {measure.expression}, and {each!r} is no measure that is "
+                f"declared before it{_declared(known)}. Declare it with its resolution and its "
+                f"largest value, such as {each}: {{resolution: 0.01, largest: 1000}}."
+            )
+    grids = {each: (known[each].resolution, known[each].largest) for each in known}
+    what = f"the measure {name!r}"
+    return scaled(what, measure.expression, measure.resolution, grids)
+
+
+def derived_sql(
+    measure: Measure, found: Scaled, columns: Mapping[str, str], dialect: Dialect
+) -> str:
+    """Return a derived measure's 64-bit integer, or NULL, given those that it is computed from."""
+    rounded = _rounded(measure, "units", found.down, _WIDE, dialect, most=found.most)
+    value = dialect.named("units", found.sql(columns, dialect), rounded)
+    names = set() if measure.expression is None else {*measure.expression.names}
+    lost = sorted(names - {name for product, _ in found.factors for name in product})
+    there = " AND ".join(f"{columns[name]} IS NOT NULL" for name in lost)
+    return f"CASE WHEN {there} THEN {value} END" if lost else value
 
 
 def grid_sql(measure: Measure, column: str, kind: pa.DataType, dialect: Dialect) -> str:
@@ -244,15 +295,15 @@ def _ratio(measure: Measure, places: int) -> tuple[int, int]:
 def _ends(measure: Measure, dialect: Dialect) -> tuple[str, str]:
     """Return what stands for a value above the range, and for one below."""
     if measure.outside == "null":
-        return "NULL", "NULL"
+        return ("CAST(NULL AS BIGINT)",) * 2
     return dialect.literal(measure.largest), dialect.literal(-measure.largest)
 
 
 def _from_float(measure: Measure, column: str, kind: pa.DataType, dialect: Dialect) -> str:
-    value = dialect.unknown(f"CAST({column} AS DOUBLE)")
+    value = dialect.unknown(dialect.as_double(column))
     slack = SLACK_32 if pa.types.is_float32(kind) else SLACK
     up, down = _ratio(measure, 0)
-    whole = f"TRY_CAST({value} AS BIGINT)"
+    whole = dialect.whole(value)
     exactly = (
         _rounded(measure, whole, down, 64, dialect)
         if up == 1
@@ -274,7 +325,7 @@ def _from_text(measure: Measure, column: str, dialect: Dialect) -> str:
     places = _places(measure.resolution / 2)
     some = max(places, _SHORT_PLACES)
     is_short, units = short_sql(column, some)
-    short = named_sql("units", units, _in_units(measure, some, 64, dialect))
+    short = dialect.named("units", units, _in_units(measure, some, 64, dialect))
     most = len(str(_beyond(measure, _ratio(measure, places)[1])))
     within, ends = _in_units(measure, places, _WIDE, dialect), _ends(measure, dialect)
     written = units_sql(column, places, most, within, ends)
@@ -302,8 +353,13 @@ def _beyond(measure: Measure, down: int) -> int:
     return ceil_div((2 * measure.largest + 1) * down, 2)
 
 
-def _rounded(measure: Measure, units: str, down: int, bits: int, dialect: Dialect) -> str:
-    """Return units / down, ties away from zero, held to the measure's range."""
+def _rounded(
+    measure: Measure, units: str, down: int, bits: int, dialect: Dialect, most: int | None = None
+) -> str:
+    """Return units / down, ties away from zero, held to the measure's range.
+
+    The units are of so many bits, and at most `most`, if that is known.
+    """
     beyond = _beyond(measure, down)
     result = units
     if down > 1:
@@ -315,7 +371,7 @@ def _rounded(measure: Measure, units: str, down: int, bits: int, dialect: Dialec
         )
     if bits == _WIDE:
         result = f"CAST({result} AS BIGINT)"
-    if beyond > 2 ** (bits - 1):
+    if beyond > (2 ** (bits - 1) if most is None else most):
         return result
     above, below = _ends(measure, dialect)
     if beyond == 2 ** (bits - 1):  # only the one integer without a positive twin

@@ -142,6 +142,17 @@ class _Reader:
                     raise self.refuse(node, "expected SUBSTRING(text, start, length).")
                 operand = self.read(node.this, depth)
                 return nodes.Substring(operand, self._whole(start), self._whole(length))
+            case exp.Year() | exp.Quarter() | exp.Month() | exp.Day():
+                self._allow(node, "this")
+                return nodes.DatePart(node.key, self.read(node.this, depth))
+            case exp.Extract():
+                self._allow(node, "this", "expression")
+                unit = node.this.name.lower()
+                return nodes.DatePart(unit, self.read(node.expression, depth))
+            case exp.TimestampTrunc() | exp.DateTrunc():
+                self._allow(node, "this", "unit")
+                unit = node.args["unit"].name.lower()
+                return nodes.DateStart(unit, self.read(node.this, depth))
             case exp.Left():
                 self._allow(node, "this", "expression")
                 operand = self.read(node.this, depth)

@@ -14,9 +14,11 @@ from perrecord.errors import SourceError
 from perrecord.tables.dialects import Dialect
 from perrecord.tables.engines.boundary import ReadError
 from perrecord.tables.expressions import columns_of
+from perrecord.tables.linking import ID, SIGN, check_faults, faults_sql
 from perrecord.tables.measures import is_text
+from perrecord.tables.records import rows_sql
 from perrecord.tables.schema import Schema
-from perrecord.tables.snapshots import Files
+from perrecord.tables.snapshots import BothPeriods, Files
 from perrecord.tables.table import Table
 
 
@@ -27,7 +29,9 @@ def check_text(table: Table) -> None:
     survive some functions of it.
     """
     engine = table.engine
-    if isinstance(engine.origin, Files):
+    origin = engine.origin
+    sides = origin.sides if isinstance(origin, BothPeriods) else (origin,)
+    if all(isinstance(each, Files) for each in sides):
         return
     engine.fetch()  # a database that cannot be reached says so itself
     texts = _text_columns(table.schema, engine.columns)
@@ -35,9 +39,22 @@ def check_text(table: Table) -> None:
     _read(table, shown, f"{engine.relation} AS source", is_text=True)
 
 
+def check_links(table: Table) -> None:
+    """Refuse two periods of which some id is missing or names several rows (`tables.linking`).
+
+    Rows of one id are one record; the policy of a record would say nothing of those that share it.
+    """
+    if table.schema.is_linked:
+        dialect, relation = table.engine.dialect, table.engine.relation
+        rows = rows_sql(table.schema, (), dialect, relation, beside=(ID, SIGN))
+        found = pa.Table.from_batches(list(table.engine.batches(faults_sql(rows))))
+        check_faults([int(column[0].as_py()) for column in found.columns])
+
+
 def check_readable(table: Table) -> None:
     """Read every declared column to its end, or refuse the source; nothing about it is said."""
     check_text(table)
+    check_links(table)
     roles = (each for each in (table.schema.id, table.schema.unit) if each is not None)
     names = [*dict.fromkeys(chain(table.schema.fields, roles))]
     known = {name: f"records.{table.engine.dialect.identifier(name)}" for name in names}
@@ -47,7 +64,7 @@ def check_readable(table: Table) -> None:
 def _text_columns(schema: Schema, columns: dict[str, pa.DataType]) -> list[str]:
     """Return the columns of the source that hold text and that something declared reads."""
     used: set[str | None] = {schema.id, schema.unit}
-    used |= {measure.column or name for name, measure in schema.measures}
+    used |= {measure.stored(name) for name, measure in schema.measures}
     used |= {ours for lookup in schema.lookups for ours, _ in lookup.on}
     for each in schema.dimensions:
         used |= columns_of(each.expression)
@@ -63,7 +80,7 @@ def _read(table: Table, values: dict[str, str], relation: str, *, is_text: bool)
         return
     for name, value in values.items():  # once more, one by one, to say which
         if not _is_fine(table, [value], relation, is_text=is_text):
-            raise SourceError(_refusal(f"the column {name!r}"))
+            raise SourceError(_refusal(f"the source has a column {name!r} that"))
     raise SourceError(_refusal("the source"))
 
 

@@ -24,6 +24,8 @@ class Roles:
     """Of each measure."""
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     """What each dimension holds, as far as it is known: of an open table all are."""
+    is_linked: bool = False
+    """Whether records are changes between two periods, so that any measure may be negative."""
 
     def resolution(self, measure: str) -> Fraction:
         """Return the resolution of a measure, or say which measures there are."""

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +20,13 @@ from perrecord.tables.expressions import (
     evaluate,
 )
 from perrecord.tables.fields import Kind, TypedColumn
+from perrecord.tables.linking import (
+    CHANGE_KIND,
+    RECORD_COUNT,
+    changed_measure,
+    linked_records,
+    unless_read,
+)
 from perrecord.tables.lookups import Lookup
 from perrecord.tables.measures import Measure
 from perrecord.tables.roles import Roles
@@ -44,6 +52,8 @@ class Schema:
     measures: tuple[tuple[str, Measure], ...]
     columns: tuple[tuple[str, pa.DataType], ...] = ()
     lookups: tuple[Lookup, ...] = ()
+    is_linked: bool = False
+    """Whether records are changes between two periods (`tables.linking`)."""
     token: str = field(default="", compare=False)
     """Tells the lookups of one table from those of another in the same engine."""
 
@@ -65,7 +75,25 @@ class Schema:
         """What a query is checked against before any column is looked at."""
         resolutions = {name: measure.resolution for name, measure in self.measures}
         kinds = {each.name: each.kind for each in self.dimensions}
-        return Roles(self.name, self.id, self.unit, tuple(kinds), resolutions, kinds)
+        return Roles(
+            self.name, self.id, self.unit, tuple(kinds), resolutions, kinds, self.is_linked
+        )
+
+    @cached_property
+    def rules(self) -> Mapping[str, Measure]:
+        """The grid of each measure as a record holds it: a change is up to twice what a row is."""
+        if not self.is_linked:
+            return dict(self.measures)
+        return {name: changed_measure(measure) for name, measure in self.measures}
+
+    @cached_property
+    def definitions(self) -> Mapping[str, Expression]:
+        """The dimensions that follow from what else a record holds.
+
+        Where records are changes, what reads a measure follows from the rows of its own period.
+        """
+        definitions = {each.name: each.expression for each in self.dimensions}
+        return unless_read(definitions, self.rules) if self.is_linked else definitions
 
     def measure(self, name: str) -> Measure:
         """Return a measure, or say which there are."""
@@ -111,7 +139,8 @@ class Schema:
         """
         measures = dict(self.measures)
         if name in measures:
-            return self._measure_meaning(name, measures[name])
+            change = "change from the period before: " if self.is_linked else ""
+            return f"{change}{self._measure_meaning(name, measures[name])}"
         found = {each.name: each for each in self.dimensions}[name]
         inner = {
             column: self._column_meaning(column)
@@ -124,15 +153,21 @@ class Schema:
         )
 
     def _measure_meaning(self, name: str, measure: Measure) -> str:
-        column = measure.column or name
-        return (
-            f"measure: {self._column_meaning(column)} in steps of {text(measure.resolution)}, at "
-            f"most {measure.largest} of them, else {measure.outside}"
+        column = measure.stored(name)
+        rule = (
+            f"in steps of {text(measure.resolution)}, at most {measure.largest} of them, else "
+            f"{measure.outside}"
+        )
+        if column is not None:
+            return f"measure: {self._column_meaning(column)} {rule}"
+        read = () if measure.expression is None else measure.expression.names
+        return f"measure: {measure.expression} {rule}" + "".join(
+            f"; {each} = ({self.meaning(each)})" for each in read
         )
 
     def _column_meaning(self, column: str) -> str:
         measures = dict(self.measures)
-        if column in measures and (measures[column].column or column) != column:
+        if column in measures and measures[column].stored(column) != column:
             return self._measure_meaning(column, measures[column])
         for lookup in self.lookups:
             if column in lookup.columns:
@@ -145,16 +180,67 @@ class Schema:
         is_short = isinstance(value, float) and dict(self.columns).get(column) == pa.float32()
         return np.float32(value) if is_short else value
 
-    def record(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a row of the source as the record that a policy sees: derived and rounded."""
-        numbers = {
-            name: measure.number(self._stored(row, measure.column or name))
-            for name, measure in self.measures
+    def linked_records(
+        self, this: Mapping[str, Any] | None, last: Mapping[str, Any] | None
+    ) -> list[dict[str, Any]]:
+        """Return the records that a policy sees of one id, whose rows these are in both periods."""
+        roles = [name for name in (self.id, self.unit) if name is not None]
+        sides = [
+            None if row is None else {**{each: row[each] for each in roles}, **self.record(row)}
+            for row in (this, last)
+        ]
+        names = [name for name, _ in self.measures]
+        groups = [*self.grouped_rows, *([] if self.unit is None else [self.unit])]
+        return [
+            {**each, **self._kinds(each)}
+            for each in linked_records(sides[0], sides[1], names, groups)
+        ]
+
+    @cached_property
+    def grouped_rows(self) -> tuple[str, ...]:
+        """The dimensions that a row has by itself: all but those that read the kind of a change."""
+        return tuple(
+            each.name
+            for each in self.dimensions
+            if not (self.is_linked and CHANGE_KIND in columns_of(each.expression))
+        )
+
+    def _kinds(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the dimensions that read the kind of a change."""
+        return {
+            each.name: evaluate(each.expression, record)
+            for each in self.dimensions
+            if each.name not in self.grouped_rows
         }
+
+    def record(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a row of the source as the record that a policy sees: derived and rounded.
+
+        Of a table of changes it is the row of one period, without the kind of a change.
+        """
+        row = {**row, RECORD_COUNT: 1} if self.is_linked else row
+        numbers: dict[str, Fraction | None] = {}
+        for name, measure in self.measures:
+            column = measure.stored(name)
+            if column is not None:
+                numbers[name] = measure.number(self._stored(row, column))
+            elif measure.expression is not None:
+                numbers[name] = measure.number(measure.expression.value(numbers))
         plain = {
-            name: value.isoformat() if isinstance(value, date) else value
+            name: _written(value) if isinstance(value, date) else value
             for name, value in row.items()
         }
         scope = {**plain, **numbers}
-        derived = {each.name: evaluate(each.expression, scope) for each in self.dimensions}
+        derived = {
+            each.name: evaluate(each.expression, scope)
+            for each in self.dimensions
+            if each.name in self.grouped_rows
+        }
         return {**derived, **numbers}
+
+
+def _written(value: date) -> str:
+    """Return a date or a moment as the engines write it."""
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ", timespec="microseconds")
+    return value.isoformat()

@@ -9,7 +9,8 @@ import numpy as np
 from perrecord.errors import InputError, listing
 from perrecord.exact import text
 from perrecord.tables.given import ColumnsGiven
-from perrecord.tables.keys import Keys, in_order, read_columns
+from perrecord.tables.keys import Keys, read_columns
+from perrecord.tables.rows import in_order
 from perrecord.tables.written import parsed
 
 SIZE = "size"

@@ -34,12 +34,14 @@ class Files:
 
     paths: tuple[Path, ...]
     marks: tuple[Mark, ...]
+    settings: str = ""
+    """How they are read, where that was said: the same bytes are another table otherwise."""
 
     @classmethod
-    def of(cls, paths: Iterable[Path]) -> "Files":
+    def of(cls, paths: Iterable[Path], settings: str = "") -> "Files":
         """Note how files are now; their bytes are hashed when a charge needs it."""
         every = tuple(paths)
-        return cls(every, tuple(map(_mark, every)))
+        return cls(every, tuple(map(_mark, every)), settings)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,13 +58,33 @@ class Elsewhere:
     relation: str | None = None
 
 
-Origin = Files | Frame | Elsewhere
+OneOrigin = Files | Frame | Elsewhere
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BothPeriods:
+    """Two periods that are linked: what each was opened from."""
+
+    this: OneOrigin
+    last: OneOrigin
+
+    @property
+    def sides(self) -> tuple[OneOrigin, OneOrigin]:
+        """This period, and the last."""
+        return self.this, self.last
+
+
+Origin = OneOrigin | BothPeriods
 """What a table was opened from."""
 
 
 def check_name(origin: Origin, name: str | None) -> None:
     """Refuse a name where the bytes tell, and none where they do not."""
     match origin:
+        case BothPeriods(this, last):
+            unnamed = [each for each in (this, last) if isinstance(each, Elsewhere)]
+            for each in unnamed or (this, last):
+                check_name(each, name)
         case Files() if name is not None:
             raise InputError(
                 "a snapshot is named, and the table is read from files, which are known by their "
@@ -90,17 +112,27 @@ def snapshot_of(origin: Origin, name: str | None, secret: bytes) -> str:
     match origin:
         case Files(paths):
             check_unchanged(origin)
-            found = of_files(((path, keyed(path, secret)) for path in paths), secret)
+            digests = [(path, keyed(path, secret)) for path in paths]
+            found = of_files(digests, secret, origin.settings)
             check_unchanged(origin)
             return found
         case Frame(table) if name is None:
             return _of_frame(table, secret)
+        case BothPeriods(this, last) if name is None:
+            sides = snapshot_of(this, None, secret), snapshot_of(last, None, secret)
+            return of_both(*sides, secret)
+        case BothPeriods():
+            return named(name)
         case Frame() | Elsewhere():
             return named(name, origin.relation if isinstance(origin, Elsewhere) else None)
 
 
 def check_unchanged(origin: Origin) -> None:
     """Refuse files that were written to since the table was opened; nothing else is looked at."""
+    if isinstance(origin, BothPeriods):
+        for each in origin.sides:
+            check_unchanged(each)
+        return
     if isinstance(origin, Files) and tuple(map(_mark, origin.paths)) != origin.marks:
         raise SourceError(
             f"the file {str(origin.paths[0])!r}, or another of the source, was changed since the "
@@ -119,14 +151,25 @@ def named(name: object, relation: str | None = None) -> str:
     return name if relation is None else f"{name} of {relation}"
 
 
-def of_files(digests: Iterable[tuple[Path, bytes]], secret: bytes) -> str:
+def of_files(digests: Iterable[tuple[Path, bytes]], secret: bytes, settings: str = "") -> str:
     """Return the snapshot of files from the keyed hash of each: what they hold, not their names.
 
-    The ending counts, because the same bytes are another table as CSV and as TSV.
+    The ending counts, because the same bytes are another table as CSV and as TSV; so do the
+    settings that they are read by.
     """
     mixed = hmac.new(secret, framed(b"perrecord snapshot of files"), sha256)
+    if settings:
+        mixed.update(framed(b"read by settings") + framed(settings.encode()))
     for ending, each in sorted((_ending(path), each) for path, each in digests):
         mixed.update(framed(ending.encode()) + framed(each))
+    return KEYED + mixed.hexdigest()
+
+
+def of_both(this: str, last: str, secret: bytes) -> str:
+    """Return the snapshot of two linked periods: another one if they change places."""
+    mixed = hmac.new(secret, framed(b"perrecord snapshot of two periods"), sha256)
+    for each in (this, last):
+        mixed.update(framed(each.encode()))
     return KEYED + mixed.hexdigest()
 
 
@@ -162,7 +205,7 @@ def _mark(path: Path) -> Mark:
 
 
 def _ending(path: Path) -> str:
-    return path.name.lower().removesuffix(".gz").rpartition(".")[2]
+    return path.name.lower().removesuffix(".gz").removesuffix(".zst").rpartition(".")[2]
 
 
 def _of_frame(table: pa.Table, secret: bytes) -> str:

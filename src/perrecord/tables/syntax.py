@@ -5,6 +5,7 @@ from typing import Any
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError, TokenError
 
 from perrecord.errors import SQLTextError
@@ -14,6 +15,8 @@ DEEPEST = 25
 """How many brackets may be open at once; the parser recurses into each."""
 
 _MOST_CHARACTERS = 100_000
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_RESERVED = {*DuckDB.Tokenizer.KEYWORDS, *DuckDB.parser_class.NO_PAREN_FUNCTION_PARSERS}
 _UNCLOSED = re.compile(
     r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?\*/|--[^\n]*|[^'"/-]+|(?P<open>['"]|/\*)|.""",
     re.DOTALL,
@@ -49,6 +52,13 @@ def parse_sql(text: str, what: str, into: type[exp.Expr], expected: str | None =
         usual = "use columns, values, comparisons and CASE"
         message = f"this is not understood; {f'expected {expected}' if expected else usual}."
         raise refuse_at(whole, text, what, message) from None
+
+
+def written_name(name: str) -> str:
+    """Return a column's name, in quotes unless it can only be read as a name."""
+    if _PLAIN_NAME.fullmatch(name) and name.upper() not in _RESERVED:
+        return name
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _unclosed(text: str) -> Place:

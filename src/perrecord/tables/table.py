@@ -15,14 +15,22 @@ from perrecord.tables.columns import checked_names
 from perrecord.tables.engines import Engine
 from perrecord.tables.expressions import Column, columns_of, kind_of
 from perrecord.tables.fields import Kind, TypedColumn
-from perrecord.tables.given import Source
-from perrecord.tables.kinds import check_header, missing_column, unusable_column
+from perrecord.tables.given import Linked, Source
+from perrecord.tables.kinds import (
+    check_header,
+    kind_of_column,
+    missing_column,
+    unusable_column,
+)
+from perrecord.tables.linking import CHANGE_KIND, check_kinds, linked_measure
 from perrecord.tables.lookups import Lookup
-from perrecord.tables.measures import Measure, check_measure
+from perrecord.tables.measures import Measure, check_measure, scaled_on
 from perrecord.tables.parse import parse_expression
+from perrecord.tables.reading import ColumnUse
 from perrecord.tables.records import expression_fields, lookup_name, records_sql
 from perrecord.tables.schema import Dimension, Schema
 from perrecord.tables.sources import open_source
+from perrecord.tables.weights import Weight, weighted
 
 Dimensions = Sequence[str] | Mapping[str, str]
 Measures = Sequence[str] | Mapping[str, "Exact | Measure"]
@@ -54,13 +62,14 @@ class Table:
         return f"Table({self.schema.name!r}: {listing(roles)})"
 
 
-def table(
+def table(  # noqa: PLR0913 -- a role for every kind of column
     source: Source,
     *,
     id: str | None = None,  # noqa: A002 - the column's role
     unit: str | None = None,
     dimensions: Dimensions = (),
     measures: Measures = (),
+    weight: Weight | None = None,
     lookups: Sequence[Lookup] = (),
     name: str = "records",
     relation: str | None = None,
@@ -70,36 +79,52 @@ def table(
     """Open a source and declare what its columns are; no row is read for it.
 
     Dimensions are columns or row-wise expressions, `{"naics2": "substr(naics, 1, 2)"}`; measures
-    have a resolution, `{"emp": 1, "rent": "0.01"}`, or a `Measure` that says more. The `id` names a
-    record, the `unit` whom several records may belong to. A lookup adds columns of a public table.
+    have a resolution, `{"emp": 1, "rent": "0.01"}`, or a `Measure` that says more, such as what it
+    is computed from: `Measure("0.01", expression="hours * wage")`. The `id` names a record, the
+    `unit` whom several records may belong to. A `weight` is a measure too, and there is one more,
+    such as `weighted_emp`, for each measure. A lookup adds columns of a public table.
+    Of two periods, `Linked(this, last)`, the records are changes, and the id is needed.
 
     >>> source = pa.table({"naics": ["111110", "212220"], "emp": [12, 7]})
     >>> table(source, dimensions={"naics2": "substr(naics, 1, 2)"}, measures=["emp"])
     Table('records': naics2, emp)
     """
+    if weight is not None:
+        measures = weighted(_declared(measures), weight)
+    roles = [each for each in (id, unit) if each is not None]
+    use = column_use(roles, dimensions, measures, lookups)
     engine = open_source(
-        source, relation=relation, memory_limit=memory_limit, spill_folder=spill_folder
+        source, relation=relation, memory_limit=memory_limit, spill_folder=spill_folder, use=use
     )
     try:
-        named = [each for each in (id, unit) if each is not None]
-        named += _columns_read(dimensions, measures, lookups)
+        named = [*roles, *_columns_read(dimensions, measures, lookups)]
         if engine.is_text:
             check_header(named, engine.columns)
         engine.use(name for name in named if name in engine.columns)
         columns = _with_lookups(engine.columns, lookups)
         found = _measures(measures, columns, may_be_text=engine.is_text)
+        _role("id", id, columns)
+        _role("unit", unit, columns)
+        is_linked = isinstance(source, Linked)
+        if is_linked:
+            _check_id(id, columns)
+            _check_stored(found)
+            found = {each: linked_measure(measure) for each, measure in found.items()}
+            columns[CHANGE_KIND] = pa.string()
         schema = Schema(
             name,
-            _role("id", id, columns),
-            _role("unit", unit, columns),
+            id,
+            unit,
             _dimensions(dimensions, columns, found),
             tuple(found.items()),
             tuple(columns.items()),
             tuple(lookups),
+            is_linked,
             uuid4().hex[:12],
         )
+        for each in schema.dimensions:
+            check_kinds(each.name, each.expression)
         checked_names([*columns], "the table with its lookups")
-        roles = dict.fromkeys(each for each in (schema.id, schema.unit) if each)
         if declared := [*dict.fromkeys([*schema.fields, *roles])]:
             checked_names(declared, "the table with its roles")
         for index, lookup in enumerate(lookups):
@@ -110,13 +135,28 @@ def table(
     return Table(schema, engine)
 
 
+def column_use(
+    roles: Sequence[str],
+    dimensions: Dimensions,
+    measures: Measures,
+    lookups: Sequence[Lookup] = (),
+) -> ColumnUse:
+    """Return which columns these declarations read as numbers, and which as they are."""
+    by_name = _by_name(measures, "measures", 1)
+    stored = _columns_read((), measures, ())
+    others = [*roles, *_columns_read(dimensions, (), lookups)]
+    # A measure's name in an expression is the measure, whatever the column of that name holds.
+    return ColumnUse(frozenset(stored), frozenset(each for each in others if each not in by_name))
+
+
 def _columns_read(
     dimensions: Dimensions, measures: Measures, lookups: Sequence[Lookup]
 ) -> list[str]:
     """Return the columns that these declarations name; what is wrong with them is said later."""
     found = [ours for lookup in lookups for ours, _ in lookup.on]
     for name, measure in _by_name(measures, "measures", 1).items():
-        found.append((measure.column if isinstance(measure, Measure) else None) or name)
+        column = measure.stored(name) if isinstance(measure, Measure) else name
+        found += [] if column is None else [column]
     for name, written in _by_name(dimensions, "dimensions", None).items():
         if written is None:
             found.append(name)
@@ -139,16 +179,25 @@ def _with_lookups(
 def _measures(
     given: Measures, columns: Mapping[str, pa.DataType], *, may_be_text: bool
 ) -> dict[str, Measure]:
-    found = {
+    found = _declared(given)
+    before: dict[str, Measure] = {}
+    for name, measure in found.items():
+        column = measure.stored(name)
+        if column is None:
+            scaled_on(name, measure, before)
+        elif column not in columns:
+            raise missing_column(column, f"the measure {name!r}", columns)
+        else:
+            check_measure(name, measure, columns[column], may_be_text=may_be_text)
+        before[name] = measure
+    return found
+
+
+def _declared(given: Measures) -> dict[str, Measure]:
+    return {
         name: each if isinstance(each, Measure) else Measure(each)
         for name, each in _by_name(given, "measures", 1).items()
     }
-    for name, measure in found.items():
-        column = measure.column or name
-        if column not in columns:
-            raise missing_column(column, f"the measure {name!r}", columns)
-        check_measure(name, measure, columns[column], may_be_text=may_be_text)
-    return found
 
 
 def _dimensions(
@@ -165,10 +214,33 @@ def _dimensions(
     return tuple(found)
 
 
-def _role(role: str, name: str | None, columns: Mapping[str, pa.DataType]) -> str | None:
+def _role(role: str, name: str | None, columns: Mapping[str, pa.DataType]) -> None:
     if name is not None and name not in columns:
         raise missing_column(name, f"the {role}", columns)
-    return name
+
+
+def _check_stored(measures: Mapping[str, Measure]) -> None:
+    """Refuse measures that are computed from others: a change of a product is no product."""
+    derived = [name for name, measure in measures.items() if measure.expression is not None]
+    if derived:
+        raise SchemaError(
+            f"the measure {listing(derived)} is computed from others, or weighted, and records are "
+            "changes between two periods, of which it does not follow. Compute it in both files."
+        )
+
+
+def _check_id(name: str | None, columns: Mapping[str, pa.DataType]) -> None:
+    """Refuse an id that two periods cannot be linked by."""
+    if name is None:
+        raise SchemaError(
+            "two periods are linked by the id of their records, and none is declared; name its "
+            'column, such as id="establishment".'
+        )
+    if kind_of_column(columns[name]) is None:
+        raise SchemaError(
+            f"the id {name!r} is {columns[name]}; two periods are linked by text, whole numbers or "
+            "dates. Write it as one of these in both."
+        )
 
 
 def _dimension(

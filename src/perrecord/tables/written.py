@@ -83,11 +83,6 @@ def units_sql(text: str, places: int, digits: int, within: str, beyond: tuple[st
         "CASE WHEN number.figures = '' OR number.count <= 0 THEN CAST(0 AS BIGINT) "
         f"WHEN number.count > {digits} THEN "
         f"CASE number.sign WHEN '-' THEN {below} ELSE {above} END "
-        f"ELSE {named_sql('units', signed, within)} END"
+        f"ELSE {DUCKDB.named('units', signed, within)} END"
     )
-    return named_sql("parts", found, named_sql("number", shape, counted))
-
-
-def named_sql(name: str, value: str, expression: str) -> str:
-    """Return the expression with a name for a value that is computed once."""
-    return f"list_transform([{value}], lambda {name}: {expression})[1]"
+    return DUCKDB.named("parts", found, DUCKDB.named("number", shape, counted))

@@ -68,6 +68,52 @@ def test_evaluate_tells_errors_before_and_after(tmp_path, monkeypatch):
     assert plain.json()["CONFIDENTIAL"]["consistent"] == []
 
 
+FOLLOW = """post_processing:
+  consistent: {consistent}
+  follow:
+    by_state: {{from: counties, by: state}}
+    nation: {{from: counties, answers: [n]}}
+    by_region: {{from: counties, by: region, answers: [n]}}
+"""
+REGIONS = "hierarchies: [{source: other.csv, on: county, columns: [region]}]\n"
+
+
+@pytest.mark.parametrize("consistent", ["true", "false"])
+def test_tables_that_follow_are_told_of_too(tmp_path, monkeypatch, consistent):
+    """Their standard errors are those that a release publishes, fitted or as sums of cells."""
+    extra = FOLLOW.format(consistent=consistent) + REGIONS
+    regions = zip(COUNTIES, ["south", "west", "south", "west"], strict=True)
+    text = "county,region\n" + "".join(f"{county},{region}\n" for county, region in regions)
+    (tmp_path / "other.csv").write_text(text)
+    tables, _, _ = released(tmp_path, PRODUCT[::2], extra)
+    monkeypatch.chdir(tmp_path)
+    found = run("evaluate", "release.yaml", "--json", "--no-top-codes")
+    assert found.code == 0, found.err
+    rows = [row for row in found.json()["CONFIDENTIAL"]["consistent"] if row["follows"]]
+    assert {(row["table"], row["answer"]) for row in rows} == {
+        ("by_state", "n"), ("by_state", "emp"), ("nation", "n"), ("by_region", "n"),
+    }  # fmt: skip
+    for row in rows:
+        assert row["follows"] == "counties"
+        published = tables[row["table"]]
+        assert row["cells"] == len(published[f"{row['answer']}_consistent"])
+        alike = len(COUNTIES) / row["cells"]
+        if row["level"] == "all":
+            cell = np.array(tables["counties"][f"{row['answer']}_se"][0])
+            ratio = published[f"{row['answer']}_consistent_se"][0] / (cell * np.sqrt(alike))
+            assert row["standard_error_ratio"] == pytest.approx(ratio, rel=1e-6)
+        if consistent == "true":
+            assert row["standard_error_ratio"] < 0.999
+            assert row["after"] < row["before"]
+        else:
+            assert row["standard_error_ratio"] == pytest.approx(1, rel=1e-9)
+            assert row["after"] == pytest.approx(row["before"], rel=1e-9)
+    run("evaluate", "release.yaml", "--no-top-codes", "--out", "again")
+    page = (tmp_path / "again/report.html").read_text()
+    assert "Errors of the median cell of tables that follow" in page
+    assert ("How accurate are tables that follow?" in page) == (consistent == "false")
+
+
 def test_medians_are_those_of_cells_by_hand():
     """A total and two parts at the same noise: sqrt(2/3) of the errors in each, biases kept."""
     rows = {"place": ["a"] * 3 + ["b"], "emp": [10, 20, 900, 30]}
@@ -78,7 +124,7 @@ def test_medians_are_those_of_cells_by_hand():
         .sum("emp", clamp=(0, 100), rho="0.5")
     }
     with table(pa.table(rows), dimensions=["place"], measures=["emp"]) as source:
-        found = evaluate(asked, source, consistent=(), repeats=0)
+        found = evaluate(asked, source, consistent=True, repeats=0)
         without = evaluate(asked, source, repeats=0)
     assert not without.fitted.num_rows
     assert after_fitting(without) is None

@@ -20,11 +20,12 @@ DOORS = {door.name: door for door in every_door()}
 @pytest.mark.parametrize("name", [name for name in DOORS if name != "Spark"])
 def test_records_are_read_as_they_were_spelled(name):
     """Two tables at each door: exact numbers, the policy's reading, and two real runs each."""
-    found = doors_audit(50, seed=11, doors=[DOORS[name]], measures=False)
+    pairs = 50 if DOORS[name].every == 1 else 15
+    found = doors_audit(pairs, seed=11, doors=[DOORS[name]], measures=False)
     assert found.failures == ()
-    assert count(found, "neighbouring pairs") >= 50
-    assert count(found, "readings of a record") >= 50
-    assert count(found, "released numbers recomputed") > 50
+    assert count(found, "neighbouring pairs") >= pairs
+    assert count(found, "readings of a record") >= pairs
+    assert count(found, "released numbers recomputed") > pairs
 
 
 @pytest.mark.spark

@@ -9,20 +9,25 @@ from random import Random
 import numpy as np
 import pytest
 
+from perrecord import Blur, Keys, Query, table
 from perrecord.cli.audit import command_output
+from perrecord.evaluate.accuracy.errors import accuracy
 from perrecord.evaluate.accuracy.mixtures import mixture_sizes, mixture_widths
+from perrecord.lab.audit import random_tables
 from perrecord.lab.audit.frozen import FrozenBits
 from perrecord.lab.audit.shown import by_hand, students
 from perrecord.lab.audit.shown.audit import Blind, figures, published
 from perrecord.lab.audit.shown.checks import check
 from perrecord.lab.audit.shown.evaluation import thresholds
 from perrecord.lab.audit.shown.findings import Comparisons
-from perrecord.lab.audit.shown.laws import Mean
+from perrecord.lab.audit.shown.laws import Mean, mean_size
 from perrecord.lab.audit.shown.numerals import AtLeast, AtMost, Near, is_as_expected
+from perrecord.lab.audit.shown.source import asked, noisy, records_of
+from perrecord.queries.plan import plan
 from perrecord.release import publish
 
 SEEDS = (("5 0", False, "tapers 1"), ("5 8", True, None))
-"""Random releases; the first has tapered answers, the last is evaluated and tuned, too."""
+"""Random releases; the first is tapered and blurred, the last is evaluated and tuned, too."""
 
 STRUCTURE = ("rows", "columns", "name", "number of", ": variant", ": kind", ": table", ": answer",
              ": measure")  # fmt: skip
@@ -71,6 +76,7 @@ def releases(tmp_path_factory):
                 command_output,
                 is_evaluated=whole,
                 tapers=None if tapers is None else Random(tapers),
+                blurs=None if tapers is None else Random("blurs 4"),
             )
             for seed, whole, tapers in SEEDS
         ]
@@ -183,6 +189,29 @@ def test_errors_of_tapered_averages_are_integrals_of_their_own(total, count, nu)
     assert mean.below(width) == pytest.approx(0.95, abs=1e-3)
     normal = Mean(true=1.0, bias=0.0, total=total, count=count, nu=0)
     assert (normal.size(0.0) == pytest.approx(mean.size(0.0), rel=1e-6)) == (total < count / 10)
+
+
+def test_errors_of_blurred_totals_are_recomputed_from_their_records():
+    """By hand as `evaluate` has them: cell by cell, in both currencies."""
+    rows = random_tables.rows(Random(1), 24, extreme=False)
+    sectors = [each for each in random_tables.VALUES["sector"] if each is not None]
+    for currency in ("rho", "epsilon"):
+        answer = {"sum": "emp", "taper": 50, "blur": {"by": 0.4, "signed": True}, currency: 0.3}
+        query = {"name": "q", "group_by": ["sector"], "keys": "cells", "answers": {"b": answer}}
+        spec = {"queries": [query], "keys": {"cells": {"values": {}}}}
+        (one,) = asked(spec, records_of(rows))
+        sizes = {
+            key["sector"]: mean_size(noisy(spec, one, key, records)[0])
+            for key, records in one.cells
+        }
+        asking = Query().group_by("sector", keys=Keys.from_dict({"sector": sectors}))
+        blur = Blur("0.4", signed=True)
+        asking = asking.sum("emp", taper=50, blur=blur, **{currency: "0.3"})
+        with table(random_tables.arrow(rows), dimensions=["sector"], measures=["emp"]) as source:
+            (found,) = accuracy(plan(asking, source.schema), source)
+        wanted = [sizes[sector] for sector in found.truth.keys["sector"].to_pylist()]
+        assert found.noise_size == pytest.approx(wanted, rel=1e-6)
+        assert max(wanted) > min(wanted)
 
 
 def test_sizes_begin_at_a_tenth_of_a_taper_too():

@@ -4,7 +4,7 @@ from tests.twins.twin import Twin
 
 LAW, LAWS = "laws/blurring.py", "laws/test_blurring.py"
 POLICY, TESTS = "policy/blurring.py", "policy/test_blurring.py"
-OUTPUTS = "policy/outputs.py"
+OUTPUTS, SCALE = "policy/outputs.py", "release/test_public_scale.py"
 
 TWINS = (
     Twin(
@@ -134,5 +134,43 @@ TWINS = (
         "legs = _ball(shifted).sqrt() + _ball(widened).sqrt()",
         "legs = _ball(shifted).sqrt()",
         ("lab/audit/test_blurred.py::test_losses_and_changes_by_the_file_alone[Currency.RHO]",),
+    ),
+    Twin(
+        "documents state more noise than a cell of a public size has",
+        "release/stated.py",
+        "(key, replace(least, spread=scale.size + more))",
+        "(key, replace(least, spread=scale.size + 2 * more))",
+        (f"{SCALE}::test_documents_state_the_noise_of_each_cell",),
+    ),
+    Twin(
+        "a record that names no cell is given the noise of a large one",
+        "release/noise.py",
+        "                found = found.default",
+        "                found = next(iter(found.values()))",
+        (f"{SCALE}::test_a_record_that_names_no_cell_is_taken_to_have_the_least_noise",),
+    ),
+    Twin(
+        "noise that is narrower elsewhere stands for a record that names no cell",
+        "release/noise.py",
+        "        and each.spread >= least.spread\n",
+        "",
+        (f"{SCALE}::test_a_record_must_name_its_cell_where_others_have_less_noise",),
+    ),
+    Twin(
+        "the audit does not ask what blurred noise grows with",
+        "lab/audit/replay/workloads.py",
+        "if (changes[:, record] != expected).any():",
+        "if False and (changes[:, record] != expected).any():",
+        ("lab/audit/test_replay_blurred.py::test_noise_of_the_wrong_squares_is_noticed",),
+    ),
+    Twin(
+        "the audit by samples compares a change with what a presence costs",
+        "lab/audit/sample/case.py",
+        "return policy.change(*both, of_totals=True)",
+        "return sum((policy.loss(each) for each in both), start=Fraction(0))",
+        (
+            "lab/audit/sample/test_blurred.py::test_a_giant_that_changes_by_a_tenth_loses_what_is_said"
+            "[total, blurred, a record of 10,000 or 10 % more]",
+        ),
     ),
 )

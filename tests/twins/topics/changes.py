@@ -106,13 +106,6 @@ TWINS = (
                 "test_noisy_numbers_cost_what_their_laws_say",
             ),
             (
-                "a record that moves to another cell counts as one that stays",
-                "cell = tuple((type(value), value) for value in values)",
-                "cell = tuple(() for value in values)",
-                "test_noisy_numbers_cost_what_their_laws_say",
-                "test_selections_cost_what_their_laws_say",
-            ),
-            (
                 "a filter that only the scope knows of is forgotten",
                 "return self.noise.is_certain and self.scope.is_certain",
                 "return self.noise.is_certain",
@@ -129,26 +122,6 @@ TWINS = (
                 "if not self.scope.is_certain:\n            return Fraction(max",
                 "if False:\n            return Fraction(max",
                 "test_a_filter_that_dimensions_do_not_show_may_take_distinct_firms_away",
-            ),
-            (
-                "scores of a quantile are taken to move one way",
-                "up - down\n",
-                "max(up, -down)\n",
-                "test_quantiles_cost_no_more_than_is_said_whatever_the_others_are",
-                "test_the_worked_number_of_the_theory",
-            ),
-            (
-                "a value replaced costs a quantile no more than one that leaves",
-                "distance = self._widest(present)",
-                "distance = max((self._widest([each]) for each in present), default=Fraction(0))",
-                "test_quantiles_cost_no_more_than_is_said_whatever_the_others_are",
-                "test_the_worked_number_of_the_theory",
-            ),
-            (
-                "a record that may be left out of a quantile is taken to be there",
-                "if self.scope.is_certain:\n            distance",
-                "if True:\n            distance",
-                "test_records_that_may_be_left_out_of_a_quantile_cost_each_its_own_range",
             ),
             (
                 "pieces of different keys make up for each other",
@@ -171,6 +144,57 @@ TWINS = (
         )
     ),
     *(
+        Twin(
+            name,
+            "policy/choices.py",
+            old,
+            new,
+            tuple(f"policy/test_changes.py::{t}" for t in tests),
+        )
+        for name, old, new, *tests in (
+            (
+                "scores of a quantile are taken to move one way",
+                "up - down\n",
+                "max(up, -down)\n",
+                "test_quantiles_cost_no_more_than_is_said_whatever_the_others_are",
+                "test_the_worked_number_of_the_theory",
+            ),
+            (
+                "a value replaced costs a quantile no more than one that leaves",
+                "distance = self._widest(present)",
+                "distance = max((self._widest([each]) for each in present), default=Fraction(0))",
+                "test_quantiles_cost_no_more_than_is_said_whatever_the_others_are",
+                "test_the_worked_number_of_the_theory",
+            ),
+            (
+                "a record that may be left out of a quantile is taken to be there",
+                "if self.scope.is_certain:\n            distance",
+                "if True:\n            distance",
+                "test_records_that_may_be_left_out_of_a_quantile_cost_each_its_own_range",
+            ),
+        )
+    ),
+    *(
+        Twin(
+            name, "policy/scopes.py", old, new, tuple(f"policy/test_changes.py::{t}" for t in tests)
+        )
+        for name, old, new, *tests in (
+            (
+                "measures that cells go by share one cell",
+                "        return int(value)\n    return dimension(record, name)",
+                "        return 0\n    return dimension(record, name)",
+                "test_cells_may_go_by_a_measure_of_whole_numbers",
+            ),
+            (
+                "a record that moves to another cell counts as one that stays",
+                "cell = tuple((type(value), value) for value in values)",
+                "cell = tuple(() for value in values)",
+                "test_noisy_numbers_cost_what_their_laws_say",
+                "test_selections_cost_what_their_laws_say",
+            ),
+        )
+    ),
+    *(
         Twin(name, "policy/outputs.py", old, new, (f"policy/test_changes.py::{test}",))
         for name, old, new, test in (
             (
@@ -178,12 +202,6 @@ TWINS = (
                 "if self.noise.measure is not None and self.noise.measure not in record:",
                 "if False:",
                 "test_a_record_without_a_measure_that_is_added_up_is_refused",
-            ),
-            (
-                "measures that cells go by share one cell",
-                "        return int(value)\n    return dimension(record, name)",
-                "        return 0\n    return dimension(record, name)",
-                "test_cells_may_go_by_a_measure_of_whole_numbers",
             ),
         )
     ),
@@ -216,7 +234,7 @@ TWINS = (
             ),
             (
                 "the quantiles of a workload cost a change nothing",
-                "            yield ChosenCandidate(*facts, scope, currency)",
+                "            yield ChosenCandidate(*facts, scope, currency, step.weight)",
                 "            yield from [ChosenCandidate(*facts, scope, currency)][:0]",
                 "test_outputs.py::test_no_change_costs_more_than_the_outputs_say",
             ),
@@ -385,7 +403,7 @@ TWINS = (
     ),
     Twin(
         "one candidate stands for all beside a value",
-        "policy/outputs.py",
+        "policy/choices.py",
         "places.update(range(near - 2, near + 3))",
         "places.add(near)",
         ("policy/test_candidates.py::test_a_few_candidates_stand_for_all",),

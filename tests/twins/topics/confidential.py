@@ -96,7 +96,7 @@ TWINS = (
     ),
     Twin(
         "a column takes any integers for noisy ones",
-        "released/columns.py",
+        "released/numbers.py",
         "    numbers: NoisyIntegers\n",
         "    numbers: npt.NDArray[np.int64]\n",
         (TYPED,),

@@ -3,6 +3,7 @@
 from tests.twins.twin import Twin
 
 DERIVED, COMPARING = "released/derived.py", "release/comparing.py"
+FOLDERS = "release/folders.py"
 TESTS, COMPARED = "released/test_derived.py", "cli/test_compare.py"
 
 TWINS = (
@@ -38,14 +39,14 @@ TWINS = (
     ),
     Twin(
         "a table that was changed after its publication is compared",
-        COMPARING,
+        FOLDERS,
         "if sha256(content).hexdigest() != digests.get(name):",
         "if name not in digests:",
         (f"{COMPARED}::test_folders_that_are_not_two_releases_are_refused",),
     ),
     Twin(
         "an average of few records has an error",
-        COMPARING,
+        FOLDERS,
         "return pc.if_else(rows.column(few), None, errors) if few in rows.column_names else errors",
         "return errors",
         (f"{COMPARED}::test_an_average_of_few_records_has_no_error_of_its_change",),
@@ -94,7 +95,7 @@ TWINS = (
     ),
     Twin(
         "a folder from elsewhere says where tables are written",
-        COMPARING,
+        FOLDERS,
         'if not is_table_name(resource["name"]):',
         'if not resource["name"]:',
         (f"{COMPARED}::test_folders_from_elsewhere_write_nothing_outside_and_end_in_words",),

@@ -53,7 +53,7 @@ TWINS = (
     ),
     Twin(
         "a notebook takes the name of a ledger for markup",
-        "accounting/ledger.py",
+        "accounting/opened.py",
         "{html.escape(chr(10).join(lines))}",
         "{chr(10).join(lines)}",
         ("accounting/test_ledger.py::test_it_shows_itself",),
@@ -63,20 +63,20 @@ TWINS = (
         "accounting/ledger.py",
         "        with writing(self._path) as connection:\n"
         "            seen = self._refreshed(connection)\n"
-        "            earlier = rows.charge_with(",
-        "        before = self._seen.spent\n"
+        "            part = seen.parts.part(",
+        "        before = self._seen.parts\n"
         "        with writing(self._path) as connection:\n"
         "            now = self._refreshed(connection)\n"
-        "            seen = _Seen(now.count, now.last, before, now.meanings)\n"
-        "            earlier = rows.charge_with(",
+        "            seen = Seen(now.count, now.last, before)\n"
+        "            part = seen.parts.part(",
         ("accounting/test_concurrency.py::test_a_check_outside_the_transaction_is_caught",),
     ),
     Twin(
         "an identity that was charged is charged again",
         "accounting/ledger.py",
-        "        fields = charge_fields(policy, label, identity, snapshot, meanings or {}, ",
+        "        fields = charge_fields(\n            policy,\n            label,\n",
         "        identity = identity and f'{identity} {secrets.token_hex(4)}'\n"
-        "        fields = charge_fields(policy, label, identity, snapshot, meanings or {}, ",
+        "        fields = charge_fields(\n            policy,\n            label,\n",
         ("accounting/test_ledger.py::test_an_identity_is_charged_once",),
     ),
     Twin(
@@ -170,7 +170,7 @@ TWINS = (
     ),
     Twin(
         "an older copy of the ledger is taken for the ledger",
-        "accounting/ledger.py",
+        "accounting/opened.py",
         "rows.still_there(self._path, connection, seen.count, seen.last)",
         "pass",
         (
@@ -232,5 +232,75 @@ TWINS = (
         "total = Policy.largest(*options) if len(options) > 1 else options[0]",
         "total = options[0]",
         ("accounting/test_budget.py::test_amounts_that_add_up_to_the_total_fit",),
+    ),
+    Twin(
+        "a charge is compared with the part of another period",
+        "accounting/ledger.py",
+        "            part = seen.parts.part(self._path, period)\n            earlier",
+        "            part = seen.parts.part(self._path, period)\n"
+        "            part = next(iter(seen.parts.by_period.values()))\n            earlier",
+        (
+            "accounting/test_periods.py::test_each_period_is_compared_with_its_own_part",
+            "accounting/test_periods.py::test_no_history_loses_more_than_the_parts_of_its_values",
+        ),
+    ),
+    Twin(
+        "every period has the part of the first",
+        "accounting/parts.py",
+        "period: BudgetPart(period, budget, Spent(zero, {}, period), {})",
+        "period: BudgetPart(period, next(iter(budgets.values())), Spent(zero, {}, period), {})",
+        (
+            "accounting/test_periods.py::test_each_period_is_compared_with_its_own_part",
+            "accounting/test_periods.py::test_no_history_loses_more_than_the_parts_of_its_values",
+        ),
+    ),
+    Twin(
+        "a retry passes for one of another period",
+        "accounting/budget.py",
+        "if earlier.period != period:",
+        "if False:",
+        ("accounting/test_periods.py::test_a_retry_is_charged_once_and_never_for_another_period",),
+    ),
+    Twin(
+        "other data passes under a period that was charged",
+        "accounting/parts.py",
+        "if before and snapshot not in before and revision is None:",
+        "if False:",
+        (
+            "accounting/test_periods.py"
+            "::test_other_data_under_a_period_is_refused_unless_it_is_a_revision",
+            "release/test_series.py"
+            "::test_another_file_under_the_same_period_is_refused_unless_it_is_a_revision",
+        ),
+    ),
+    Twin(
+        "a charge to a period that is none counts nowhere",
+        "accounting/parts.py",
+        "                if entry.period not in self.by_period:\n"
+        "                    raise LedgerError(",
+        "                if entry.period not in self.by_period:\n"
+        "                    continue\n                    raise LedgerError(",
+        (
+            "accounting/test_periods.py"
+            "::test_a_charge_to_a_period_that_is_none_is_no_entry_of_the_ledger",
+        ),
+    ),
+    Twin(
+        "the shares of revisions may add up to anything",
+        "accounting/revisions.py",
+        "if share is None or share > left:",
+        "if share is None:",
+        (
+            "accounting/test_periods.py"
+            "::test_a_revision_of_growing_losses_needs_a_share_for_each_snapshot",
+            "accounting/test_periods.py::test_no_history_loses_more_than_the_parts_of_its_values",
+        ),
+    ),
+    Twin(
+        "the share of a revision is that of the smallest record",
+        "accounting/revisions.py",
+        "        if policy.is_below(budget * ratio):\n            return ratio\n",
+        "        return ratio\n",
+        ("accounting/test_periods.py::test_farms_and_mines_have_no_shares",),
     ),
 )

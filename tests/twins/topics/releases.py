@@ -90,8 +90,8 @@ TWINS = (
     Twin(
         "files of keys are part of the snapshot",
         "release/identity.py",
-        "of_files(digests[len(loaded.public_files) :], secret)",
-        "of_files(digests, secret)",
+        "_state(loaded, digests[len(loaded.public_files) :], secret)",
+        "_state(loaded, digests, secret)",
         ("release/test_release.py::test_other_keys_are_another_release",),
     ),
     Twin(
@@ -102,8 +102,29 @@ TWINS = (
         ("release/test_release.py::test_other_keys_are_another_release",),
     ),
     Twin(
+        "text of an exported table becomes a formula",
+        "release/exporting/workbook.py",
+        "sheet.write_string(row, place, _fitting(value))",
+        "sheet.write_formula(row, place, _fitting(value))",
+        ("release/test_exporting.py::test_a_workbook_holds_every_table_and_no_formula",),
+    ),
+    Twin(
+        "names of codes are read from the source itself",
+        "release/spec/labels.py",
+        "if any(each.samefile(path) for each in loaded.source_files):",
+        "if False:",
+        ("release/test_labels.py::test_mistakes_of_the_entry_are_shown_at_its_line",),
+    ),
+    Twin(
+        "a log quotes what an error says",
+        "cli/logs.py",
+        '_LOG.error("%s ends: %s", command, type(error).__name__)',
+        '_LOG.error("%s ends: %s", command, repr(error.__context__ or error))',
+        ("cli/test_logs.py::test_a_log_tells_what_was_done_and_nothing_of_the_data",),
+    ),
+    Twin(
         "two processes make one release at once",
-        "release/staging.py",
+        "systems.py",
         "fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)",
         "fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)",
         ("release/test_release.py::test_one_release_is_made_by_one_process_at_a_time",),
@@ -217,5 +238,29 @@ TWINS = (
         "    splits: Mapping[str, SplitForm] = Field(default_factory=dict)",
         "    splits: Annotated[Mapping[str, SplitForm], SHOWN] = Field(default_factory=dict)",
         (f"{CORRECTIONS}::test_what_decides_a_number_is_another_release",),
+    ),
+    Twin(
+        "the period does not decide which release it is",
+        "release/spec/models.py",
+        "    period: PeriodName | None = None\n",
+        "    period: Annotated[PeriodName | None, SHOWN] = None\n",
+        ("release/test_series.py::test_the_same_data_in_another_period_is_another_release",),
+    ),
+    Twin(
+        "what was charged in earlier periods is left out",
+        "release/series.py",
+        "own + sum(loss for _, loss in before),",
+        "own + sum(loss for period, loss in before if period == self.period),",
+        ("release/test_series.py::test_two_years_are_charged_to_their_parts_and_add_up",),
+    ),
+    Twin(
+        "a corrected release counts what was charged after it",
+        "release/series.py",
+        "if until is not None and each.number >= until.number:",
+        "if False:",
+        (
+            "release/test_series.py"
+            "::test_a_corrected_release_knows_what_was_charged_before_it_and_no_more",
+        ),
     ),
 )

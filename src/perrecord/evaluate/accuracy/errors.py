@@ -17,6 +17,11 @@ import pyarrow as pa
 from perrecord.errors import InputError, ProbabilityError
 from perrecord.evaluate.accuracy.mixtures import mixture_sizes, mixture_widths
 from perrecord.evaluate.accuracy.noise_size import Floats, Relative, least, mean_size, reach
+from perrecord.evaluate.accuracy.student_sizes import (
+    student_deviations,
+    student_means,
+    student_reaches,
+)
 from perrecord.evaluate.accuracy.truths import Noisy, Truth, truths
 from perrecord.exact import Exact, rational
 from perrecord.laws import DiscreteStudent, Law
@@ -107,7 +112,12 @@ def _additive(truth: Truth, confidence: Fraction) -> CellErrors:
     biases = floats(noisy.bias)
     none = np.zeros(len(biases))
     figures = np.zeros((5, len(biases)))
-    for cells, law in cells_of(noisy):
+    blurred = _blurred_laws(noisy)
+    if blurred:  # without a bias
+        size, far = student_means(blurred), student_reaches(blurred, confidence)
+        every = (student_deviations(blurred), size, size, far, far)
+        figures[:] = np.array(every)[:, noisy.which]
+    for cells, law in () if blurred else cells_of(noisy):
         figures[0, cells] = deviation(law)
         figures[1, cells] = mean_size(law, none[cells])
         figures[2, cells] = mean_size(law, biases[cells])
@@ -144,7 +154,17 @@ def _average(truth: Truth, confidence: Fraction) -> CellErrors:
 
 def deviations(noisy: Noisy) -> Floats:
     """Return the standard deviation of each cell's noise, in steps."""
+    blurred = _blurred_laws(noisy)
+    if blurred:
+        return student_deviations(blurred)[noisy.which]
     return np.array([deviation(law) for law in noisy.laws])[noisy.which]
+
+
+def _blurred_laws(noisy: Noisy) -> list[DiscreteStudent]:
+    """Return the laws of a blurred number, which are hundreds; nothing of any other number."""
+    if noisy.noise.blurred is None:
+        return []
+    return [law for law in noisy.laws if isinstance(law, DiscreteStudent)]
 
 
 def means(

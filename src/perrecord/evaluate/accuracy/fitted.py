@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
 from perrecord.evaluate.accuracy.errors import CellErrors
 from perrecord.evaluate.accuracy.noise_size import Floats
@@ -17,10 +16,10 @@ from perrecord.evaluate.accuracy.summaries import Row, middle
 from perrecord.laws.normal import normal_size
 from perrecord.laws.widths import deviation
 from perrecord.policy.terms import Currency
-from perrecord.queries.hierarchies import Families, Family, Member
-from perrecord.queries.hierarchies.placing import NO_KEYS, layout_of
+from perrecord.queries.hierarchies import Family, Member
+from perrecord.queries.hierarchies.placing import NO_KEYS, Layout, layout_of
 from perrecord.queries.plan import Plan
-from perrecord.release.processing.fits import fit_family
+from perrecord.release.processing.fits import FamilyFit, fit_family
 from perrecord.tables.keys import Keys
 from perrecord.tables.lookups import Lookup
 
@@ -43,6 +42,49 @@ class Deviations:
         return None if self.fitted is None else middle(self.fitted / self.noise)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedFamily:
+    """A family as it will be fitted: its noise, and what fitting makes of that."""
+
+    family: Family
+    planned: Plan
+    declared: Sequence[Lookup]
+    layout: Layout
+    noise: tuple[Floats, ...]
+    """Of each member the standard deviation in units: by cell, or one number for all."""
+    fit: FamilyFit | None
+
+    @classmethod
+    def of(
+        cls, family: Family, planned: Plan, declared: Sequence[Lookup], found: Mapping[int, Keys]
+    ) -> "FittedFamily":
+        """Return a family fitted; `found` has keys that are selected from the data."""
+        keys = [keys_of_member(planned, member, found) for member in family.members]
+        every = zip(family.members, keys, strict=True)
+        noise = tuple(_noise(planned, member, own) for member, own in every)
+        following = [table.keys for table in family.following]
+        layout = layout_of(family, planned.schema, [*keys, *following], declared)
+        none = [np.zeros(len(each), dtype=np.int64) for each in keys]
+        fit = fit_family(family, layout, none, [each**2 for each in noise])
+        return cls(family, planned, declared, layout, noise, fit)
+
+    def fitted(self, table: int) -> Floats | None:
+        """Return the standard error of each row of a table: of a member, or one that follows."""
+        if self.fit is None:
+            return None
+        rows = self.fit.rows[table]
+        variances = rows.of_product(self.fit.fitted.factors)
+        known = np.sqrt(np.where(np.isfinite(variances), variances, np.nan))
+        return np.broadcast_to(known, rows.shape).ravel()
+
+    def deviations(self) -> list[Deviations]:
+        """Return standard errors of every answer, in the family's order."""
+        return [
+            Deviations(member, np.broadcast_to(own, self.layout.count(place)), self.fitted(place))
+            for place, (member, own) in enumerate(zip(self.family.members, self.noise, strict=True))
+        ]
+
+
 def deviations_of(
     family: Family, planned: Plan, declared: Sequence[Lookup], found: Mapping[int, Keys]
 ) -> list[Deviations]:
@@ -50,22 +92,7 @@ def deviations_of(
 
     `found` has the keys of groupings whose keys are selected from the data.
     """
-    keys = [keys_of_member(planned, member, found) for member in family.members]
-    noise = [_noise(planned, member, own) for member, own in zip(family.members, keys, strict=True)]
-    layout = layout_of(family, planned.schema, keys, declared)
-    none = [np.zeros(len(each), dtype=np.int64) for each in keys]
-    fit = fit_family(family, layout, none, [each**2 for each in noise])
-    every = []
-    for place, (member, own) in enumerate(zip(family.members, noise, strict=True)):
-        size = len(none[place])
-        fitted = None
-        if fit is not None:
-            rows = fit.rows[place]
-            variances = rows.of_product(fit.fitted.factors)
-            known = np.sqrt(np.where(np.isfinite(variances), variances, np.nan))
-            fitted = np.broadcast_to(known, rows.shape).ravel()
-        every.append(Deviations(member, np.broadcast_to(own, size), fitted))
-    return every
+    return FittedFamily.of(family, planned, declared, found).deviations()
 
 
 def keys_of_member(planned: Plan, member: Member, found: Mapping[int, Keys]) -> Keys:
@@ -88,39 +115,28 @@ def _noise(planned: Plan, member: Member, keys: Keys) -> Floats:
     return np.asarray(sizes[0] if len(sizes) == 1 else sizes[which])
 
 
-def fitted_errors(
-    planned: Plan,
-    families: Families,
-    declared: Sequence[Lookup],
-    tables: Sequence[str],
-    errors: Mapping[Member, CellErrors],
-) -> pa.Table:
-    """Return a row for each fitted answer: errors of the median cell before and after.
+def fits_of(
+    family: Family, planned: Plan, declared: Sequence[Lookup], errors: Mapping[Member, CellErrors]
+) -> FittedFamily:
+    """Return a family as it will be fitted, with the keys that its true numbers have."""
+    found = {member.grouping: Keys.trusted(errors[member].truth.keys) for member in family.members}
+    return FittedFamily.of(family, planned, declared, found)
+
+
+def fitted_rows(
+    fits: FittedFamily, tables: Sequence[str], errors: Mapping[Member, CellErrors]
+) -> Iterator[Row]:
+    """Yield a row for each fitted answer: errors of the median cell before and after.
 
     Errors after are the normal law's. Where noise decides which cells are published, they are
-    those of all cells that the data holds.
+    those of all cells that the data holds. An answer that is alone is its own fit.
     """
-    rows = [
-        row
-        for family in families.fitted
-        for row in _rows(family, planned, declared, tables, errors)
-    ]
-    return pa.Table.from_pylist(rows)
-
-
-def _rows(
-    family: Family,
-    planned: Plan,
-    declared: Sequence[Lookup],
-    tables: Sequence[str],
-    errors: Mapping[Member, CellErrors],
-) -> Iterator[Row]:
-    found = {member.grouping: Keys.trusted(errors[member].truth.keys) for member in family.members}
-    for each in deviations_of(family, planned, declared, found):
+    planned = fits.planned
+    for each in fits.deviations() if len(fits.family.members) > 1 else []:
         own = errors[each.member]
         after = None
         if each.fitted is not None:
-            after = own.relative(_sizes(each.fitted, np.abs(own.bias)))
+            after = own.relative(normal_sizes(each.fitted, np.abs(own.bias)))
         yield {
             "table": tables[each.member.grouping],
             "level": ", ".join(planned.groupings[each.member.grouping].grouping.columns) or "all",
@@ -130,10 +146,11 @@ def _rows(
             "before": middle(own.relative(own.size)),
             "after": None if after is None else middle(after),
             "standard_error_ratio": each.gain,
+            "follows": None,
         }
 
 
-def _sizes(deviations: Floats, biases: Floats) -> Floats:
+def normal_sizes(deviations: Floats, biases: Floats) -> Floats:
     """Return E|N + b|; sums of clamped totals are biased by the sums of their biases."""
     if not biases.any():
         return deviations * math.sqrt(2 / math.pi)

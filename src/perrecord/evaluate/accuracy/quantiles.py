@@ -5,11 +5,11 @@ the figures are sums over candidates, and nothing is drawn. A number between the
 quantile of a cell is a quantile; the error of a candidate is how far it lies outside.
 
 The true quantiles are the values x_(k) and x_(k+1) between which a share q of the sorted values
-ends. SQL's percentile_disc is the lower of them.
+ends, or of their weights. SQL's percentile_disc is the lower of them.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -32,6 +32,7 @@ from perrecord.queries.cells import Cells, Counts, scanned
 from perrecord.queries.measurements import Choice
 from perrecord.queries.plan import Plan, PlannedGrouping
 from perrecord.queries.positions import Coded, Places
+from perrecord.queries.values import weight_value
 from perrecord.released.numbers import Integers, common_step
 from perrecord.tables.dialects import DUCKDB
 from perrecord.tables.expressions import Expression, to_sql
@@ -58,6 +59,7 @@ class QuantileTruth:
     records: Integers
     currency: Currency
     resolution: Fraction
+    weight_step: Fraction
     counts: Counts
     low: Floats
     high: Floats
@@ -74,6 +76,31 @@ def quantile_truths(planned: Plan, table: Table) -> list[QuantileTruth]:
             for grouping in planned.groupings
             for truth in reader.truths(grouping, cells[grouping.scan])
         ]
+
+
+def quantile_truths_of(planned: Plan, known: Sequence[QuantileTruth]) -> list[QuantileTruth] | None:
+    """Return the same numbers for a plan that counts the same, and may pay another amount for them.
+
+    None if it asks for other quantiles, of which nothing is known.
+    """
+    asked = [
+        (grouping, charged, choice)
+        for grouping in planned.groupings
+        for charged in grouping.answers
+        for choice in charged.answer.choices
+    ]
+    if [_what(grouping.query, choice) for grouping, _, choice in asked] != [
+        _what(each.query, each.choice) for each in known
+    ]:
+        return None
+    return [
+        replace(each, answer=charged.answer, choice=choice, policy=charged.policy)
+        for each, (_, charged, choice) in zip(known, asked, strict=True)
+    ]
+
+
+def _what(query: int, choice: Choice) -> tuple[object, ...]:
+    return query, choice.measure, choice.level, choice.candidates
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +131,8 @@ class _Reader:
                 records,
                 query.currency or Currency.RHO,
                 self.planned.schema.measure(choice.measure).resolution,
-                cells.buckets(columns, choice.bucket, keys),
+                choice.weight_step(self.planned.schema),
+                cells.buckets(columns, choice.bucket, keys, choice.aggregate),
                 low,
                 high,
             )
@@ -118,7 +146,7 @@ class _Reader:
         size: int,
     ) -> tuple[Floats, Floats]:
         """Return the lower and the upper quantile of each cell, in steps of the resolution."""
-        named = (choice.measure, choice.level, columns, condition)
+        named = (choice.measure, choice.level, choice.weight, columns, condition)
         if named not in self.read:
             kept = self.space.keep(self._sql(choice, columns, condition), {})
             self.read[named] = self.space.read(f"SELECT * FROM {DUCKDB.identifier(kept)}")
@@ -135,14 +163,18 @@ class _Reader:
         return found[0], found[1]
 
     def _sql(self, choice: Choice, columns: tuple[str, ...], condition: Expression | None) -> str:
-        """Return the SELECT of the values at ranks k and k + 1 of each cell, k the level's share.
+        """Return the SELECT of the values at which the level's share of each cell ends.
 
-        With q = a/b and n values, place p is one of them where b (p - 1) <= a n <= b p.
+        With q = a/b, a value is one of them if b times what lies below it is at most a times all,
+        and b times what does not lie above it at least that: of records, or of their weights.
         """
         table, dialect = self.table, self.table.engine.dialect
         schema, name = table.schema, dialect.identifier
-        value = f"records.{name(choice.measure)}"
+        value, weight = f"records.{name(choice.measure)}", dialect.literal(1)
         where = f"{value} IS NOT NULL"
+        if choice.weight is not None:
+            weight = weight_value(choice.weight.measure, dialect)
+            where += f" AND {weight} IS NOT NULL"
         if condition is not None:
             fragments = {each: f"records.{name(each)}" for each in schema.fields}
             where += f" AND ({to_sql(condition, schema.fields, fragments, dialect)})"
@@ -153,18 +185,22 @@ class _Reader:
         every = ", ".join(named)
         by = f"PARTITION BY {every}" if named else ""
         valued = (
-            f"SELECT {shown}{value} AS number "
+            f"SELECT {shown}{value} AS number, {weight} AS weight "
             f"FROM ({table.select(schema.fields)}) AS records WHERE {where}"
         )
+        added = (
+            f"SELECT {', '.join([*named, 'number'])}, {dialect.total('weight')} AS own "
+            f"FROM ({valued}) AS valued GROUP BY {', '.join([*named, 'number'])}"
+        )
         ranked = (
-            f"SELECT *, row_number() OVER ({by} ORDER BY number) AS place, "
-            f"count(*) OVER ({by}) AS most FROM ({valued}) AS valued"
+            f"SELECT *, sum(own) OVER ({by} ORDER BY number) AS up_to, "
+            f"sum(own) OVER ({by}) AS most FROM ({added}) AS added"
         )
         share, whole = choice.level.numerator, choice.level.denominator
         return (
             f"SELECT {every}{', ' if every else ''}min(number) AS _perrecord_low, "
             f"max(number) AS _perrecord_high FROM ({ranked}) AS ranked "
-            f"WHERE {whole} * (place - 1) <= {share} * most AND {share} * most <= {whole} * place"
+            f"WHERE {whole} * (up_to - own) <= {share} * most AND {share} * most <= {whole} * up_to"
             f"{f' GROUP BY {every}' if every else ' HAVING count(*) > 0'}"
         )
 
@@ -224,7 +260,7 @@ def quantile_accuracy(
             f"the confidence is {confidence}; expected a number strictly between 0 and 1, such as "
             '"0.95".'
         )
-    return [_errors(truth, level) for truth in quantile_truths(planned, table)]
+    return [quantile_errors(truth, level) for truth in quantile_truths(planned, table)]
 
 
 def summed_up(errors: QuantileErrors) -> dict[str, Any]:
@@ -242,11 +278,12 @@ def summed_up(errors: QuantileErrors) -> dict[str, Any]:
     }
 
 
-def _errors(truth: QuantileTruth, confidence: Fraction) -> QuantileErrors:
+def quantile_errors(truth: QuantileTruth, confidence: Fraction) -> QuantileErrors:
+    """Return the errors to be expected of one quantile, cell by cell."""
     answer = truth.choice
     step = common_step((truth.resolution, *answer.candidates))
     candidates = np.array([float(each / step) for each in answer.candidates])
-    rate = float(min(selection_rate(answer, truth.currency), _STEEPEST))
+    rate = float(min(selection_rate(answer, truth.currency, truth.weight_step), _STEEPEST))
     figures = np.full((6, len(truth.low)), np.nan)
     for cells, scores, outside in _chunks(truth, step):
         worse = (scores - scores.min(axis=1, keepdims=True)).astype(np.float64)

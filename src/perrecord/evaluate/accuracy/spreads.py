@@ -15,7 +15,7 @@ from perrecord.laws.tapering import power_of
 
 _MARGIN = 1e-6
 _WIDE = 2500.0
-_TERMS = 64
+TERMS = 64
 _HALVINGS = 60
 _NODES, _WEIGHTS = (each / 2 for each in np.polynomial.legendre.leggauss(32))
 _NODES = _NODES + 0.5  # on [0, 1]
@@ -49,32 +49,32 @@ def _halved(points: Floats, outside: float, power: int) -> Floats:
     low, high = np.full(len(points), 1e-9), np.full(len(points), 4 * _WIDE)
     for _ in range(_HALVINGS):
         middle = np.sqrt(low * high)
-        is_met = _beyond(points, middle, power) <= outside
+        is_met = beyond(points, middle, power) <= outside
         low, high = np.where(is_met, middle, low), np.where(is_met, high, middle)
     return low
 
 
-def _beyond(points: Floats, spreads: Floats, power: int) -> Floats:
+def beyond(points: Floats, spreads: Floats, power: int) -> Floats:
     """Return Pr[Z > limit], the limits half a step below the points."""
-    first = (points + 0.5)[:, None] + np.arange(_TERMS)
+    first = (points + 0.5)[:, None] + np.arange(TERMS)
     near = ((1 + first**2 / spreads[:, None]) ** -power).sum(axis=1)
-    ends, roots = points + _TERMS, np.sqrt(spreads)
+    ends, roots = points + TERMS, np.sqrt(spreads)
     u = ends / roots
     slope = -2 * power * ends / spreads * (1 + u**2) ** (-power - 1)
-    return np.asarray((near + roots * _integral(u, power) + slope / 24) / _whole(spreads, power))
+    return np.asarray((near + roots * integral(u, power) + slope / 24) / whole(spreads, power))
 
 
-def _whole(spreads: Floats, power: int) -> Floats:
+def whole(spreads: Floats, power: int) -> Floats:
     """Return the sum of (1 + k^2/A)^-m over all integers."""
-    terms = np.arange(1, _TERMS + 1)
+    terms = np.arange(1, TERMS + 1)
     near = 1 + 2 * ((1 + terms**2 / spreads[:, None]) ** -power).sum(axis=1)
-    end, roots = _TERMS + 0.5, np.sqrt(spreads)
+    end, roots = TERMS + 0.5, np.sqrt(spreads)
     u = end / roots
     slope = -2 * power * end / spreads * (1 + u**2) ** (-power - 1)
-    return np.asarray(near + 2 * (roots * _integral(u, power) + slope / 24))
+    return np.asarray(near + 2 * (roots * integral(u, power) + slope / 24))
 
 
-def _integral(u: Floats, power: int) -> Floats:
+def integral(u: Floats, power: int) -> Floats:
     """Return the integral of (1 + t^2)^-m from u > 0 on, by quadrature of smooth functions."""
     column = u[:, None]
     beyond = (_WEIGHTS * column * _NODES ** (2 * power - 2)
@@ -97,6 +97,6 @@ def _far(outside: float, power: int) -> float:
     whole = 2 * _half(power)
     for _ in range(200):
         middle = np.sqrt(low * high)
-        is_met = _integral(np.array([middle]), power)[0] <= outside * whole
+        is_met = integral(np.array([middle]), power)[0] <= outside * whole
         low, high = (low, middle) if is_met else (middle, high)
     return float(high)

@@ -91,6 +91,7 @@ def summary_rows(
     edges = [rational(limit, "a limit") for limit in limits]
     groups: dict[tuple[Any, ...], list[_Figures]] = {}
     for each in errors:
+        every = _Figures.of(each, edges)
         for size, cells in _by_size(each, sizes if "size" in by else None):
             labels = {
                 "query": each.truth.query,
@@ -99,7 +100,7 @@ def summary_rows(
                 "size": size,
             }
             key = tuple(labels[name] for name in by)
-            groups.setdefault(key, []).append(_Figures.of(each, cells, edges))
+            groups.setdefault(key, []).append(every.among(cells, each.is_zero))
     rows = []
     for key, found in groups.items():
         figures = _Figures.joined(found)
@@ -124,10 +125,8 @@ class _Figures:
     bias: Floats
 
     @classmethod
-    def of(
-        cls, errors: CellErrors | QuantileErrors, cells: Which, limits: Sequence[Fraction]
-    ) -> "_Figures":
-        kept = cells & ~errors.is_zero
+    def of(cls, errors: CellErrors | QuantileErrors, limits: Sequence[Fraction]) -> "_Figures":
+        """Return those of all cells, NaN where they have none."""
         figures = (
             errors.noise_size,
             errors.size,
@@ -135,9 +134,18 @@ class _Figures:
             errors.reach,
             errors.bias,
         )
-        zeros = int((cells & errors.is_zero).sum())
-        within = tuple(is_within(errors, limit)[kept] for limit in limits)
-        return cls(zeros, within, *(errors.relative(each)[kept] for each in figures))
+        within = tuple(is_within(errors, limit) for limit in limits)
+        return cls(0, within, *(errors.relative(each) for each in figures))
+
+    def among(self, cells: Which, is_zero: Which) -> "_Figures":
+        """Return those of some of the cells, and how many of these have none."""
+        kept = cells & ~is_zero
+        figures = (self.noise, self.error, self.noise_reach, self.reach, self.bias)
+        return _Figures(
+            int((cells & is_zero).sum()),
+            tuple(each[kept] for each in self.within),
+            *(each[kept] for each in figures),
+        )
 
     @classmethod
     def joined(cls, every: Sequence["_Figures"]) -> "_Figures":

@@ -3,7 +3,7 @@
 A quantile has no noise that adds to it; see `quantiles`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -15,17 +15,20 @@ from perrecord.confidential.revealing import revealed
 from perrecord.laws import DiscreteStudent, Law
 from perrecord.policy.policy import Policy
 from perrecord.policy.terms import Currency
-from perrecord.queries.aggregates import Aggregate, Rows, square_factor
+from perrecord.queries.aggregates import Aggregate, Rows
 from perrecord.queries.answers import Answer
 from perrecord.queries.cells import Cells, scanned
-from perrecord.queries.groupings import SelectCells, SelectKeys
+from perrecord.queries.groupings import Grouping, SelectCells, SelectKeys
 from perrecord.queries.measurements import Measurement
 from perrecord.queries.noise_plan import NoisePlan
 from perrecord.queries.plan import Plan, PlannedGrouping
+from perrecord.queries.scan import Scan
 from perrecord.released.numbers import Integers
 from perrecord.tables.keys import Keys
+from perrecord.tables.schema import Schema
 from perrecord.tables.sizes import two_digits_up
 from perrecord.tables.table import Table
+from perrecord.watch import Progress, nobody
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,47 +69,131 @@ class Truth:
     centre: Fraction = Fraction(0)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedCells:
+    """The exact numbers of every grouping of a plan, as its scans gave them.
+
+    They depend on what is counted and not on how it is made private: plans that differ in amounts
+    and sizes alone share them.
+    """
+
+    schema: Schema
+    scans: tuple[Scan, ...]
+    """Which records are counted by what; their aggregates are those of the cells."""
+    groupings: tuple[tuple[int, Grouping], ...]
+    cells: tuple[tuple[pa.Table, Mapping[Aggregate, Integers]], ...]
+    """For each grouping its keys, and its aggregates in their order."""
+
+    def serves(self, planned: Plan) -> bool:
+        """Return whether a plan counts nothing else, of a table that is declared the same."""
+        return self.is_beside(planned) and all(
+            set(_needed(grouping)) <= numbers.keys()
+            for grouping, (_, numbers) in zip(planned.groupings, self.cells, strict=True)
+        )
+
+    def is_beside(self, planned: Plan) -> bool:
+        """Return whether a plan counts the same cells, if perhaps more of each."""
+        if planned.schema != self.schema or _bare(planned.scans) != self.scans:
+            return False
+        return _groupings(planned) == self.groupings
+
+
 def truths(planned: Plan, table: Table) -> list[Truth]:
     """Return the exact numbers of every count, total and average.
 
     Where noise decides which cells are published, these are all cells that the data holds.
     """
-    with scanned(_with_truths(planned), table) as cells:
-        return [
-            truth
-            for grouping in planned.groupings
-            for truth in _grouping(planned, grouping, cells[grouping.scan])
+    return truths_of(planned, counted(planned, table))
+
+
+def counted(
+    planned: Plan, table: Table, *, before: CountedCells | None = None, share: Progress = nobody
+) -> CountedCells:
+    """Return the exact numbers of a plan, scanned once.
+
+    What was counted `before` in the same cells is not counted again. `share` is told how much was
+    scanned, where the engine knows.
+    """
+    known = before if before is not None and before.is_beside(planned) else None
+    had = [{} for _ in planned.groupings] if known is None else [each for _, each in known.cells]
+    lacking = [
+        [each for each in _needed(grouping) if each not in numbers]
+        for grouping, numbers in zip(planned.groupings, had, strict=True)
+    ]
+    with scanned(_counting(planned, lacking), table, share) as cells:
+        found = [
+            _counted(grouping, cells[grouping.scan], wanted, numbers)
+            for grouping, wanted, numbers in zip(planned.groupings, lacking, had, strict=True)
         ]
+    return CountedCells(planned.schema, _bare(planned.scans), _groupings(planned), tuple(found))
 
 
-def _with_truths(planned: Plan) -> Plan:
-    """Return the plan with the number of records and unclamped totals in its scans."""
-    scans = []
-    for index, scan in enumerate(planned.scans):
-        wanted: list[Aggregate] = [*scan.aggregates, Rows()]
-        for grouping in planned.groupings:
-            if grouping.scan == index:
-                wanted += _needed(grouping)
-        scans.append(replace(scan, aggregates=tuple(dict.fromkeys(wanted))))
+Asked = tuple[int, tuple[str, ...], Answer]
+"""An answer of a grouping: the number of its query, and by which columns."""
+
+
+def truths_of(
+    planned: Plan, cells: CountedCells, apart_from: Collection[Asked] = ()
+) -> list[Truth]:
+    """Return the exact numbers behind every answer with its noise, from what was counted before."""
+    return [
+        truth
+        for grouping, (keys, numbers) in zip(planned.groupings, cells.cells, strict=True)
+        for truth in _grouping(planned, grouping, keys, numbers, apart_from)
+    ]
+
+
+def _bare(scans: Iterable[Scan]) -> tuple[Scan, ...]:
+    return tuple(replace(scan, aggregates=()) for scan in scans)
+
+
+def _groupings(planned: Plan) -> tuple[tuple[int, Grouping], ...]:
+    return tuple((each.scan, each.grouping) for each in planned.groupings)
+
+
+def _counting(planned: Plan, lacking: Sequence[Sequence[Aggregate]]) -> Plan:
+    """Return the plan with scans of the number of records, and of what groupings lack."""
+    wanted: list[dict[Aggregate, None]] = [{Rows(): None} for _ in planned.scans]
+    for grouping, needed in zip(planned.groupings, lacking, strict=True):
+        wanted[grouping.scan] |= dict.fromkeys(needed)
+    scans = [
+        replace(scan, aggregates=tuple(each))
+        for scan, each in zip(planned.scans, wanted, strict=True)
+    ]
     return replace(planned, scans=tuple(scans))
 
 
 def _needed(grouping: PlannedGrouping) -> list[Aggregate]:
     steps = [step for charged in grouping.answers for step in charged.answer.measurements]
-    return [each for step in steps for each in (step.aggregate, step.truth, *step.squares)]
+    return [each for step in steps for each in (*step.counted, step.truth)]
 
 
-def _grouping(planned: Plan, grouping: PlannedGrouping, cells: Cells) -> Iterator[Truth]:
+def _counted(
+    grouping: PlannedGrouping,
+    cells: Cells,
+    lacking: Sequence[Aggregate],
+    known: Mapping[Aggregate, Integers],
+) -> tuple[pa.Table, Mapping[Aggregate, Integers]]:
+    """Return the keys of a grouping, and the exact numbers of its cells."""
     keys = keys_of(grouping, cells)
-    columns = grouping.grouping.columns
     shown = pa.table({"": pa.array([True])}).select([]) if keys is None else keys.table
-    wanted = dict.fromkeys([Rows(), *_needed(grouping)])
-    read = cells.numbers(columns, list(wanted), keys)
-    numbers = {aggregate: revealed(each) for aggregate, each in read.items()}
+    wanted = dict.fromkeys([Rows(), *lacking])
+    read = cells.numbers(grouping.grouping.columns, list(wanted), keys)
+    return shown, {**known, **{aggregate: revealed(each) for aggregate, each in read.items()}}
+
+
+def _grouping(
+    planned: Plan,
+    grouping: PlannedGrouping,
+    shown: pa.Table,
+    numbers: Mapping[Aggregate, Integers],
+    apart_from: Collection[Asked],
+) -> Iterator[Truth]:
+    columns = grouping.grouping.columns
     currency = planned.queries[grouping.query].currency or Currency.RHO
     for charged in grouping.answers:
         steps = charged.answer.measurements
-        if not steps:
+        if not steps or (grouping.query, columns, charged.answer) in apart_from:
             continue
         noises = [step.noise(planned.schema, columns, currency) for step in steps]
         exact = [numbers[step.truth] for step in steps]
@@ -155,18 +242,14 @@ def _laws(
     Their A is rounded up to two digits, so that cells share a few hundred laws: errors are then
     too large by less than 5 %.
     """
-    if step.blurred is None:
+    if step.blurred is None or step.squares is None:
         return noise.laws(keys)
     least = noise.law(noise.scales.at({}))
     assert isinstance(least, DiscreteStudent)  # noqa: S101 - blurred noise is Student's
-    high, middle, low = (square_factor(each) * _wide(numbers[each]) for each in step.squares)
     different: dict[Fraction, int] = {}
-    which = [
-        different.setdefault(
-            two_digits_up(least.nu * step.blurred.by**2 * int(each)), len(different)
-        )
-        for each in high + middle + low
-    ]
+    factor, squares = least.nu * step.blurred.by**2, numbers[step.squares].tolist()
+    rounded = {each: two_digits_up(factor * int(each)) for each in set(squares)}
+    which = [different.setdefault(rounded[each], len(different)) for each in squares]
     laws = tuple(DiscreteStudent(least.spread + more, least.nu) for more in different)
     return laws, np.array(which, dtype=np.intp)
 

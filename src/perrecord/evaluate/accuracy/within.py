@@ -110,20 +110,20 @@ def largest_normal_variances(limits: Floats, biases: Floats, confidence: Fractio
     """
     near, far = limits - np.abs(biases), limits + np.abs(biases)
     reachable = near > 0
-    score = _score(confidence)
+    score = normal_quantile(confidence)
     found = np.zeros(len(limits))
     low, high = near[reachable] / score, far[reachable] / score
     found[reachable] = _halved(low, high, 1 - float(confidence), near[reachable], far[reachable])
     return np.square(found)
 
 
-def _score(confidence: Fraction) -> float:
-    """Return the normal quantile of |N|."""
+def normal_quantile(confidence: Fraction) -> float:
+    """Return what |N| of a standard normal stays within with a confidence."""
     return -NormalDist().inv_cdf(float(1 - confidence) / 2)
 
 
 def _symmetric(limits: Floats, confidence: Fraction) -> Floats:
-    score = _score(confidence)
+    score = normal_quantile(confidence)
     start = (limits + 0.5) / max(score, _FLAT)
     # Pr[Z > x] = Pr[N > y] - z phi(z) / (24 sigma^2), y = x + 1/2: so y/sigma is a little below
     # the normal quantile.
@@ -145,7 +145,7 @@ def _lopsided(near: Floats, far: Floats, least: Floats, confidence: Fraction) ->
     outside = 1 - float(confidence)
     sigma = _halved(low, high, outside, near, far, corrected=True)
     found = np.square(sigma) * (1 - _MARGIN)
-    is_small = (sigma <= 1.5 * _LARGE) | (_score(confidence) >= _FAR)
+    is_small = (sigma <= 1.5 * _LARGE) | (normal_quantile(confidence) >= _FAR)
     ends = np.minimum(far, near + _OUT_OF_REACH * np.maximum(1, sigma / _LARGE))
     pairs = zip(near[is_small].tolist(), ends[is_small].tolist(), strict=True)
     starts = np.maximum(least[is_small], 1e-9).tolist()

@@ -12,6 +12,7 @@ from functools import lru_cache, partial
 
 import pyarrow as pa
 
+from perrecord.errors import InternalError
 from perrecord.evaluate.losses.loss_sql import NOTHING, LossWriter, double, powered
 from perrecord.exact import sqrt_up
 from perrecord.laws.least import least_sql
@@ -19,21 +20,25 @@ from perrecord.laws.scales import Scale, StudentScale
 from perrecord.policy.blurring import blurred_sql
 from perrecord.policy.tapering import student_sql
 from perrecord.policy.terms import Constant, Currency, Form, Piecewise
+from perrecord.policy.weighing import range_sql
 from perrecord.queries.aggregates import (
     Aggregate,
     Different,
     Filled,
+    Giants,
     Pieces,
     Rows,
     SquarePart,
+    SquareTotal,
     Total,
+    WeightTotal,
 )
 from perrecord.queries.groupings import SelectCells, SelectKeys
 from perrecord.queries.measurements import Choice, Measurement, Step
 from perrecord.queries.methods import Scales, leaves
 from perrecord.queries.noise_plan import NoisePlan
 from perrecord.queries.plan import Plan, PlannedGrouping
-from perrecord.queries.values import pieces_value, square_value, total_value
+from perrecord.queries.values import pieces_value, total_value, weight_value
 from perrecord.tables.expressions import to_sql
 from perrecord.tables.keys import Keys
 
@@ -69,6 +74,8 @@ class ChangePrice:
     weight: str
     nu: int | None = None
     by: Fraction | None = None
+    is_range: bool = False
+    """Whether the change times the weight is a range of log ratios, which costs f of it (T38)."""
 
     def cost(self, weight: str, change: str, squares: str, power: int) -> str:
         """Return the cost of a change, a DOUBLE, given the weight and the squares it is of as SQL.
@@ -80,6 +87,8 @@ class ChangePrice:
             wider = f"({float(4 * self.nu * self.by**2)!r} * {squares} * {weight} * {weight})"
             larger = f"(1 + coalesce({wider}, {NOTHING}))"
             return blurred_sql(power, self.nu, shift, _AS_BEFORE, larger)
+        if self.is_range:
+            return range_sql(f"(coalesce({change}, {NOTHING}) * {weight})")
         if self.nu is None:
             return f"{weight} * {powered(change, power)}"
         return student_sql(power, self.nu, f"(coalesce(abs({change}), {NOTHING}) * {weight})")
@@ -138,8 +147,8 @@ class ChangeWriter:
         return GroupingChanges(self._condition(grouping), columns, tuple(changes))
 
     def _step(self, step: Step, grouping: PlannedGrouping) -> Change:
-        if isinstance(step, Choice):  # at its policy value, whatever the measure is (T14)
-            return Change(self.losses.dialect.literal(1), (self._amount(step.amount),))
+        if isinstance(step, Choice):  # at its policy value, whatever the measure is (T14, T37)
+            return Change(self._value(step.aggregate), (self._choice_price(step),))
         noise = step.noise(self.planned.schema, grouping.grouping.columns, self._currency)
         is_distinct = isinstance(step.aggregate, Different)
         least = self._least(step, noise, grouping)
@@ -170,8 +179,10 @@ class ChangeWriter:
             case Total(measure):
                 resolution = schema.measure(measure).resolution
                 return total_value(aggregate, resolution, self.losses.parts)
-            case SquarePart():
-                return square_value(aggregate, dialect)
+            case WeightTotal(measure):
+                return weight_value(measure, dialect)
+            case SquareTotal() | Giants() | SquarePart():
+                raise InternalError("A change was to be priced in a sum of squares.")
             case Pieces(split):
                 resolutions = {name: each.resolution for name, each in schema.measures}
                 return pieces_value(split, resolutions, self.losses.parts)
@@ -192,6 +203,16 @@ class ChangeWriter:
             for nu in laws
             for weight in (partial(_weight, nu or None, noise.step, self._currency),)
         )
+
+    def _choice_price(self, step: Choice) -> ChangePrice:
+        """Return what a record's vote costs, or each step of its weight."""
+        if step.weight is None:
+            return self._amount(step.amount)
+        each = step.weight_step(self.planned.schema) / step.weight.at
+        if self._currency.adds_up:
+            return self._amount(step.amount * each)
+        rate = self._currency.log_ratios(step.amount) * each
+        return ChangePrice(self.losses.form(Form((Constant(rate),))), is_range=True)
 
     def _amount(self, amount: Fraction) -> ChangePrice:
         return ChangePrice(self.losses.form(Form((Constant(amount),))))
@@ -230,7 +251,7 @@ class ChangeWriter:
 
 
 _LISTED = "_perrecord_listed"
-_AS_BEFORE = "CAST(1 AS DOUBLE)"
+_AS_BEFORE = double("1")
 _LEAST_VARIANCE = Fraction(1, 10**200)
 
 

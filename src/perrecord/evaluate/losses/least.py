@@ -113,11 +113,16 @@ def _is_published(grouping: PlannedGrouping, record: Record) -> bool:
     cells = grouping.grouping.cells
     if not isinstance(cells, Keys):
         return True
-    known = [name for name in cells.columns if name in record]
-    rows = cells.table.select(known)
-    for name in known:
+    known = {name for name in cells.columns if name in record}
+    return not known or all(_holds(factor, known, record) for factor in cells.factors)
+
+
+def _holds(factor: pa.Table, known: set[str], record: Record) -> bool:
+    """Tell whether some row of a factor of keys is that of the record, as far as it says so."""
+    rows = factor
+    for name in known.intersection(factor.column_names):
         rows = rows.filter(pc.equal(rows[name], pa.scalar(record[name], rows[name].type)))
-    return bool(rows.num_rows) or not known
+    return bool(rows.num_rows)
 
 
 def _variance(cell: CellNoise, shift: Fraction) -> Fraction:

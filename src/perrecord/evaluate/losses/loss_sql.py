@@ -11,6 +11,7 @@ from math import log
 
 import pyarrow as pa
 
+from perrecord.evaluate.workspace import DOUBLE
 from perrecord.exact import float_up
 from perrecord.policy.cases import Cases
 from perrecord.policy.split import Split
@@ -33,7 +34,7 @@ from perrecord.tables.table import Table
 NumberWriter = Callable[[int | Fraction], str]
 """Writes a number of a policy: as a literal, or as a column of a joined table."""
 
-NOTHING = "CAST(0 AS DOUBLE)"
+NOTHING = f"CAST(0 AS {DOUBLE})"
 
 
 _LEAST, _MOST = log(1e-9), log(40.0)
@@ -45,7 +46,7 @@ _MOST_EXPONENT = 600
 
 def double(value: str) -> str:
     """Return a number as DOUBLE."""
-    return f"CAST({value} AS DOUBLE)"
+    return f"CAST({value} AS {DOUBLE})"
 
 
 def powered(value: str, power: int) -> str:
@@ -158,7 +159,7 @@ class LossWriter:
     def _literal(self, value: int | Fraction) -> str:
         if isinstance(value, int):
             return self.dialect.literal(value)
-        return f"CAST('{float_up(value)!r}' AS DOUBLE)"
+        return f"CAST('{float_up(value)!r}' AS {DOUBLE})"
 
     def _column(self, name: str) -> str:
         return f"records.{self.dialect.identifier(name)}"
@@ -198,8 +199,8 @@ def advanced_sql(members: str, unit: str, loss: str) -> str:
         f"row_number() OVER (PARTITION BY {unit} ORDER BY {loss} DESC) AS place FROM {members})",
         f"tops AS MATERIALIZED (SELECT {unit} AS unit, max({loss}) AS top FROM {members} "
         "GROUP BY 1)",
-        f"pass0 AS (SELECT unit, CAST({_LEAST!r} AS DOUBLE) AS low, "
-        f"CAST({(_MOST - _LEAST) / _STEPS!r} AS DOUBLE) AS step FROM tops)",
+        f"pass0 AS (SELECT unit, CAST({_LEAST!r} AS {DOUBLE}) AS low, "
+        f"CAST({(_MOST - _LEAST) / _STEPS!r} AS {DOUBLE}) AS step FROM tops)",
     ]
     for number in range(1, _PASSES + 1):
         passes.append(f"pass{number} AS MATERIALIZED ({_narrowed(f'pass{number - 1}')})")

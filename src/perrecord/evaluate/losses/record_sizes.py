@@ -1,6 +1,6 @@
 """How the loss of a hypothetical record grows with one of its measures. Public: no data is read."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -10,6 +10,8 @@ from perrecord.evaluate.losses.least import least_loss, unbiased_outputs
 from perrecord.exact import float_down, float_up
 from perrecord.policy.cases import Cases, DimensionValue
 from perrecord.policy.changes import change_loss
+from perrecord.policy.loss import Loss, total
+from perrecord.policy.outputs import Output
 from perrecord.policy.policy import Policy
 from perrecord.policy.reads import names_read
 from perrecord.policy.split import SplitBy
@@ -56,7 +58,7 @@ def losses_by_size(
         base |= {each: value for each, value in (example or {}).items() if each not in measures}
         for measure in sorted(measures.keys() & read):
             for size in sizes[measure]:
-                record = {**base, measure: size}
+                record = _holding(schema, base, measure, size)
                 row = {"policy": name, "measure": measure, "size": float(size)}
                 row["loss"] = float(policy.loss(record))
                 if name in outputs:
@@ -67,14 +69,22 @@ def losses_by_size(
     return pa.Table.from_pylist(rows, pa.schema(kinds))
 
 
-def changes_by_size(planned: Plan, example: Mapping[str, Any] | None = None) -> pa.Table:
+KeptCosts = dict[Output, dict[Hashable, Loss]]
+"""What changes cost at each output, kept from one plan to the next: few outputs differ."""
+
+
+def changes_by_size(
+    planned: Plan, example: Mapping[str, Any] | None = None, kept: KeptCosts | None = None
+) -> pa.Table:
     """Return what it costs that a record of each size is somewhat greater, beside its own loss.
 
     A row for each measure that anything is said of, and size: what a record loses that holds so
-    much of it and nothing else, and what 5, 10 and 20 % more would cost (T27).
+    much of it and nothing else, and what 5, 10 and 20 % more would cost (T27). What was `kept` for
+    the outputs of another plan is not computed again.
     """
     schema, outputs, policy = planned.schema, outputs_of(planned), planned.policy
-    rules = dict(schema.measures)
+    costs = _of_outputs(outputs, {} if kept is None else kept)
+    rules = schema.rules
     base: dict[str, Any] = dict.fromkeys(distinct_columns(outputs), "")
     base |= dict.fromkeys(schema.dimension_names)
     base |= _dimensions(policy, names_read(policy) - rules.keys()) | dict.fromkeys(rules, 0)
@@ -85,17 +95,47 @@ def changes_by_size(planned: Plan, example: Mapping[str, Any] | None = None) -> 
         for size in _sizes({"": policy}, measure, rule.resolution, per_decade=_PER_DECADE_CHANGED):
             if size > rule.largest * rule.resolution:
                 break
-            record = {**base, measure: size}
+            record = _holding(schema, base, measure, size)
             row: dict[str, Any] = {"measure": measure, "size": float(size)}
             row["presence"] = float_up(policy.loss(record))
             for percent in PERCENTS:
-                other = {**record, measure: raised_value(rule, size, percent)}
-                cost = change_loss(outputs, [record], [other])
+                other = _holding(schema, base, measure, raised_value(rule, size, percent))
+                cost = total(_kept_loss(each, own, record, other) for each, own in costs)
                 row[f"{percent}_percent_more"] = float_up(cost.amount)
             rows.append(row)
     names = ["size", "presence", *(f"{percent}_percent_more" for percent in PERCENTS)]
     kinds = [("measure", pa.string()), *((name, pa.float64()) for name in names)]
     return pa.Table.from_pylist(rows, pa.schema(kinds))
+
+
+def _of_outputs(
+    outputs: Sequence[Output], kept: KeptCosts
+) -> list[tuple[Output, dict[Hashable, Loss]]]:
+    """Return what is kept of each output; what was kept of others is forgotten."""
+    known = {each: kept.get(each, {}) for each in outputs}
+    kept.clear()
+    kept.update(known)
+    return [(each, known[each]) for each in outputs]
+
+
+def _kept_loss(
+    output: Output, kept: dict[Hashable, Loss], record: dict[str, Any], other: dict[str, Any]
+) -> Loss:
+    key = tuple(record.items()), tuple(other.items())
+    if key not in kept:
+        kept[key] = change_loss([output], [record], [other])
+    return kept[key]
+
+
+def _holding(
+    schema: Schema, base: Mapping[str, Any], measure: str, size: Fraction
+) -> dict[str, Any]:
+    """Return a record that holds so much of one measure, and what is computed from it."""
+    record = {**base, measure: size}
+    for name, rule in schema.measures:
+        if rule.expression is not None and name != measure:
+            record[name] = rule.number(rule.expression.value(record))
+    return record
 
 
 def _sizes(

@@ -83,6 +83,14 @@ class Requirement:
         return int((self.most == 0).sum())
 
     @property
+    def hindrance(self) -> str:
+        """Why no rho brings those cells to the goal: what each of their laws cannot do."""
+        laws = [self.truth.total.laws[each] for each in set(self.truth.total.which[self.most == 0])]
+        are_tapered = [isinstance(each, DiscreteStudent) for each in laws]
+        reasons = ["tapered noise is never narrower than 5 steps"] if any(are_tapered) else []
+        return " and ".join([*reasons, *(["clamping biases them"] if not all(are_tapered) else [])])
+
+    @property
     def values(self) -> Floats:
         """Each cell's least rho as a float: NaN for zeros, infinite where none will do."""
         found = np.full(len(self.most), np.nan)

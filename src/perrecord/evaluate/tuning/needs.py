@@ -3,6 +3,7 @@
 Every cell allows some most noise, and a share of the cells meets the goal at that percentile of the
 factors. Gaussian noise scales as one over the amount: f = variance now / largest variance allowed.
 Of a taper rho is what a record of its size loses, so f = P(size; largest A allowed) / rho (T26).
+Of a blurred total the cell's own size has widened A already, and what is left is the taper's (T28).
 An average's variance is the delta method's, and so approximate.
 """
 
@@ -23,15 +24,17 @@ from perrecord.evaluate.accuracy.within import (
     largest_normal_variances,
     largest_variances,
     limits_below,
+    normal_quantile,
 )
 from perrecord.evaluate.tuning.goals import Goal
 from perrecord.laws import DiscreteStudent, Law
 from perrecord.laws.tapering import NARROWEST
 from perrecord.laws.widths import deviation
+from perrecord.policy.blurring import BlurredRho
 from perrecord.policy.tapering import TaperedRho
 from perrecord.policy.terms import Currency
 from perrecord.queries.answers import Answer
-from perrecord.queries.methods import Method, leaves
+from perrecord.queries.methods import Blurring, Method, leaves
 from perrecord.queries.noise_plan import NoisePlan
 from perrecord.tables.schema import Schema
 
@@ -60,8 +63,25 @@ def _numbers(truth: Truth) -> list[Noisy]:
 
 
 def _with_noise(noisy: Noisy, noise: NoisePlan, truth: Truth) -> Noisy:
-    laws, which = noise.laws(truth.keys)
-    return replace(noisy, noise=noise, laws=laws, which=which)
+    if noise.blurred is None:
+        laws, which = noise.laws(truth.keys)
+        return replace(noisy, noise=noise, laws=laws, which=which)
+    # What records add to their cell's noise depends on no amount.
+    least = noise.law(noise.least_scale())
+    assert isinstance(least, DiscreteStudent)  # noqa: S101 - blurred noise is Student's
+    grown = [DiscreteStudent(least.spread + each, least.nu) for each in _widenings(noisy)]
+    return replace(noisy, noise=noise, laws=tuple(grown))
+
+
+def _widenings(noisy: Noisy) -> list[Fraction]:
+    """Return by how much the A of each law is above that of a cell of size 0: not, if not blurred.
+
+    Sizes are those of the cell's records, or public.
+    """
+    if noisy.noise.blurred is None and noisy.noise.widening is None:
+        return [Fraction(0)] * len(noisy.laws)
+    least = noisy.noise.least_scale().size / noisy.step**2
+    return [law.spread - least for law in noisy.laws if isinstance(law, DiscreteStudent)]
 
 
 def nu_of(law: Law) -> int | None:
@@ -76,12 +96,16 @@ def is_tapered(truth: Truth) -> bool:
 
 def is_too_narrow(truth: Truth) -> bool:
     """Tell whether some cells have Student noise so narrow that its loss is not known."""
-    found = [law.spread for law in truth.total.laws if isinstance(law, DiscreteStudent)]
+    every = zip(truth.total.laws, _widenings(truth.total), strict=True)
+    found = [law.spread - more for law, more in every if isinstance(law, DiscreteStudent)]
     return any(spread < NARROWEST for spread in found)
 
 
 def methods_of(truth: Truth) -> tuple[Method, ...]:
     """Return, for each law of the noise that cells have, the method that asked for it."""
+    only = truth.answer.measurements[0].methods
+    if truth.answer.is_blurred and isinstance(only, Method):
+        return (only,) * len(truth.total.laws)
     known = method_by_law(truth)
     return tuple(known[law] for law in truth.total.laws)
 
@@ -167,8 +191,12 @@ def factors(truth: Truth, goal: Goal, of: Callable[[int | None], Floats]) -> Flo
     if truth.count is not None:
         return _mean_factors(truth, goal)
     found, methods = np.full(len(truth.total.exact), np.nan), methods_of(truth)
-    for (cells, law), method in zip(cells_of(truth.total), methods, strict=True):
+    widenings = _widenings(truth.total)
+    for (cells, law), method, more in zip(cells_of(truth.total), methods, widenings, strict=True):
         most = of(nu_of(law))[cells]
+        if more:
+            most = most - float(more)
+            most[most < _NARROWEST] = 0
         rhos = rhos_for(truth, law, method, most)
         found[cells] = rhos / float(method.amount)
     return found
@@ -179,7 +207,11 @@ def rhos_for(truth: Truth, law: Law, method: Method, most: Floats) -> Floats:
     size = float(method.sensitivity(truth.answer.measurements[0].measure) / truth.total.step)
     with np.errstate(divide="ignore", invalid="ignore"):
         if isinstance(law, DiscreteStudent):
-            found = TaperedRho(Fraction(1), law.nu).floats(size / np.sqrt(most))
+            alone = Fraction(1)  # losses depend on the size beside sqrt A
+            by = method.by if isinstance(method, Blurring) else None
+            nu = law.nu
+            price = TaperedRho(alone, nu) if by is None else BlurredRho(alone, by, nu)
+            found = price.floats(size / np.sqrt(most))
             return np.where(most == 0, np.inf, np.asarray(found))
         return np.asarray(size**2 / (2 * most))
 
@@ -207,8 +239,7 @@ def _mean_factors(truth: Truth, goal: Goal) -> Floats:
 
 def _reach(truth: Truth, goal: Goal, parts: tuple[Floats, Floats], bias: Floats) -> Floats:
     """Return what averages stay within; where they are cut, an upper bound of it."""
-    score = math.sqrt(float(largest_normal_variances(np.ones(1), np.zeros(1), goal.confidence)[0]))
-    found = np.hypot(*parts) / score + np.abs(bias)
+    found = np.hypot(*parts) * normal_quantile(goal.confidence) + np.abs(bias)
     for cells, nu in tapered_cells(truth.total):
         found[cells] = mixture_widths(parts[0][cells], parts[1][cells], goal.confidence, nu)
     return found

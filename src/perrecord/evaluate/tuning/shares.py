@@ -33,6 +33,9 @@ LEVELS, CELLS = "levels count equally", "cells count equally"
 COUNTED = (LEVELS, CELLS)
 """What may be asked for: the mean over levels of mean variances, or the mean over all cells."""
 
+AS_GIVEN = "amounts are given"
+"""What is said of amounts that somebody chose."""
+
 _DIGITS = Context(prec=4, rounding=ROUND_FLOOR)
 
 
@@ -45,6 +48,8 @@ class SharedAnswer:
     after: Answer
     errors_before: Deviations
     errors_after: Deviations
+    family: int
+    """Which of the numbers in several tables it is, from 0: amounts are shared within one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,26 +107,70 @@ def shared(
     planned = plan([each.query for each in asked], schema)
     amounts: dict[Member, Fraction] = {}
     untouched: list[tuple[Member, str]] = []
-    families = families_of(planned, declared).fitted
-    for family in families:
+    for family in families_of(planned, declared).fitted:
         found = _amounts(family, planned, declared, is_by_cells=counted == CELLS)
         if isinstance(found, str):
             untouched += [(member, found) for member in family.members]
         else:
             amounts |= dict(zip(family.members, found, strict=True))
+    return _sharing(counted, asked, planned, amounts, untouched, declared)
+
+
+def divided(
+    queries: Mapping[str, Query],
+    schema: Schema,
+    given: Mapping[tuple[str, str], Fraction],
+    declared: Sequence[Lookup] = (),
+) -> Sharing:
+    """Return the workload with other amounts, by table and answer, beside the errors they make.
+
+    Levels that nothing is given for keep their amounts; families whose amounts do not add up are
+    left alone, with the reason.
+
+    >>> import perrecord
+    >>> with perrecord.table(pa.table({"place": ["a"]}), dimensions=["place"]) as source:
+    ...     keys = perrecord.Keys.from_dict({"place": [f"{n}" for n in range(100)]})
+    ...     asked = perrecord.Query().group_by_sets([("place",), ()], keys=keys).count(rho=1)
+    ...     found = divided({"n": asked}, source.schema, {("n_total", "count"): Fraction(1, 2)})
+    >>> found.to_arrow().select(["table", "amount_after"]).to_pylist()
+    [{'table': 'n_by_place', 'amount_after': 1.0}, {'table': 'n_total', 'amount_after': 0.5}]
+    """
+    asked = one_set_each(queries)
+    planned = plan([each.query for each in asked], schema)
+    amounts: dict[Member, Fraction] = {}
+    untouched: list[tuple[Member, str]] = []
+    for family in families_of(planned, declared).fitted:
+        methods = _methods(family, planned)
+        for place, member in enumerate(family.members):
+            if isinstance(methods, str):
+                untouched.append((member, methods))
+            else:
+                named = asked[member.grouping].name, member.answer
+                amounts[member] = given.get(named, methods[place].amount)
+    return _sharing(AS_GIVEN, asked, planned, amounts, untouched, declared)
+
+
+def _sharing(
+    counted: str,
+    asked: Sequence[WorkloadTable],
+    planned: Plan,
+    amounts: Mapping[Member, Fraction],
+    untouched: Sequence[tuple[Member, str]],
+    declared: Sequence[Lookup],
+) -> Sharing:
     tables = tuple(
         replace(each, query=_with_amounts(each.query, place, amounts))
         for place, each in enumerate(asked)
     )
-    after = plan([each.query for each in tables], schema)
+    after = plan([each.query for each in tables], planned.schema)
     names = [each.name for each in asked]
     return Sharing(
         counted,
         tuple(
             each
-            for family in families
+            for number, family in enumerate(families_of(planned, declared).fitted)
             if family.members[0] in amounts
-            for each in _answers(family, planned, after, declared, names)
+            for each in _answers(family, number, planned, after, declared, names)
         ),
         tuple((f"{names[each.grouping]}.{each.answer}", why) for each, why in untouched),
         tables,
@@ -131,7 +180,12 @@ def shared(
 
 
 def _answers(
-    family: Family, planned: Plan, after: Plan, declared: Sequence[Lookup], names: Sequence[str]
+    family: Family,
+    number: int,
+    planned: Plan,
+    after: Plan,
+    declared: Sequence[Lookup],
+    names: Sequence[str],
 ) -> Iterator[SharedAnswer]:
     errors = (deviations_of(family, each, declared, {}) for each in (planned, after))
     for first, second in zip(*errors, strict=True):
@@ -141,6 +195,7 @@ def _answers(
             _answer(after, first.member),
             first,
             second,
+            number,
         )
 
 
@@ -166,6 +221,23 @@ def _amounts(
     family: Family, planned: Plan, declared: Sequence[Lookup], *, is_by_cells: bool
 ) -> list[Fraction] | str:
     """Return the amount of each member, or why they stay as they are."""
+    methods = _methods(family, planned)
+    if isinstance(methods, str):
+        return methods
+    sizes = [len(keys_of_member(planned, member, {})) for member in family.members]
+    shares = _of_product(family, planned, declared, sizes, is_by_cells=is_by_cells)
+    if shares is None and family.is_chain:
+        shares = _of_chain(family, planned, declared, sizes, is_by_cells=is_by_cells)
+    if shares is None:
+        return (
+            "not all combinations of its levels are published with the same noise in all cells, "
+            "and not each table lies below the next"
+        )
+    return in_digits(sum((each.amount for each in methods), Fraction(0)), shares)
+
+
+def _methods(family: Family, planned: Plan) -> list[Method] | str:
+    """Return how each member is made private, or why their amounts do not add up."""
     answers = [_answer(planned, member) for member in family.members]
     every = [answer.measurements[0].methods for answer in answers]
     methods = [each for each in every if isinstance(each, Method)]
@@ -180,16 +252,7 @@ def _amounts(
         return "its noise grows with public sizes of cells, and not by its amount alone"
     if len({method.with_amount(Fraction(1)) for method in methods}) > 1:
         return "its tables are made private in different ways, so their amounts do not add up"
-    sizes = [len(keys_of_member(planned, member, {})) for member in family.members]
-    shares = _of_product(family, planned, declared, sizes, is_by_cells=is_by_cells)
-    if shares is None and family.is_chain:
-        shares = _of_chain(family, planned, declared, sizes, is_by_cells=is_by_cells)
-    if shares is None:
-        return (
-            "not all combinations of its levels are published with the same noise in all cells, "
-            "and not each table lies below the next"
-        )
-    return _in_digits(sum((each.amount for each in methods), Fraction(0)), shares)
+    return methods
 
 
 def _of_product(
@@ -249,10 +312,10 @@ def _of_chain(
     return list(best_shares(Levels(one.tree, one.places, variances, tuple(weights))))
 
 
-def _in_digits(total: Fraction, shares: Sequence[float]) -> list[Fraction]:
+def in_digits(total: Fraction, shares: Sequence[float]) -> list[Fraction]:
     """Return amounts of four digits, the largest with what is left, so that their sum is exact.
 
-    >>> [str(each) for each in _in_digits(Fraction(1), [1 / 3, 2 / 3])]
+    >>> [str(each) for each in in_digits(Fraction(1), [1 / 3, 2 / 3])]
     ['3333/10000', '6667/10000']
     """
     found = [Fraction(_DIGITS.create_decimal(Decimal(float(total) * share))) for share in shares]

@@ -9,6 +9,7 @@ It reads the true numbers: what comes of it is confidential, and a spec that was
 confidential data is not private. Tune on public, prior or synthetic data instead.
 """
 
+import logging
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,6 +42,9 @@ from perrecord.queries.answers import Answer
 from perrecord.queries.plan import plan
 from perrecord.queries.query import Query
 from perrecord.tables.table import Table
+from perrecord.watch import logged
+
+_LOG = logging.getLogger("perrecord.evaluate")
 
 _SHARES = (Fraction(1, 2), Fraction(99, 100), Fraction(1))
 _TIE = 1e-9
@@ -128,8 +132,8 @@ def tune(
 
     A goal such as `"5% for 95% of cells"` holds for every count, total and average of every table
     by itself, `"emp: 5% for 95% of cells"` for one answer. Answers without a goal, quantiles, key
-    selections, blurred totals and answers whose cells are all 0 keep their amounts, and so does the
-    answer that decides which cells of a domain are kept, unless a goal is about it. Amounts are
+    selections and answers whose cells are all 0 keep their amounts, and so do blurred totals and
+    the answer that decides which cells of a domain are kept, unless a goal names them. Amounts are
     rounded up to four digits.
 
     With `schemes`, which may be empty, split and tapered totals are made private in the way whose
@@ -156,6 +160,7 @@ def tune(
     wanted = [target(each) for each in ([goals] if isinstance(goals, str | Target) else goals)]
     known = dict(examples or {})
     sense, limits = smallest(smallest_in, known), _caps(caps or {}, known)
+    on_step = logged(_LOG, on_step)
     on_step("reading the true numbers")
     tuner = Tuner.of(queries, table, wanted)
     on_step("comparing splits, tapers and clamps")

@@ -18,18 +18,16 @@ from ruamel.yaml.resolver import VersionedResolver as Resolver
 from ruamel.yaml.scalarstring import LiteralScalarString
 from sqlglot import exp, parse_one
 
-from perrecord.errors import InputError, InternalError
+from perrecord.errors import InternalError
 from perrecord.evaluate.confidential import HEADER
 from perrecord.evaluate.tuning.shares import Sharing
 from perrecord.evaluate.tuning.tune import UNDER_CAPS, Tuning, shown_goal
-from perrecord.evaluate.variants import WorkloadTable, measure_of, one_set_each
+from perrecord.evaluate.variants import WorkloadTable, measure_of
 from perrecord.exact import text
 from perrecord.policy.cases import Cases, DimensionValue
 from perrecord.policy.split import Scheme, Split
 from perrecord.queries.answers import Answer
 from perrecord.queries.methods import Blurring, Clamping, Splitting, Taper, Tapering
-from perrecord.queries.query import Query
-from perrecord.release.names import LONGEST_NAME
 from perrecord.release.spec import LoadedSpec, build, parse_spec
 from perrecord.release.spec.questions import columns_of_set, whole_cells
 from perrecord.release.spec.schemes import splits_of, tapers_of
@@ -55,28 +53,29 @@ def tuned_spec(
     published tables keep their names. The budget stays: what it allows is not for tuning to decide.
     """
     text_of_spec = loaded.path.read_text(encoding="utf-8-sig")
+    written = rewritten(text_of_spec, loaded, tuning, schema, path)
+    return _heading(loaded, tuning, is_public=is_public) + written
+
+
+def rewritten(
+    text_of_spec: str, loaded: LoadedSpec, tuning: Tuning | Sharing, schema: Schema, path: Path
+) -> str:
+    """Return the text of a spec with what was found in it, checked to cost what was found."""
     document = _yaml().load(_DIRECTIVE.sub("", text_of_spec))
     names = _named_schemes(document, loaded, tuning, schema)
     _rewrite_queries(document["queries"], loaded, tuning, names)
     _move(document, loaded, path.resolve().parent)
     out = StringIO()
     _yaml().dump(document, out)
-    written = _heading(loaded, tuning, is_public=is_public) + out.getvalue()
+    check_cost(out.getvalue(), tuning, schema, path)
+    return out.getvalue()
+
+
+def check_cost(written: str, tuning: Tuning | Sharing, schema: Schema, path: Path) -> None:
+    """Make sure that a spec costs what was found."""
     workload = build(parse_spec(written, path), schema)
     if workload.policy != tuning.policy:
         raise InternalError("A tuned spec costs something else than what was found.")
-    return written
-
-
-def check_names(queries: Mapping[str, Query]) -> None:
-    """Refuse grouping sets whose tables have names too long for queries of their own."""
-    for asked in one_set_each(queries):
-        if len(asked.name) > LONGEST_NAME:
-            raise InputError(
-                f"the query {asked.origin!r} has several grouping sets, and tuning makes a query "
-                f"of each; {asked.name!r} is longer than {LONGEST_NAME} letters. Give the query a "
-                "shorter name."
-            )
 
 
 def _heading(loaded: LoadedSpec, tuning: Tuning | Sharing, *, is_public: bool) -> str:
@@ -361,6 +360,8 @@ def _move(document: Any, loaded: LoadedSpec, folder: Path) -> None:
             document["source"] = moved(source)
         else:
             source["path"] = moved(source["path"])
+            if "last" in source:
+                source["last"] = moved(source["last"])
     if not isinstance(source, str) and "spill_folder" in source:
         source["spill_folder"] = moved(source["spill_folder"])
     if document.get("ledger"):

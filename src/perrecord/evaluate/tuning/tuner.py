@@ -30,7 +30,7 @@ from perrecord.policy.split import Scheme
 from perrecord.policy.terms import Currency
 from perrecord.queries.answers import Answer
 from perrecord.queries.groupings import SelectCells
-from perrecord.queries.methods import Tapering, Tree, leaves
+from perrecord.queries.methods import Blurring, Tapering, Tree, leaves
 from perrecord.queries.plan import Plan, plan
 from perrecord.queries.query import Query
 from perrecord.tables.table import Table
@@ -63,6 +63,8 @@ class Tuner:
     _allowed: dict[tuple[AnswerPlace, Bounds, Fraction, int | None], Floats] = field(
         default_factory=dict
     )
+    _reached: dict[tuple[str, AnswerPlace, Fraction], Answer] = field(default_factory=dict)
+    """What was found for a candidate and a multiple: caps are tried one answer at a time."""
 
     @classmethod
     def of(cls, queries: Mapping[str, Query], table: Table, targets: Sequence[Target]) -> "Tuner":
@@ -75,18 +77,11 @@ class Tuner:
         names = {place: asked[place[0]].names(place[1]) for place in found}
         check_names(targets, [name for each in names.values() for name in each])
         aims = {place: target_of(targets, names[place]) for place in found}
-        for place, aim in aims.items():
-            if found[place].answer.is_blurred and aim is not None and aim.about is not None:
-                raise InputError(
-                    f"the goal is about {aim.about!r}, which is blurred: tuning leaves it as it "
-                    "is. Leave the goal out, or blur it after tuning the taper."
-                )
         kept = {
             place: aim
             for place, aim in aims.items()
             if aim is not None
-            and not found[place].answer.is_blurred
-            and not (aim.about is None and _decides_cells(asked, place))
+            and (aim.about is not None or not _stays(asked, place, found[place].answer))
         }
         if not kept:
             raise InputError(
@@ -99,7 +94,7 @@ class Tuner:
 
     @property
     def untouched(self) -> tuple[str, ...]:
-        """Answers that stay as they are, as table.answer: no target, blurred, or all of them 0."""
+        """Answers that stay as they are, as table.answer: no target, or all of them 0."""
         return tuple(
             f"{each.name}.{answer.name}"
             for number, each in enumerate(self.asked)
@@ -144,13 +139,21 @@ class Tuner:
         found, multiples = [], times or self.even()
         for number, each in enumerate(self.asked):
             changed = {
-                answer.name: self._tuned(place, answer, multiples[place])
+                answer.name: self._once(candidate, place, answer, multiples[place])
                 for answer in candidate.applied(each.query).answers
                 if (place := (number, answer.name)) in self.targets
             }
             answers = tuple(changed.get(answer.name, answer) for answer in each.query.answers)
             found.append(replace(each.query, answers=answers))
         return tuple(found)
+
+    def _once(
+        self, candidate: Candidate, place: AnswerPlace, answer: Answer, times: Fraction
+    ) -> Answer:
+        key = candidate.name, place, times
+        if key not in self._reached:
+            self._reached[key] = self._tuned(place, answer, times)
+        return self._reached[key]
 
     def _tuned(self, place: AnswerPlace, answer: Answer, times: Fraction) -> Answer:
         answer = balanced(answer, self._truth(place, answer))
@@ -173,11 +176,13 @@ class Tuner:
         return Fraction(factor)
 
     def _out_of_reach(self, place: AnswerPlace, answer: Answer) -> OutOfReach:
-        is_taper = any(isinstance(leaf.method, Tapering) for leaf in leaves(_tree(answer)))
+        is_taper = any(
+            isinstance(leaf.method, Tapering | Blurring) for leaf in leaves(_tree(answer))
+        )
+        reason = _BLURRED if answer.is_blurred else _TOO_NARROW if is_taper else _CUT_OFF
         return OutOfReach(
             f"{self.asked[place[0]].name}.{place[1]}: no amount reaches the goal "
-            f"{str(self.targets[place])!r}, {_TOO_NARROW if is_taper else _CUT_OFF}, or give it a "
-            "goal of its own."
+            f"{str(self.targets[place])!r}, {reason}, or give it a goal of its own."
         )
 
     def _factors(self, place: AnswerPlace, truth: Truth, times: Fraction) -> Floats:
@@ -237,15 +242,20 @@ _TOO_NARROW = (
     "because tapered noise would be narrower than 5 steps of the measure's resolution. Give the "
     "measure a finer resolution, split it instead (split: ...)"
 )
+_BLURRED = (
+    "because the noise that grows with the size of the cells misses it alone, or the rest would be "
+    "narrower than 5 steps of the measure's resolution. Blur it by less (blur: ...)"
+)
 _CUT_OFF = (
     "because clamping cuts off too much. Split it instead (split: ...), clamp at a higher bound"
 )
 
 
-def _decides_cells(asked: Sequence[WorkloadTable], place: AnswerPlace) -> bool:
-    """Tell whether an answer decides which cells of a domain are published.
+def _stays(asked: Sequence[WorkloadTable], place: AnswerPlace, answer: Answer) -> bool:
+    """Tell whether only a goal about an answer by its name changes it.
 
-    Less accurate, it would let through cells that are empty; only a goal about it alone changes it.
+    If one that decides which cells of a domain are published were less accurate, it would let
+    through empty ones. A blurred total errs by a share of its records, whatever its amount.
     """
     cells = asked[place[0]].query.groupings[0].cells
-    return isinstance(cells, SelectCells) and cells.answer == place[1]
+    return answer.is_blurred or (isinstance(cells, SelectCells) and cells.answer == place[1])

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from perrecord.lab.audit.random_series import LAST
 from perrecord.lab.audit.random_tables import REGIONS, VALUES, Row, arrow
 
 SPEC, SOURCE, LEDGER = "release.yaml", "rows.parquet", "audit.ledger"
@@ -82,13 +83,19 @@ def spec(random: Random, *, selects: bool = False) -> dict[str, Any]:
     return found
 
 
-def write(folder: Path, written: Mapping[str, Any], rows: list[Row]) -> Path:
+def write(
+    folder: Path, written: Mapping[str, Any], rows: list[Row], last: list[Row] | None = None
+) -> Path:
     """Write a spec, its source, its lookup and its keys into a new folder; return the spec's path.
+
+    Where the source is linked, the rows of the period before are a file, too.
 
     Files of keys hold NULL too, which a list in a spec cannot.
     """
     folder.mkdir()
     pq.write_table(arrow(rows), folder / SOURCE)
+    if last is not None:
+        pq.write_table(arrow(last), folder / LAST)
     names = [name for name in REGIONS if name is not None]
     regions = {"name": names, "region": [REGIONS[name][0] for name in names]}
     pq.write_table(pa.table(regions), folder / "regions.parquet")

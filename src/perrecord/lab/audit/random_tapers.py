@@ -81,18 +81,18 @@ def _answer(random: Random, asked: Query, kind: str, currency: str, name: str) -
         case "parts by key":
             return _by_key(random, asked, measure, currency, name)
         case "average" | "average named":
-            taper, amount = _priced(random, measure, nu)
+            taper, amount = priced(random, measure, nu)
             amounts: dict[str, Any] = {currency: random.choice([(amount, "0.2"), amount])}
             given = taper if kind == "average named" or nu == 3 else taper.size(measure)
             return asked.average(measure, taper=given, name=name, **amounts)
         case "size":
-            taper, amount = _priced(random, measure, 7)
+            taper, amount = priced(random, measure, 7)
             if currency == "rho" and random.random() < 0.3:
                 taper, amount = Taper({measure: _steps(measure, _NARROWEST[0])}), _NARROWEST[1]
             one: dict[str, Any] = {currency: amount}
             return asked.sum(measure, taper=taper.size(measure), name=name, **one)
         case _:
-            taper, amount = _priced(random, measure, 3 if kind == "heavy" else 7)
+            taper, amount = priced(random, measure, 3 if kind == "heavy" else 7)
             one = {currency: amount}
             return asked.sum(measure, taper=taper, name=name, **one)
 
@@ -116,12 +116,12 @@ def _by_key(random: Random, asked: Query, measure: str, currency: str, name: str
 
 
 def _part(random: Random, measure: str, currency: str, nu: int) -> Priced:
-    taper, amount = _priced(random, measure, nu)
+    taper, amount = priced(random, measure, nu)
     one: dict[str, Any] = {currency: amount}
     return tapering(taper, **one)
 
 
-def _priced(random: Random, measure: str, nu: int) -> tuple[Taper, str]:
+def priced(random: Random, measure: str, nu: int) -> tuple[Taper, str]:
     """Return a taper of the measure, and sometimes of another, and an amount that suits it.
 
     An average pays half of it for its total, or all of it.
@@ -139,7 +139,7 @@ def _steps(measure: str, count: int) -> Fraction:
 
 # -- specs --------------------------------------------------------------------------------------
 
-_SIZES: Mapping[str, list[float]] = {
+SIZES: Mapping[str, list[float]] = {
     "emp": [5, 50, 400],
     "pay": [2.5, 50, 400],
     "rent": [0.5, 30, 400],
@@ -154,9 +154,9 @@ def tapered_spec(random: Random, spec: Mapping[str, Any]) -> dict[str, Any]:
     Its budget may list what is tapered; what it pays otherwise is enough for it, too.
     """
     tapers = {
-        "usual": {name: random.choice(sizes) for name, sizes in _SIZES.items()},
+        "usual": {name: random.choice(sizes) for name, sizes in SIZES.items()},
         "heavy": {
-            "sizes": {name: random.choice(sizes) for name, sizes in _SIZES.items()},
+            "sizes": {name: random.choice(sizes) for name, sizes in SIZES.items()},
             "nu": 3,
         },
     }
@@ -167,8 +167,8 @@ def tapered_spec(random: Random, spec: Mapping[str, Any]) -> dict[str, Any]:
     ]
     budget = dict(spec["budget"])
     if random.random() < 0.5:
-        measure = random.choice(list(_SIZES))
-        at = random.choice(_SIZES[measure])
+        measure = random.choice(list(SIZES))
+        at = random.choice(SIZES[measure])
         budget["tapers"] = [
             {"measure": measure, "at": at, currency: 0.3, "times": 2},
             {"measure": measure, "at": at, currency: 0.1, "nu": 3},
@@ -185,12 +185,12 @@ def _tapered(random: Random, currency: str, asked: Mapping[str, Any]) -> dict[st
 
 
 def _spec_answer(random: Random, kind: str, currency: str, *, is_by_sector: bool) -> dict[str, Any]:
-    measure = random.choice(list(_SIZES))
+    measure = random.choice(list(SIZES))
 
     def part(taper: Any) -> dict[str, Any]:
         return {"taper": taper, currency: random.choice([0.1, 0.3])}
 
-    size = random.choice(_SIZES[measure])
+    size = random.choice(SIZES[measure])
     if kind == "parts":
         cases = {"farm": part(size), "": part("usual")}
         if is_by_sector:

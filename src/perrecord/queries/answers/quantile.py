@@ -1,4 +1,4 @@
-"""A quantile of a measure, one of public candidates (T14)."""
+"""A quantile of a measure, one of public candidates (T14), of records or by their weights (T37)."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -8,6 +8,7 @@ from typing import Self
 
 from perrecord.errors import InternalError, QueryError, about
 from perrecord.exact import Exact, parameter, text
+from perrecord.policy.weighing import Weighting
 from perrecord.queries.answers.answer import Answer
 from perrecord.queries.measurements import Choice, Step
 from perrecord.queries.methods import Counting, Method, Methods
@@ -27,11 +28,12 @@ class Quantile(Answer):
     amount: Fraction
     level: Fraction
     candidates: tuple[Fraction, ...]
+    weight: Weighting | None = None
 
     @property
     def steps(self) -> tuple[Step, ...]:
         """One choice."""
-        return (Choice(self.measure, self.amount, self.level, self.candidates),)
+        return (Choice(self.measure, self.amount, self.level, self.candidates, self.weight),)
 
     @property
     def kind(self) -> str:
@@ -42,8 +44,11 @@ class Quantile(Answer):
         """Return what is estimated and how, for people."""
         count = len(self.candidates)
         candidates = f"{count:,} candidate" if count == 1 else f"{count:,} candidates"
+        weighed = ""
+        if self.weight is not None:
+            weighed = f", weighted by {quoted(self.weight.measure)} at {text(self.weight.at)}"
         return (
-            f"quantile {text(self.level)} of {quoted(self.measure)}: one of {candidates}, "
+            f"quantile {text(self.level)} of {quoted(self.measure)}{weighed}: one of {candidates}, "
             "exponential mechanism, unsplit"
         )
 
@@ -51,6 +56,9 @@ class Quantile(Answer):
         """Refuse what is no measure."""
         with about("measure"):
             roles.resolution(self.measure)
+        if self.weight is not None:
+            with about("weight", "measure"):
+                roles.resolution(self.weight.measure)
 
     def mapped(self, change: Callable[[Method], Methods]) -> Self:
         """Return the answer at the price that a record's one vote would be changed to."""
@@ -76,6 +84,16 @@ def level_of(level: Exact | None) -> Fraction:
                 f"at most {_FINEST_LEVEL:,}, such as 0.333."
             )
         return exact
+
+
+def check_weighting(given: object) -> None:
+    """Refuse a weight that does not say which record of it pays the amount."""
+    if given is not None and not isinstance(given, Weighting):
+        raise QueryError(
+            f"the weight is a {type(given).__name__}; expected a measure and the weight of a "
+            'record that loses the amount, such as Weighting("w", at=20).',
+            about=("weight",),
+        )
 
 
 def candidates_of(given: Iterable[Exact] | None) -> tuple[Fraction, ...]:

@@ -30,21 +30,67 @@ MOST_CELLS = 60_000_000
 """So many combinations of nodes are written out to fit tables that are no chain."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class TableSides:
+    """Where the rows of a table stand, by the factors of its keys: none is written out."""
+
+    rows: tuple[int, ...]
+    """How many rows each factor has."""
+    nodes: tuple[Indices, ...]
+    """In each tree the node of every row: an axis for each factor, 1 long where it stays."""
+
+    def places(self, shape: tuple[int, ...]) -> Indices:
+        """Return the place of each row in a grid, the last axis fastest."""
+        place: Indices = np.zeros([1] * len(self.rows), dtype=np.intp)
+        for size, nodes in zip(shape, self.nodes, strict=True):
+            place = place * size + nodes
+        return np.broadcast_to(place, self.rows).ravel()
+
+    def box(self) -> tuple[slice, ...] | None:
+        """Return the box of the grid that has these rows, in order; None if there may be none.
+
+        There is one where each factor, or several in a row, goes through nodes of one tree that
+        stand side by side, and trees come in the order of the factors.
+        """
+        box, taken = [], 0
+        for nodes in self.nodes:
+            moving = [factor for factor, rows in enumerate(nodes.shape) if rows > 1]
+            line = nodes.ravel()
+            if not len(line) or (np.diff(line) != 1).any() or any(f < taken for f in moving):
+                return None
+            taken = max([taken, *(factor + 1 for factor in moving)])
+            box.append(slice(int(line[0]), int(line[-1]) + 1))
+        size = prod(each.stop - each.start for each in box)
+        return tuple(box) if size == prod(self.rows) else None
+
+
 @dataclass(frozen=True, eq=False)
 class Layout:
     """The hierarchies of a family as trees, and where every row stands among combinations."""
 
     trees: tuple[CellTree, ...]
-    places: tuple[Indices, ...]
-    """For each table the place of each row among all combinations of nodes, the last fastest.
+    sides: tuple["TableSides", ...]
+    """For each table where its rows stand. Tables are a family's members, then what follows."""
 
-    Tables are the members of a family, then those that follow.
-    """
+    @cached_property
+    def places(self) -> tuple[Indices, ...]:
+        """For each table the place of each row among all combinations of nodes, the last fastest.
+
+        They are as many as the rows, and hardly ever needed: most tables are boxes.
+        """
+        return tuple(each.places(self.shape) for each in self.sides)
 
     @cached_property
     def rows(self) -> tuple[Placed, ...]:
         """For each table its rows in the grid of all combinations."""
-        return tuple(Placed.of(each, self.shape) for each in self.places)
+        return tuple(
+            Placed.of(self.places[table], self.shape) if box is None else Placed.box(box)
+            for table, box in enumerate(each.box() for each in self.sides)
+        )
+
+    def count(self, table: int) -> int:
+        """Return how many rows a table has."""
+        return prod(self.sides[table].rows)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -66,17 +112,18 @@ def layout_of(
     keys are looked up by their factors, and are never written out.
     """
     trees: list[CellTree] = []
-    places = [np.zeros([1] * len(each.factors), dtype=np.intp) for each in keys]
+    nodes: list[list[Indices]] = [[] for _ in keys]
     for axis, hierarchy in enumerate(family.hierarchies):
         levels = [each[axis] for each in family.levels]
         tree, found = _axis(hierarchy, levels, schema, keys, declared)
         trees.append(tree)
-        places = [place * tree.size + nodes for place, nodes in zip(places, found, strict=True)]
-    whole = [
-        np.broadcast_to(place, [factor.num_rows for factor in each.factors]).ravel()
-        for place, each in zip(places, keys, strict=True)
+        for own, each in zip(nodes, found, strict=True):
+            own.append(each)
+    sides = [
+        TableSides(tuple(factor.num_rows for factor in each.factors), tuple(own))
+        for each, own in zip(keys, nodes, strict=True)
     ]
-    return Layout(tuple(trees), tuple(whole))
+    return Layout(tuple(trees), tuple(sides))
 
 
 def declared_trees(

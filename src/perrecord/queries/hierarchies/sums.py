@@ -1,29 +1,86 @@
 """Which rows of one table are, if lists of keys are complete, sums of rows of another."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import permutations
+from math import prod
 
 import numpy as np
 
 from perrecord.queries.hierarchies.families import Family
 from perrecord.queries.hierarchies.placing import Layout, cells_above
-from perrecord.released.fitting.trees import CellTree, Flags, Indices
+from perrecord.released.fitting.runs import Runs, summed_runs
+from perrecord.released.fitting.trees import CellTree, Flags, Floats, Indices
+from perrecord.released.numbers import Integers, floats, largest
+
+_EXACT = 2**53
+"""Sums of whole numbers below it are the same in floats, in whichever order they are added."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class SumRows:
-    """Where the rows of a table lie in those of a coarser one, each by its place in the family."""
+    """Where the rows of a table lie in those of a coarser one, each by its place in the family.
+
+    Rows above have a shape, that of their box in the grid or else how many they are. Where both
+    tables are boxes they are added up axis by axis, and `rows` is hardly ever needed.
+    """
 
     above: int
     below: int
-    rows: Indices
-    """For each row below, the row above; as many as there are rows above if there is none."""
-    listed: Indices
-    """For each row above, how many rows below it there are."""
-    is_sum: Flags
-    """For each row above whether the fit takes it for the sum of what is listed below."""
+    family: Family
+    layout: Layout
+    runs: tuple[Runs, ...] | None
+    """Along each axis where the rows below each row above stand, if both tables are boxes."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the rows above."""
+        if self.runs is None:
+            return (self.layout.count(self.above),)
+        return self.layout.rows[self.above].shape
+
+    @cached_property
+    def rows(self) -> Indices:
+        """For each row below, the row above; as many as there are rows above if there is none."""
+        return rows_above(self.family, self.layout, self.above, self.below)
+
+    @cached_property
+    def listed(self) -> Indices:
+        """For each row above, how many rows below it there are; 1 long on axes where it stays."""
+        if self.runs is None:
+            return np.bincount(self.rows, minlength=prod(self.shape) + 1)[:-1]
+        return np.asarray(reduce(np.multiply, np.ix_(*(each.counts for each in self.runs))))
+
+    @cached_property
+    def is_sum(self) -> Flags:
+        """For each row above whether the fit takes it for the sum of what is listed below."""
+        is_sum: Flags = self.listed > 0
+        if not self.family.is_chain:
+            high, low = self.family.levels[self.above], self.family.levels[self.below]
+            codes = self.layout.places[self.above]
+            every = _combinations(self.layout, codes, high, low).reshape(self.shape)
+            is_sum = is_sum & (self.listed == every)
+        return is_sum
+
+    def differences(self, above: Integers, below: Integers) -> Integers:
+        """Return for each row above its number less the sum of those below it.
+
+        Whole numbers where that is exact either way, else floats.
+        """
+        if self.runs is not None and above.dtype == below.dtype == np.int64:
+            most = max(largest(above), largest(below) * int(self.listed.max(initial=1)))
+            if most < _EXACT:
+                box = below.reshape(self.layout.rows[self.below].shape)
+                total = summed_runs(box, self.runs)
+                into = None if np.may_share_memory(total, below) else total
+                return np.subtract(above.reshape(self.shape), total, out=into).ravel()
+        return floats(above) - self.sums(floats(below))
+
+    def sums(self, numbers: Floats) -> Floats:
+        """Return the same of any numbers, added up row by row."""
+        every = np.bincount(self.rows, numbers, prod(self.shape) + 1)
+        return np.asarray(every[:-1], dtype=np.float64)
 
 
 def neighbours(family: Family) -> list[tuple[int, int]]:
@@ -55,13 +112,9 @@ def sum_rows(family: Family, layout: Layout) -> Iterator[SumRows]:
     is a sum only if all combinations below it are listed.
     """
     for above, below in neighbours(family):
-        high, low = family.levels[above], family.levels[below]
-        codes, rows = layout.places[above], rows_above(family, layout, above, below)
-        listed = np.bincount(rows, minlength=len(codes) + 1)[:-1]
-        is_sum = listed > 0
-        if not family.is_chain:
-            is_sum &= listed == _combinations(layout, codes, high, low)
-        yield SumRows(above, below, rows, listed, is_sum)
+        lines = _lines(family, layout, above, below)
+        runs = None if lines is None else tuple(Runs.of(*each) for each in lines)
+        yield SumRows(above, below, family, layout, runs)
 
 
 def rows_above(family: Family, layout: Layout, above: int, below: int) -> Indices:
@@ -69,9 +122,9 @@ def rows_above(family: Family, layout: Layout, above: int, below: int) -> Indice
 
     As many as that one has rows, where it lies in none of them.
     """
-    boxed = _in_boxes(family, layout, above, below)
-    if boxed is not None:
-        return boxed
+    lines = _lines(family, layout, above, below)
+    if lines is not None:
+        return _in_boxes(lines, layout.count(above))
     codes = layout.places[above]
     is_sorted = bool((np.diff(codes) > 0).all())
     order = np.arange(len(codes)) if is_sorted else np.argsort(codes, kind="stable")
@@ -81,25 +134,33 @@ def rows_above(family: Family, layout: Layout, above: int, below: int) -> Indice
     return np.where(codes[found] == lying, found, len(codes))
 
 
-def _in_boxes(family: Family, layout: Layout, above: int, below: int) -> Indices | None:
-    """Return the same where both tables are boxes of the grid: axis by axis, with no search."""
-    high, low = layout.rows[above], layout.rows[below]
-    count = len(layout.places[above])
-    rows: Indices = np.zeros((), dtype=np.intp)
-    inside: list[Flags] = []
+def _lines(
+    family: Family, layout: Layout, above: int, below: int
+) -> list[tuple[Indices, int]] | None:
+    """Return along each axis the place above of each place below, and how many are above.
+
+    Only where both tables are boxes of the grid. Places never fall; some may be of no row above,
+    and are then below 0 or not below how many there are.
+    """
+    high, low = layout.rows[above].slices, layout.rows[below].slices
+    if high is None or low is None:
+        return None
+    found = []
     levels = zip(family.levels[below], family.levels[above], strict=True)
-    for tree, outer, inner, (start, end) in zip(
-        layout.trees, high.index, low.index, levels, strict=True
-    ):
-        if not isinstance(outer, slice) or not isinstance(inner, slice):
-            return None
+    for tree, outer, inner, (start, end) in zip(layout.trees, high, low, levels, strict=True):
         node = np.arange(inner.start, inner.stop) - tree.starts[start]
         for level in range(start, end, -1):
             node = tree.parents[level - 1][node]
-        place = node + tree.starts[end] - outer.start
-        width = outer.stop - outer.start
+        found.append((node + tree.starts[end] - outer.start, outer.stop - outer.start))
+    return found
+
+
+def _in_boxes(lines: Sequence[tuple[Indices, int]], count: int) -> Indices:
+    """Return for each row of a box the row of another that it lies in, or how many these are."""
+    rows: Indices = np.zeros((), dtype=np.intp)
+    for place, width in lines:
         rows = np.add.outer(rows * width, place)
-        inside.append((place >= 0) & (place < width))
+    inside = [(place >= 0) & (place < width) for place, width in lines]
     if all(each.all() for each in inside):
         return rows.ravel()
     return np.where(reduce(np.logical_and.outer, inside), rows, count).ravel()

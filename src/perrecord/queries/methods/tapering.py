@@ -194,13 +194,23 @@ class Blurring(StudentMethod):
     is_signed: bool = False
     """Whether values may be below 0; then the noisy number has no interval."""
 
+    def check(self, answer: str, roles: Roles) -> None:
+        """Refuse bounds that hold for no value below 0 where records are changes."""
+        StudentMethod.check(self, answer, roles)
+        if roles.is_linked and not self.is_signed:
+            raise QueryError(
+                "the records are changes between two periods, which may be negative, and the "
+                "bounds of a blurred total hold where no value is; write signed: true, in Python "
+                'Blur("0.1", signed=True), which leaves them out.'
+            )
+
     def growth(self, amount: Fraction, size: Fraction, currency: Currency) -> TaperedGrowth:
         """Return the loss under which a record of this size loses the amount."""
         return blurred(currency.power, amount, size, self.by, self.taper.nu)
 
-    def growth_of(self, spread: Fraction, at: Fraction, currency: Currency) -> Growth:  # noqa: ARG002
+    def growth_of(self, spread: Fraction, at: Fraction, currency: Currency) -> Growth:
         """Return the loss where this is the noise of a cell without records."""
-        return blurred_growth(currency.power, spread, self.by, self.taper.nu)
+        return blurred_growth(currency.power, spread, self.by, self.taper.nu, at)
 
     @property
     def kind(self) -> str:

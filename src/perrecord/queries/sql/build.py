@@ -10,6 +10,7 @@ from sqlglot import TokenType, exp
 from perrecord.errors import InputError, SQLTextError
 from perrecord.exact import Exact
 from perrecord.policy.split import Scheme
+from perrecord.policy.weighing import Weighting
 from perrecord.queries.check import check, check_asked, check_columns, check_filter
 from perrecord.queries.groupings import WhichCells
 from perrecord.queries.methods import Accounting, Blur, Taper
@@ -40,6 +41,7 @@ def from_sql(  # noqa: PLR0913 - an option for whatever SQL cannot say
     taper: Exact | Taper | Mapping[str, Exact | Taper] | None = None,
     blur: Exact | Blur | Mapping[str, Exact | Blur] | None = None,
     candidates: Iterable[Exact] | Mapping[str, Iterable[Exact]] | None = None,
+    weight: Weighting | Mapping[str, Weighting] | None = None,
     accounting: Accounting = "split",
 ) -> Query:
     """Return the query that the SQL asks: the same value as the fluent `Query` gives.
@@ -61,6 +63,7 @@ def from_sql(  # noqa: PLR0913 - an option for whatever SQL cannot say
       to every SUM and AVG.
     - `blur`: with a taper, what widens the noise of a SUM, by answer or by measure (T28).
     - `candidates`: public numbers for the quantiles, by answer or by measure.
+    - `weight`: by which measure their records are weighed, by answer or by measure (T37).
     - `keys`: what `Query.group_by_sets` takes; every GROUP BY needs them (T9).
 
     >>> from fractions import Fraction
@@ -97,6 +100,7 @@ def from_sql(  # noqa: PLR0913 - an option for whatever SQL cannot say
             options.tapers(taper, asked),
             options.blurs(blur, asked),
             options.candidates(candidates, asked),
+            options.weights(weight, asked),
             strict=True,
         )
         for each in terms:
@@ -117,6 +121,7 @@ class _Terms:
     taper: Any
     blur: Any
     candidates: Any
+    weight: Any
 
 
 @contextmanager
@@ -189,5 +194,5 @@ def _answered(query: Query, terms: _Terms, accounting: Accounting) -> Query:
             blurred = {**method, "blur": terms.blur}
             return query.sum(column, **blurred, **price, accounting=counted, name=name)
         case AnswerForm.QUANTILE:
-            found = terms.candidates
-            return query.quantile(column, asked.level or 0, candidates=found, **price, name=name)
+            chosen = {"candidates": terms.candidates, "weight": terms.weight}
+            return query.quantile(column, asked.level or 0, **chosen, **price, name=name)

@@ -6,6 +6,7 @@ from typing import Any, TypedDict
 from perrecord.errors import QueryError, listing, suggestion
 from perrecord.exact import Exact
 from perrecord.policy.split import Scheme, Split, SplitBy
+from perrecord.policy.weighing import Weighting
 from perrecord.queries.groupings import WhichCells
 from perrecord.queries.methods import Accounting, Blur, Taper
 from perrecord.queries.sql.asked import AnswerForm, AskedAnswer
@@ -29,6 +30,7 @@ class SQLOptions(TypedDict, total=False):
     taper: Exact | Taper | Mapping[str, Exact | Taper] | None
     blur: Exact | Blur | Mapping[str, Exact | Blur] | None
     candidates: Iterable[Exact] | Mapping[str, Iterable[Exact]] | None
+    weight: Weighting | Mapping[str, Weighting] | None
     accounting: Accounting
 
 
@@ -38,7 +40,7 @@ def check_known(options: Iterable[str]) -> None:
     >>> check_known(["rho", "candidate"])
     Traceback (most recent call last):
     perrecord.errors.QueryError: SQL text takes no option 'candidate'. It takes accounting, \
-blur, candidates, clamp, epsilon, keys, rho, split, taper. Did you mean 'candidates'?
+blur, candidates, clamp, epsilon, keys, rho, split, taper, weight. Did you mean 'candidates'?
     """
     known = sorted(SQLOptions.__optional_keys__)
     for name in options:
@@ -114,6 +116,13 @@ def candidates(
     elif given is not None:
         kept = _kept(given)
     return _chosen("candidates", kept, _measure_names(asked, AnswerForm.QUANTILE))
+
+
+def weights(
+    given: Weighting | Mapping[str, Weighting] | None, asked: Sequence[AskedAnswer]
+) -> list[Any]:
+    """Return what weighs the records of each quantile, found by its name or its measure's."""
+    return _chosen("weight", given, _measure_names(asked, AnswerForm.QUANTILE))
 
 
 def _kept(values: Any) -> Any:

@@ -15,7 +15,7 @@ const compiledOutput = (output, noise) => {
     among,
     level,
     amount: exact(output.amount),
-    side: multiply(TWO, farther),
+    side: multiply(output.weight ? multiply(TWO, exact(output.weight.at)) : TWO, farther),
     candidates: output.candidates.map(exact),
   };
 };
@@ -31,18 +31,26 @@ const shiftCost = ({ law, spread }, shift) => {
   return fromNumber(growth(ratio, law === "student3" ? 3 : 7) * ROUNDED_UP);
 };
 
-// What log ratios that vary within eta cost: f(eta) = y - 1 - ln y, y = eta / (1 - exp(-eta)).
-const rangeCost = (eta) => {
-  const [square, y] = [eta * eta, eta / -Math.expm1(-eta)];
-  if (eta >= 0.2) return y - 1 - Math.log(y);
-  return square * (1 / 8 - square * (1 / 576 - square * (1 / 25920 - square / 1075200)));
-};
 const choiceCost = ({ amount, side }, distance) => {
   if (distance.top === 0n) return ZERO;
   if (!isRho) return divide(multiply(amount, distance), side);
   const eta = (Math.sqrt(8 * toNumber(amount)) * toNumber(distance)) / toNumber(side);
   return fromNumber(rangeCost(eta) * ROUNDED_UP);
 };
+
+// What a record adds to the sums that a quantile goes by, with the side that it is on: 1, or its
+// weight, which counts as 0 below 0 or where it is missing (T37). Without a value there is none.
+const votes = ({ measure, weight }, records) =>
+  records
+    .filter(({ record }) => !record.missing.has(measure))
+    .map(({ record, sign }) => {
+      const own = weight ? record.measures.get(weight.measure) : ONE;
+      const isNone = own.top < 0n || (weight && record.missing.has(weight.measure));
+      return {
+        weight: isNone ? ZERO : multiply(fraction(sign), own),
+        value: record.measures.get(measure),
+      };
+    });
 
 // The most by which the changes of two candidates' distances from the quantile can differ. Between
 // the values all candidates change alike, so that two of each stretch stand for the others.
@@ -57,9 +65,8 @@ const widest = ({ candidates, level }, values) => {
     }
     for (let step = -2; step <= 2; step += 1) places.add(low + step);
   }
-  const count = fraction(values.reduce((all, { sign }) => all + sign, 0n));
-  const changed = (isCounted) =>
-    fraction(values.reduce((all, each) => (isCounted(each) ? all + each.sign : all), 0n));
+  const count = sum(values.map(({ weight }) => weight));
+  const changed = (isCounted) => sum(values.filter(isCounted).map(({ weight }) => weight));
   const ranges = [...places]
     .filter((place) => place >= 0 && place < candidates.length)
     .map((place) => {
@@ -86,14 +93,14 @@ const widest = ({ candidates, level }, values) => {
   return most;
 };
 
-// Each output's own cost when `name` changes: { loss, deltas, isGaussian }, from the record before
-// and after. Cells that go by the measure itself are two.
-const numberChange = (output, before, after, name) => {
+// Each output's own cost when measures change: { loss, deltas, isGaussian }, from the record before
+// and after. Cells that go by such a measure are two.
+const numberChange = (output, before, after, changed) => {
   const { noise, by, certain, distinct } = output;
   const cell = cellOf(noise, before);
   const nothing = { loss: ZERO, deltas: [ZERO, ZERO], isGaussian: true };
   if (cell === null) return nothing;
-  const isApart = by.includes(name);
+  const isApart = by.some((each) => changed.includes(each));
   const isSure = noise.certain && certain;
   let shifts = [before, after].map((record) => shiftOf({ noise, cell }, record));
   if (distinct !== null) {
@@ -115,26 +122,24 @@ const numberChange = (output, before, after, name) => {
   return { ...nothing, loss: cost(isBelow(up, down) ? down : up), isGaussian };
 };
 
-const choiceChange = (output, before, after, name) => {
+const choiceChange = (output, before, after, changed) => {
   const isIn = output.among === null || chosen(output.among, before);
-  const values = (isIn ? [before, after] : [])
-    .map((record, place) => ({ record, sign: place ? 1n : -1n }))
-    .filter(({ record }) => !record.missing.has(output.measure))
-    .map(({ record, sign }) => ({ sign, value: record.measures.get(output.measure) }));
+  const both = [{ record: before, sign: -1n }, { record: after, sign: 1n }];
+  const values = votes(output, isIn ? both : []);
   const alone = values.map((each) => widest(output, [each]));
   let loss;
-  if (output.by.includes(name)) loss = sum(alone.map((each) => choiceCost(output, each)));
+  if (output.by.some((each) => changed.includes(each))) loss = sum(alone.map((each) => choiceCost(output, each)));
   else loss = choiceCost(output, output.certain ? widest(output, values) : sum(alone));
   return { loss, deltas: [ZERO, ZERO], isGaussian: false };
 };
 
-const selectionChange = (output, before, after, name, form) => {
+const selectionChange = (output, before, after, changed, form) => {
   const found = { loss: ZERO, deltas: [ZERO, ZERO], isGaussian: false };
   for (const slot of slotsOf(form, before)) {
     const pieces = [before, after].map((record) => slotPieces(slot, record));
     const [one, other] = pieces;
     const most = one < other ? other : one;
-    const isApart = slot.keys.includes(name);
+    const isApart = slot.keys.some((each) => changed.includes(each));
     const squares = isApart ? one ** 2n + other ** 2n : (output.certain ? one - other : most) ** 2n;
     found.loss = add(found.loss, multiply(slot.rho, fraction(squares)));
     if (isApart || !output.certain) found.deltas = pieces.map((each) => deltaAt(slot.curve, each));
@@ -152,9 +157,13 @@ const anyOf = (deltas) =>
 const changeOf = (charges, record, name, value) => {
   if (!record.missing.has(name) && isEqual(record.measures.get(name), value))
     return { loss: ZERO, delta: ZERO, isGaussian: true };
-  const after = { ...record, measures: new Map(record.measures).set(name, value) };
+  const after = withMeasure(record, name, value);
+  const isChanged = (each) =>
+    record.missing.has(each) !== after.missing.has(each) ||
+    !isEqual(record.measures.get(each), after.measures.get(each));
+  const changed = [name, ...[...after.measures.keys()].filter(isChanged)];
   const every = charges.flatMap(({ outputs, form }) =>
-    outputs.map((output) => OUTPUTS[output.type](output, record, after, name, form)),
+    outputs.map((output) => OUTPUTS[output.type](output, record, after, changed, form)),
   );
   const [lost, gained] = [0, 1].map((side) => anyOf(every.map(({ deltas }) => deltas[side])));
   return {

@@ -35,11 +35,7 @@ const drawCurve = ({ record, loss, changes }) => {
   const field = drawnMeasures[Number(at("curve-measure").value)];
   if (!field) return;
   const own = absolute(record.measures.get(field.name));
-  const withValue = (value) => ({
-    ...record,
-    measures: new Map(record.measures).set(field.name, value),
-    missing: new Set([...record.missing].filter((each) => each !== field.name)),
-  });
+  const withValue = (value) => withMeasure(record, field.name, value);
   const sizes = sizesOf(field, toNumber(own));
   if (own.top > 0n) sizes.push(own);
   sizes.sort((a, b) => (isBelow(a, b) ? -1 : isBelow(b, a) ? 1 : 0));

@@ -21,6 +21,14 @@ const tagText = (tag) => {
   return tag.slice(1) || "(empty text)";
 };
 
+// What a value on the list is called; nothing where it has no name.
+const calledBy = (field, tag) => (field.names ? field.names[field.values.indexOf(tag)] || "" : "");
+
+const namedText = (field, tag) => {
+  const name = calledBy(field, tag);
+  return name ? `${tagText(tag)}: ${name}` : tagText(tag);
+};
+
 const tagged = (field, typed) => {
   if (field.kind === "text") return { tag: `t${typed}` };
   if (/^\s*[+-]?\d{1,400}\s*$/.test(typed))
@@ -43,7 +51,7 @@ const noteOn = (field, tag) => {
 const selectControl = (field, id) => {
   const select = make("select", { id });
   field.values.forEach((tag, index) =>
-    select.append(make("option", { value: index, dir: "auto", text: tagText(tag) })),
+    select.append(make("option", { value: index, dir: "auto", text: namedText(field, tag) })),
   );
   if (field.kind !== "truth")
     select.append(make("option", { value: "other", text: "another value …" }));
@@ -87,7 +95,7 @@ const listControl = (field, id) => {
   const add = (text, tag) => {
     byText.set(text, tag);
     byTag.set(tag, text);
-    list.append(make("option", { value: text }));
+    list.append(make("option", { value: text, label: calledBy(field, tag) || false }));
   };
   // A text field holds no ends of lines, and nothing in it means a missing value: such values are
   // shown by signs, and never as another value's text.
@@ -135,7 +143,11 @@ const readMeasure = (field, typed) => {
   if (typed.trim() === "")
     return { number: ZERO, missing: true, note: "Nothing entered: counted as 0." };
   const { number, problem } = typedNumber(typed, field.unit);
-  if (problem) return { problem };
+  return problem ? { problem } : counted(field, number);
+};
+
+// An exact number as a table counts it: on the grid of its measure, and within its range.
+const counted = (field, number) => {
   const [step, largest] = [exact(field.resolution), BigInt(field.largest)];
   const steps = roundHalfAway(divide(number, step));
   if (size(steps) > largest) {
@@ -185,11 +197,24 @@ const measureControl = (field, id, example) => {
   };
 };
 
+// A derived measure is not typed: it shows what follows from the fields before it.
+const computedControl = (field, id) => {
+  const output = make("output", { id, class: "computed" });
+  const read = (record) => {
+    const found = computedMeasure(field, record);
+    output.textContent = found.missing ? "missing" : `${readable(decimal(found.number))}${field.unit ? ` ${field.unit}` : ""}`;
+    return found;
+  };
+  return { nodes: [output], main: output, read, start: () => {}, put: () => {} };
+};
+
 const control = (field, index, example) => {
   const id = `field-${index}`;
   const isShort = field.values && field.values.length > 0 && field.values.length <= MOST_OPTIONS;
   const made =
-    field.kind === "measure"
+    field.computed
+      ? computedControl(field, id)
+      : field.kind === "measure"
       ? measureControl(field, id, example)
       : isShort || field.kind === "truth"
         ? selectControl(field, id)

@@ -46,7 +46,7 @@ const readUnit = (text) => {
   const twice = heads.find((head, place) => columnOf(head) >= 0 && heads.findIndex((each) => columnOf(each) === columnOf(head)) < place);
   if (twice !== undefined) return { problem: `The first line names ${twice} twice.` };
   const places = unit.fields.map((_, index) => heads.findIndex((head) => columnOf(head) === index));
-  const lacking = unit.fields.filter((_, index) => places[index] < 0).map(labelOf);
+  const lacking = unit.fields.filter((field, index) => places[index] < 0 && !field.computed).map(labelOf);
   if (lacking.length)
     return { problem: `The first line must name the columns; it lacks ${lacking.join(", ")}.` };
   const found = { records: [], names: [] };
@@ -62,7 +62,11 @@ const readUnit = (text) => {
     for (const name of unit.hidden) record.dimensions.set(name, name === unit.column ? "t" : `t${own}`);
     for (const [place, field] of unit.fields.entries()) {
       const typed = parts[places[place]];
-      const read = field.kind === "measure" ? readMeasure(field, typed) : readDimension(field, typed);
+      const read = field.computed
+        ? computedMeasure(field, record)
+        : field.kind === "measure"
+          ? readMeasure(field, typed)
+          : readDimension(field, typed);
       if (read.problem) return { problem: `Line ${index + 1}, ${labelOf(field)}: ${read.problem}` };
       if (read.missing) record.missing.add(field.name);
       if (read.number) record.measures.set(field.name, read.number);
@@ -129,7 +133,7 @@ const showUnit = () => {
 const addRecord = () => {
   const record = readRecord();
   if (!record) return;
-  const texts = unit.fields.map(({ name }) => {
+  const texts = unit.fields.filter((field) => !field.computed).map(({ name }) => {
     if (record.missing.has(name)) return "";
     if (record.measures.has(name)) return decimal(record.measures.get(name));
     const tag = record.dimensions.get(name);
@@ -141,6 +145,6 @@ const addRecord = () => {
 };
 
 const clearUnit = () => {
-  at("unit-records").value = `${lineOf(unit.fields.map(labelOf))}\n`;
+  at("unit-records").value = `${lineOf(unit.fields.filter((field) => !field.computed).map(labelOf))}\n`;
   showUnit();
 };

@@ -21,7 +21,7 @@ const showNothing = (reason) => {
   latest = null;
   const result = at("result");
   result.dataset.state = "invalid";
-  for (const name of ["loss", "delta", "epsilon", "power", "odds", "about", "estimates", "changes"])
+  for (const name of ["loss", "delta", "epsilon", "power", "odds", "about", "estimates", "changes", "periods"])
     delete result.dataset[name];
   at("waiting").textContent = reason;
   speak(reason);
@@ -40,7 +40,7 @@ const update = () => {
     }
     return showNothing("No rule of this policy covers such a record: it promises nothing for it.");
   }
-  const { loss, delta, meaning, about, estimates, changes } = latest;
+  const { loss, delta, meaning, about, estimates, changes, periods } = latest;
   Object.assign(at("result").dataset, {
     state: "valid",
     loss: written(loss),
@@ -70,6 +70,9 @@ const update = () => {
           each.about,
         ]),
     ),
+    periods: JSON.stringify(
+      periods && [periods.period, periods.soFar, periods.limit].map((each) => each && written(each)),
+    ),
   });
   at("loss").textContent = brief(loss);
   at("verdict").textContent = verdictOf(about ?? meaning.power);
@@ -77,7 +80,7 @@ const update = () => {
   at("epsilon").textContent = figure(meaning.epsilon);
   at("epsilon-delta").textContent = meaning.delta === 0 ? "0" : figure(meaning.delta, 2);
   at("exact").textContent = written(loss);
-  [showMeaning, showPieces, showBreakdown, showRecord].forEach((show) => show(latest));
+  [showMeaning, showPieces, showBreakdown, showPeriods, showRecord].forEach((show) => show(latest));
   drawSoon();
   speak(`${verdictOf(about ?? meaning.power)}. Privacy loss ${brief(loss)}. ${comparison(loss)}`);
   return undefined;
@@ -118,6 +121,22 @@ new ResizeObserver(drawSoon).observe(at("result"));
 at("words").open = false; // open without script, where nothing else tells
 at("calculator").hidden = false;
 begin();
+// Values of earlier periods: what is typed is kept for one of them, until all are forgotten.
+if (series !== null) {
+  const earlier = new Set(series.earlier.map(({ period }) => period));
+  earlier.delete(series.period);
+  const act = (text, change) => {
+    const button = make("button", { type: "button", dir: "auto", text });
+    button.addEventListener("click", () => {
+      change();
+      update();
+    });
+    at("series-keep").append(button, " ");
+  };
+  for (const period of earlier)
+    act(`Keep these values for ${period}`, () => latest && keptRecords.set(period, latest.record));
+  if (earlier.size) act("Forget kept values", () => keptRecords.clear());
+}
 at("unit-section").hidden = unit === null;
 if (unit !== null) {
   clearUnit();

@@ -94,6 +94,13 @@ const compiledTerm = (term, context) => {
         cost: term.type === "blurred" ? blurredRho : blurredEpsilon,
         noise: { spread: exact(term.spread), by: exact(term.by), nu: Number(term.nu) },
       };
+    case "weighed":
+      return {
+        type: "weighed",
+        amount: exact(term.amount),
+        measure: term.measure,
+        rate: Math.sqrt(8 * toNumber(exact(term.rho))) / toNumber(exact(term.at)),
+      };
     case "largest":
       return { type: "largest", options: term.options.map((form) => compiledForm(form, context)) };
     case "by":
@@ -112,6 +119,12 @@ const studentRho = (b, nu) => {
   const [a, u, onIntegers] = [Math.asinh(b), 1 / (1 + b * b), 1 + 2 ** -26];
   const slow = 4 * onIntegers * a * Math.tanh(a);
   return nu === 3 ? slow : slow * (2 - u) * (1 + u + 0.8 * u * u);
+};
+// What log ratios that vary within eta cost: f(eta) = y - 1 - ln y, y = eta / (1 - exp(-eta)) (T38).
+const rangeCost = (eta) => {
+  const [square, y] = [eta * eta, eta / -Math.expm1(-eta)];
+  if (eta >= 0.2) return y - 1 - Math.log(y);
+  return square * (1 / 8 - square * (1 / 576 - square * (1 / 25920 - square / 1075200)));
 };
 const ROUNDED_UP = 1 + 2 ** -40; // more than all roundings of floats can have taken off
 
@@ -139,6 +152,11 @@ const termLoss = (term, record, power) => {
       if (own.top === 0n) return ZERO;
       const grown = term.cost(term.noise, own, ZERO, raise(own, 2n));
       return multiply(term.amount, fromNumber(grown * ROUNDED_UP));
+    }
+    case "weighed": {
+      const own = absolute(record.measures.get(term.measure));
+      if (own.top === 0n) return ZERO;
+      return multiply(term.amount, fromNumber(rangeCost(term.rate * toNumber(own)) * ROUNDED_UP));
     }
     case "largest":
       return term.options

@@ -20,6 +20,11 @@ const charges = data.charges.map((charge) => {
   const outputs = charge.outputs && charge.outputs.map((each) => compiledOutput(each, noise));
   return { ...charge, form: compiled(charge.form), noise, outputs };
 });
+const series = data.series && {
+  ...data.series,
+  earlier: data.series.earlier.map((each) => ({ ...each, form: compiled(each.form) })),
+  limit: data.series.limit && compiled(data.series.limit),
+};
 const least = exact(data.least);
 const labels = new Map(data.labels);
 const nameOf = (name) => labels.get(name) || name;
@@ -33,9 +38,11 @@ const gatherNamed = (value) => {
       when.forEach((tag, i) => named.get(value.dimensions[i])?.add(tag));
   Object.values(value).forEach(gatherNamed);
 };
-gatherNamed([data.splits, data.total, data.charges]);
+gatherNamed([data.splits, data.total, data.charges, data.series]);
 for (const field of data.fields) field.named = named.get(field.name);
-const measures = data.fields.filter((field) => field.kind === "measure");
+// Derived measures follow from these.
+const measures = data.fields.filter((field) => field.kind === "measure" && !field.computed);
+const told = data.fields.filter((field) => data.by_themselves.includes(field.name));
 const priced = measures.filter((field) => field.priced);
 
 // Whether every answer says what a change of a record costs.
@@ -54,11 +61,38 @@ const controls = data.fields.map((field, index) =>
   control(field, index, field.kind === "measure" ? onGrid(field, scaleOf(field)) : null),
 );
 
+// A derived measure follows from those before it, exactly; it is missing where one of them is.
+const computedMeasure = (field, record) => {
+  const { reads, terms } = field.computed;
+  if (reads.some((name) => record.missing.has(name)))
+    return { number: ZERO, missing: true, note: "Something that it is computed from is missing: counted as 0." };
+  const product = (names) => names.map((name) => record.measures.get(name)).reduce(multiply, ONE);
+  const value = sum(terms.map(([factor, names]) => multiply(exact(factor), product(names))));
+  return counted(field, value);
+};
+
+// The record with another value of one measure, and of what is computed from it.
+const withMeasure = (record, name, value) => {
+  const found = {
+    ...record,
+    measures: new Map(record.measures).set(name, value),
+    missing: new Set([...record.missing].filter((each) => each !== name)),
+  };
+  for (const field of data.fields.filter((each) => each.computed)) {
+    const { number, missing } = computedMeasure(field, found);
+    found.measures.set(field.name, number);
+    if (missing) found.missing.add(field.name);
+    else found.missing.delete(field.name);
+  }
+  return found;
+};
+
 const readRecord = () => {
   const record = { measures: new Map(), dimensions: new Map(), missing: new Set() };
   let isWhole = true;
   for (const each of controls) {
-    const { number, tag, note, problem, missing } = each.read();
+    if (each.field.computed && !isWhole) continue; // what it is computed from is not a number yet
+    const { number, tag, note, problem, missing } = each.read(record);
     if (missing) record.missing.add(each.field.name);
     each.tell(note, problem);
     if (problem) isWhole = false;
@@ -66,6 +100,28 @@ const readRecord = () => {
     else record.dimensions.set(each.field.name, tag);
   }
   return isWhole ? record : null;
+};
+
+// What the record was in earlier periods, where that was kept; in others it has the same values.
+const keptRecords = new Map();
+
+// What a record loses over all periods, by releases so far; null without periods, or where an
+// earlier release covers no such record. The limit is that of a record that stays the same.
+const overPeriods = (record, own) => {
+  if (series === null) return null;
+  const before = series.earlier.map(({ period, titles, form }) => ({
+    period,
+    titles,
+    isKept: keptRecords.has(period),
+    loss: lossOf(form, keptRecords.get(period) ?? record, POWER),
+  }));
+  const inPeriod = before.filter(({ period }) => period === series.period);
+  return {
+    before,
+    period: sum([own, ...inPeriod.map(({ loss }) => loss)]),
+    soFar: sum([own, ...before.map(({ loss }) => loss)]),
+    limit: series.limit && keptRecords.size === 0 ? lossOf(series.limit, record, POWER) : null,
+  };
 };
 
 // Everything there is to say of a record, or NotCovered.
@@ -97,9 +153,10 @@ const assess = (record) => {
     shares,
     meaning,
     about: shifted === null ? null : gaussianPower(toNumber(shifted)),
-    estimates: isStated ? estimatesOf(charges, record, measures) : null,
+    estimates: isStated ? estimatesOf(charges, record, told) : null,
     changes: isPriced && reserve.top === 0n ? changesOf(charges, record, measures) : null,
     limit: budget && lossOf(budget, record, POWER),
+    periods: unlessNotCovered(() => overPeriods(record, loss)),
     reserve,
     pieces: data.shown_splits
       // A scheme of some part of the records may not know this one.

@@ -71,6 +71,28 @@ const showBreakdown = ({ shares, reserve, loss, delta: whole, limit, slots }) =>
   at("breakdown-end").replaceChildren(...ends);
 };
 
+const showPeriods = ({ loss, periods }) => {
+  if (series === null) return;
+  at("series-uncovered").hidden = periods !== null;
+  at("series-table").hidden = periods === null;
+  if (periods === null) return;
+  const row = (title, kind, ...cells) =>
+    make("tr", { class: kind }, make("th", { scope: "row", dir: "auto" }, title), ...cells);
+  const amount = (each) => make("td", {}, make("span", { class: "amount", text: brief(each) }));
+  const rows = periods.before.map(({ period, titles, isKept, loss: each }) =>
+    row(`${period}: ${titles.join(", ")}${isKept ? " (values kept)" : ""}`, "", amount(each)),
+  );
+  rows.push(row(`${series.period}: this release`, "", amount(loss)));
+  at("series-losses").replaceChildren(...rows);
+  const ends = [
+    row(`All of ${series.period} so far`, "total", amount(periods.period)),
+    row("All periods so far", "total", amount(periods.soFar)),
+  ];
+  if (periods.limit)
+    ends.push(row("All periods, if everything is spent", "limit", amount(periods.limit)));
+  at("series-end").replaceChildren(...ends);
+};
+
 const showRecord = ({ record }) => {
   at("printed").replaceChildren(
     ...data.fields.flatMap((field) => {

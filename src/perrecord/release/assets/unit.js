@@ -58,9 +58,7 @@ const jointChoice = (output, records) => {
   );
   return sum(
     byCell(entered, output.by).map((own) => {
-      const values = own
-        .filter((record) => !record.missing.has(output.measure))
-        .map((record) => ({ sign: 1n, value: record.measures.get(output.measure) }));
+      const values = votes(output, own.map((record) => ({ record, sign: 1n })));
       const distance = output.certain
         ? widest(output, values)
         : sum(values.map((each) => widest(output, [each])));

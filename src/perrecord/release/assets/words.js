@@ -145,7 +145,7 @@ const meaningItems = (found) => {
 // "Employees up to 50 people and Annual payroll up to 5,000,000 dollars"
 const limitsText = (thresholds) =>
   thresholds.flatMap(([name, limit], i) => {
-    const { unit } = measures.find((field) => field.name === name);
+    const { unit } = data.fields.find((field) => field.name === name);
     return [
       i ? " and " : "",
       isolated(nameOf(name)),

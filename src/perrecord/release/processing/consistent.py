@@ -18,11 +18,9 @@ from perrecord.laws.widths import deviation
 from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.parallel import in_threads
 from perrecord.queries.hierarchies import Family, SummedTable
-from perrecord.queries.hierarchies.families import family_of
 from perrecord.queries.hierarchies.placing import Layout, layout_of
-from perrecord.queries.hierarchies.sums import rows_above
 from perrecord.release.processing.contradicting import contradictions
-from perrecord.release.processing.fits import MOST_CODES, FamilyFit, fit_family
+from perrecord.release.processing.fits import MOST_CODES, FamilyFit, fit_family, sums_beside
 from perrecord.release.processing.sentences import ENDING, Sentences
 from perrecord.release.processing.step import (
     Added,
@@ -34,7 +32,6 @@ from perrecord.release.processing.step import (
 from perrecord.release.spec import Workload
 from perrecord.released.columns import Estimate
 from perrecord.released.fitting.descent import nonnegative
-from perrecord.released.fitting.groups import variances_of_sums
 from perrecord.released.fitting.printing import Whole, printed, whole
 from perrecord.released.fitting.trees import Flags, Floats, Indices, stretches
 from perrecord.released.numbers import tiled, to_arrow
@@ -133,17 +130,11 @@ class Consistent(WorkloadStep):
         """Return the rows of a table that is no level, added up from those of its source."""
         workload = self.workload
         place = next(p for p, each in enumerate(family.members) if each.grouping == table.source)
-        alone = family_of(workload.plan, [family.members[place]], workload.hierarchies, [table])
-        cells = workload.plan.groupings[table.source].grouping.cells
-        if isinstance(alone, str) or not isinstance(cells, Keys) or fit.sweep is None:
-            raise InternalError("a table that follows was not checked.")
-        keys = [cells, table.keys]
-        layout = layout_of(alone, workload.schema, keys, workload.hierarchies)
-        rows = rows_above(alone, layout, 1, 0)
-        (nodes,) = fit.rows[place].places(fit.fitted.values.shape)
-        count = table.keys.table.num_rows
-        variances = variances_of_sums(fit.sweep, nodes, rows, count)
-        return every[place].summed(rows, count, np.sqrt(variances))
+        found = sums_beside(family, table, place, fit, workload.plan, workload.hierarchies)
+        rows, variances = found
+        if variances is None:
+            raise InternalError("a fitted table has no variances.")
+        return every[place].summed(rows, table.keys.table.num_rows, np.sqrt(variances))
 
     def _nothing(self, rows: int) -> Iterator[Added]:
         """Yield empty columns: there are too many combinations, or equations were not solved."""
@@ -219,7 +210,7 @@ class _Shown:
 
     @classmethod
     def every(cls, fit: FamilyFit, step: Consistent) -> "Iterator[_Shown]":
-        """Yield the rows of each table of a family."""
+        """Yield the rows of each table of a family; the fitted numbers are gone then."""
         values, is_known = fit.fitted.values, fit.fitted.is_known
         if fit.fitted.adds_up:
             is_known = np.ones_like(is_known)  # so printed numbers do, above what is not published
@@ -227,7 +218,6 @@ class _Shown:
             values = np.where(is_known, values, 0.0)
         deviations = tuple(np.sqrt(each) for each in fit.fitted.factors)
         parts = _parts(values, deviations)
-        numbers = printed(fit.trees, values, is_known, float(parts))
         signs = rounded = None
         if step.has_nonnegative:
             variances = fit.fitted.variances
@@ -235,7 +225,8 @@ class _Shown:
                 most = np.max(variances, where=np.isfinite(variances), initial=_LEAST_DEVIATION)
                 variances = np.where(np.isfinite(variances), variances, most)
             found = nonnegative(fit.trees, values, variances)
-            signs = printed(fit.trees, found, is_known, float(parts))
+            signs = printed(fit.trees, found, is_known, float(parts), in_place=True)
+        numbers = printed(fit.trees, values, is_known, float(parts), in_place=True)
         if step.has_whole:
             of = numbers if signs is None else signs
             rounded = whole(fit.trees, of, is_known, int(parts)) if parts > 1 else of

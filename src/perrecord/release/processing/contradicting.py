@@ -6,6 +6,7 @@ It is found from published numbers and public noise alone, and is published.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import log
 from typing import Any
 
@@ -13,12 +14,12 @@ import numpy as np
 
 from perrecord.laws import DiscreteGaussian
 from perrecord.mechanisms.answers import Answers
+from perrecord.mechanisms.parallel import in_threads
 from perrecord.queries.hierarchies import Family
 from perrecord.queries.hierarchies.placing import Layout
 from perrecord.queries.hierarchies.sums import SumRows, neighbours, sum_rows
 from perrecord.released.columns import Estimate
 from perrecord.released.fitting.contradictions import FALSE_ALARMS, NoiseSizes
-from perrecord.released.fitting.trees import Floats
 from perrecord.released.numbers import floats
 
 WORDS = (
@@ -69,8 +70,10 @@ def contradictions(
     """
     noisy = [_noisy(family, answers, FALSE_ALARMS / families) for family in alike]
     for rows in sum_rows(alike[0], layout):
-        for each in noisy:
-            yield from _compared(each, rows, answers)
+        compared = partial(_compared, rows=rows, answers=answers)
+        for found in in_threads(compared, noisy, lambda _: 1):
+            if found is not None:
+                yield found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,27 +112,34 @@ def _sizes(columns: Sequence[Estimate], chance: Fraction) -> tuple[list[NoiseSiz
     return sizes, chance / 2 if heavy else chance
 
 
-def _compared(noisy: _Noisy, rows: SumRows, answers: Sequence[Answers]) -> Iterator[Contradiction]:
+def _compared(noisy: _Noisy, rows: SumRows, answers: Sequence[Answers]) -> Contradiction | None:
+    """Return how the two tables contradict each other; None if they do not.
+
+    Rows that are nearer than any noise of that variance makes unlikely are cleared at once.
+    """
     family, sizes = noisy.family, noisy.sizes
     above, below = noisy.columns[rows.above], noisy.columns[rows.below]
-    number = floats(above.numbers)
-    every = np.bincount(rows.rows, floats(below.numbers), len(number) + 1)
-    total: Floats = every[:-1].astype(np.float64)
-    noise = sizes[rows.above].with_noise(sizes[rows.below].summed(rows.rows, rows.listed))
-    distance = np.abs(number - total)
-    exponents = np.where(rows.is_sum, noise.exponents(distance), 0.0)
+    difference = rows.differences(above.numbers, below.numbers).reshape(rows.shape)
+    of_sums = sizes[rows.below].summed(rows.listed, rows.sums)
+    noise = sizes[rows.above].with_noise(of_sums, rows.shape)
+    least = noise.least_distances(noisy.limit)
+    may_be_far = ((difference > least) | (difference < -least)) & rows.is_sum
+    some = np.flatnonzero(may_be_far)
+    own, distance = noise.at(some, rows.shape), np.abs(floats(difference.ravel()[some]))
+    exponents = own.exponents(distance)
     is_far = exponents > noisy.limit
     if not is_far.any():
-        return
-    worst, step = int(np.argmax(exponents)), float(above.step)
-    member = family.members[rows.above]
-    yield Contradiction(
+        return None
+    first, step = int(np.argmax(exponents)), float(above.step)
+    worst, member = int(some[first]), family.members[rows.above]
+    total = rows.sums(floats(below.numbers))[worst]
+    return Contradiction(
         member.answer,
         member.grouping,
         family.members[rows.below].grouping,
         answers[member.grouping].keys.slice(worst, 1).to_pylist()[0],
-        float(number[worst]) * step,
-        float(total[worst]) * step,
-        float(distance[worst] / noise.deviations[worst]),
+        float(above.numbers[worst]) * step,
+        float(total) * step,
+        float(distance[first] / own.deviations[first]),
         int(is_far.sum()),
     )

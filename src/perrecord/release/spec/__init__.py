@@ -8,12 +8,14 @@ of it; `advice` gives hints; `template` writes one to start from. The guide is d
 
 from perrecord.release.spec.advice import warnings_of
 from perrecord.release.spec.build import NamedQuery, Workload, build, check_without_data
+from perrecord.release.spec.labels import CodeList
 from perrecord.release.spec.load import LoadedSpec, load_spec, parse_spec, spec_schema
 from perrecord.release.spec.models import Spec
 from perrecord.release.spec.tables import open_table
 from perrecord.release.spec.template import template
 
 __all__ = [
+    "CodeList",
     "LoadedSpec",
     "NamedQuery",
     "Spec",

@@ -15,6 +15,7 @@ from perrecord.release.spec.models import Spec, SplitEntry
 from perrecord.release.spec.names import Found
 from perrecord.release.spec.problems import Path as Place
 from perrecord.release.spec.questions import MethodEntry
+from perrecord.release.spec.weight_advice import weight_advice
 
 _MOST_FIGURES = 4
 _MUCH = 10
@@ -36,6 +37,7 @@ def warnings_of(loaded: LoadedSpec, workload: Workload | None = None) -> tuple[s
         *_large_amounts(spec),
         *candidate_advice(spec),
         *_clamps(spec),
+        *weight_advice(spec),
         *([] if workload is None else _no_rest(workload)),
         *([] if workload is None else consistent_advice(workload)),
         *([] if workload is None else _paid_twice(workload)),
@@ -79,6 +81,8 @@ def _sizes(spec: Spec) -> Iterator[tuple[Place, Fraction]]:
         yield from ((("tapers", name, "sizes", measure), at) for measure, at in entry.sizes.items())
     for place, tapered in enumerate(spec.budget.tapers):
         yield ("budget", "tapers", place, "at"), tapered.at
+    for place, weighed in enumerate(spec.budget.weights):
+        yield ("budget", "weights", place, "at"), weighed.at
     for path, method in _methods(spec):
         if isinstance(method.taper, Fraction):
             yield (*path, "taper"), method.taper
@@ -151,6 +155,9 @@ def _amounts(spec: Spec) -> Iterator[_Priced]:
             each: Fraction | None = getattr(tapered, currency)
             allowed = None if each is None else (each * tapered.times,)
             yield ("budget", "tapers", place), allowed
+        for place, weighed in enumerate(spec.budget.weights):
+            own: Fraction | None = getattr(weighed, currency)
+            yield ("budget", "weights", place), None if own is None else (own * weighed.times,)
         for place, query in enumerate(spec.queries):
             for name, amount in (getattr(query, currency) or {}).items():
                 yield ("queries", place, currency, name), amount

@@ -8,6 +8,7 @@ from typing import Any
 
 from perrecord.errors import about
 from perrecord.policy.split import Scheme
+from perrecord.policy.weighing import Weighting
 from perrecord.queries.methods import Accounting, Blur, Taper, taper_of
 from perrecord.queries.methods.parts import Parts, Priced, method_of
 from perrecord.queries.query import Query
@@ -18,6 +19,7 @@ from perrecord.release.spec.questions import (
     CandidatesEntry,
     MethodEntry,
     PartsEntry,
+    WeightingEntry,
 )
 from perrecord.release.spec.schemes import case_keys
 from perrecord.tables.schema import Schema
@@ -65,6 +67,8 @@ class Answering:
                     options["blur"] = self._blur(entry.blur)
             if entry.candidates is not None:
                 options["candidates"] = Candidates(entry.candidates)
+            if entry.weight is not None:
+                options["weight"] = weighting_of(entry.weight)
         return options
 
     def _blur(self, entry: BlurEntry) -> Blur | None:
@@ -88,6 +92,11 @@ class Answering:
 def named_taper(given: Fraction | str, tapers: Mapping[str, Taper]) -> Fraction | Taper:
     """Return the taper of a name; a size is one already."""
     return tapers[given] if isinstance(given, str) else given
+
+
+def weighting_of(entry: WeightingEntry) -> Weighting:
+    """Return by which measure records are weighed."""
+    return Weighting(entry.measure, entry.at)
 
 
 def amount(given: tuple[Fraction, ...]) -> Fraction | tuple[Fraction, ...]:

@@ -15,10 +15,11 @@ from perrecord.queries.hierarchies import Families, Family, SummedTable, familie
 from perrecord.queries.methods import Accounting
 from perrecord.queries.plan import Plan, plan
 from perrecord.queries.query import Query
-from perrecord.release.fields import Field
+from perrecord.release.fields import Field, change_of
 from perrecord.release.spec.checks import unknown_field
 from perrecord.release.spec.deriving import DerivedNumber, derived_of
 from perrecord.release.spec.following import following_of, grouping_names
+from perrecord.release.spec.labels import CodeList, check_covered, code_lists_of
 from perrecord.release.spec.load import LoadedSpec
 from perrecord.release.spec.models import Outputs, Spec
 from perrecord.release.spec.names import refer
@@ -30,12 +31,14 @@ from perrecord.release.spec.query_checks import check_tables
 from perrecord.release.spec.questions import GROUPINGS
 from perrecord.release.spec.schemes import splits_of, tapers_of
 from perrecord.release.spec.tables import hierarchies_of, lookups_of
-from perrecord.tables.completing import completed
+from perrecord.tables.completing import completed, with_derived
 from perrecord.tables.expressions import Column, Expression, describe
 from perrecord.tables.fields import Kind
 from perrecord.tables.kinds import kind_of_column
 from perrecord.tables.lookups import Lookup
+from perrecord.tables.measures import Measure
 from perrecord.tables.schema import Schema
+from perrecord.tables.weights import weighted_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,8 @@ class Workload:
     """Tables that follow from those asked for, by adding up."""
     fits: tuple[Family, ...]
     """What is fitted: families if tables are to be consistent, with the tables that follow."""
+    labels: tuple[CodeList, ...]
+    """What the codes of dimensions are called."""
 
     @property
     def table_names(self) -> tuple[str, ...]:
@@ -92,6 +97,7 @@ def check_without_data(loaded: LoadedSpec) -> None:
     problems = loaded.problems()
     lookups_of(loaded, problems)
     hierarchies_of(loaded, problems)
+    code_lists_of(loaded, None, problems)
     _asked(loaded, None, problems)
 
 
@@ -99,7 +105,8 @@ def build(loaded: LoadedSpec, schema: Schema) -> Workload:
     """Return the workload of a spec, checked against the public description of its table."""
     problems, spec = loaded.problems(), loaded.spec
     queries, budget = _asked(loaded, schema, problems)
-    fields = _fields(spec, schema, problems)
+    labels = code_lists_of(loaded, schema, problems)
+    fields = _fields(spec, schema, labels, problems)
     hierarchies = hierarchies_of(loaded, problems)
     examples = []
     planned = _plan(queries, schema, problems)
@@ -110,6 +117,7 @@ def build(loaded: LoadedSpec, schema: Schema) -> Workload:
             policy.loss(record)
             policy.delta(record)
             examples.append((example.name, record))
+    check_covered(labels, planned, problems)
     problems.check()
     families = families_of(planned, hierarchies)
     following, fits = following_of(
@@ -130,9 +138,10 @@ def build(loaded: LoadedSpec, schema: Schema) -> Workload:
         spec.outputs,
         hierarchies,
         families,
-        derived_of(spec.derived, queries, problems),
+        derived_of(spec.derived, queries, spec.post_processing.follow, problems),
         following,
         fits,
+        labels,
     )
 
 
@@ -165,7 +174,7 @@ def _asked(
     _check_tables(spec, named, problems)
     _check_rounded(spec, named, problems)
     _check_status(spec.post_processing.status, problems)
-    derived_of(spec.derived, named, problems)
+    derived_of(spec.derived, named, spec.post_processing.follow, problems)
     return named, budget
 
 
@@ -221,8 +230,11 @@ def _plan(queries: Sequence[NamedQuery], schema: Schema, problems: Problems) -> 
     raise InternalError("A plan was refused for no reason.")
 
 
-def _fields(spec: Spec, schema: Schema, problems: Problems) -> tuple[Field, ...]:
+def _fields(
+    spec: Spec, schema: Schema, labels: Sequence[CodeList], problems: Problems
+) -> tuple[Field, ...]:
     fields: list[Field] = []
+    lists = {each.dimension: each.names for each in labels}
     for each in schema.dimensions:
         dimension = spec.dimensions[each.name]
         with problems.at("dimensions", each.name, "values"):
@@ -233,24 +245,53 @@ def _fields(spec: Spec, schema: Schema, problems: Problems) -> tuple[Field, ...]
                     label=dimension.label or "",
                     values=dimension.values or (),
                     expression=_definition(each.name, each.expression),
+                    names=_names(dimension.values or (), lists.get(each.name)),
                 )
             )
-    for name, measure in schema.measures:
-        entry, column = spec.measures[name], measure.column or name
+    for name, measure in schema.rules.items():
+        entry, column = spec.measures.get(name), measure.stored(name)
+        label, unit = _labelled(name, spec) if entry is None else (entry.label, entry.unit)
         with problems.at("measures", name):
             fields.append(
                 Field(
                     name,
                     "measure",
-                    label=entry.label or "",
-                    unit=entry.unit or "",
+                    label=label or _change_label(column, schema),
+                    unit=unit or "",
                     resolution=measure.resolution,
                     largest=measure.largest,
                     outside=measure.outside,
-                    expression=_definition(name, Column(column)),
+                    expression=_measure_definition(name, measure, schema),
+                    computed=measure.expression,
                 )
             )
     return tuple(fields)
+
+
+def _names(values: Sequence[Any], codes: Mapping[Any, str] | None) -> tuple[str, ...]:
+    """Return what the public values of a dimension are called; "" of those without a name."""
+    return () if codes is None else tuple(codes.get(each, "") for each in values)
+
+
+def _labelled(name: str, spec: Spec) -> tuple[str | None, str | None]:
+    """Return how the weight, or a measure times it, is called, and what that is counted in."""
+    for own, entry in spec.measures.items():
+        if weighted_name(own) == name:
+            return None if entry.label is None else f"{entry.label}, weighted", entry.unit
+    return None, None
+
+
+def _measure_definition(name: str, measure: Measure, schema: Schema) -> str:
+    column = measure.stored(name)
+    if column is None:
+        return str(measure.expression or "")
+    if schema.is_linked:
+        return change_of(describe(Column(column)))
+    return _definition(name, Column(column))
+
+
+def _change_label(column: str | None, schema: Schema) -> str:
+    return f"Change in {column}" if schema.is_linked else ""
 
 
 def _definition(name: str, expression: Expression) -> str:
@@ -269,14 +310,14 @@ def _record(given: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
         if name not in kinds:
             raise InputError(unknown_field(name, kinds))
         _check_kind(name, value, kinds[name])
-    record: dict[str, Any] = {
-        name: measure.number(_number(given[name], name))
-        for name, measure in schema.measures
-        if name in given
-    }
-    definitions = {each.name: each.expression for each in schema.dimensions}
-    every = completed(definitions, {**given, **record})
-    return {name: each for name, each in every.items() if name in {*record, *definitions}}
+    rules = [
+        (name, partial(_counted, name, measure), measure.expression)
+        for name, measure in schema.rules.items()
+    ]
+    record = with_derived(rules, given)
+    every = completed(schema.definitions, {**given, **record})
+    known = {*record, *schema.dimension_names}
+    return {name: each for name, each in every.items() if name in known}
 
 
 def _check_kind(name: str, value: object, kind: Kind | None) -> None:
@@ -290,5 +331,5 @@ def _check_kind(name: str, value: object, kind: Kind | None) -> None:
         )
 
 
-def _number(value: object, name: str) -> Fraction | None:
-    return None if value is None else rational(value, f"the measure {name!r}")
+def _counted(name: str, measure: Measure, value: object) -> Fraction | None:
+    return measure.number(None if value is None else rational(value, f"the measure {name!r}"))

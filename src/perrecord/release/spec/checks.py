@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from perrecord.errors import InputError, listing, suggestion
 from perrecord.exact import text
+from perrecord.release.spec.declared import READING
 from perrecord.release.spec.models import (
     BudgetEntry,
     KeysEntry,
@@ -12,6 +13,8 @@ from perrecord.release.spec.models import (
     SelectionEntry,
     Spec,
     SplitEntry,
+    TaperedEntry,
+    WeighedEntry,
 )
 from perrecord.release.spec.names import Found, null_cases, one_of, refer
 from perrecord.release.spec.problems import Path
@@ -32,7 +35,9 @@ def check_spec(spec: Spec) -> Iterator[Found]:
     """Yield every contradiction of a spec with its path."""
     for check in (
         _check_paths,
+        _check_reading,
         _check_roles,
+        _check_changes,
         _check_splits,
         _check_keys,
         _check_budget,
@@ -46,6 +51,7 @@ def _check_paths(spec: Spec) -> Iterator[Found]:
     """Yield the paths that no file can have; the operating system would not say which field."""
     written: list[tuple[Path, str | None]] = [
         (("source", "path"), spec.source.path),
+        (("source", "last"), spec.source.last),
         (("source", "spill_folder"), spec.source.spill_folder),
         (("ledger",), spec.ledger),
         *((("keys", name, "file"), entry.file) for name, entry in spec.keys.items()),
@@ -65,11 +71,30 @@ def _check_paths(spec: Spec) -> Iterator[Found]:
             yield place, "the path holds the character NUL, which no file's does; leave it out."
 
 
+def _check_reading(spec: Spec) -> Iterator[Found]:
+    """Yield what is said of how files are read and cannot be; a database has nothing to say."""
+    source = spec.source
+    try:
+        source.file(source.path)
+    except InputError as error:
+        yield ("source", *error.about), str(error)
+    if is_address(source.path):
+        for name in READING:
+            if getattr(source, name) is not None:
+                message = f"{name} is for files, and the source is a database; leave it out."
+                yield ("source", name), message
+
+
 def _check_roles(spec: Spec) -> Iterator[Found]:
     for name in spec.dimensions:
-        if name in spec.measures:
+        if name in spec.resolutions:
             message = f"{name!r} is declared as a dimension and as a measure; choose one."
             yield ("dimensions", name), message
+    if spec.weight is not None:
+        try:
+            spec.weight.weight()
+        except InputError as error:
+            yield ("weight", *error.about), str(error)
     for name, measure in spec.measures.items():
         if measure.largest is not None and measure.largest < measure.resolution:
             yield (
@@ -77,6 +102,36 @@ def _check_roles(spec: Spec) -> Iterator[Found]:
                 f"{text(measure.largest)} is below the resolution {text(measure.resolution)}; "
                 "every number would be 0 or out of range.",
             )
+
+
+def _check_changes(spec: Spec) -> Iterator[Found]:
+    """Yield what a table of changes between two periods cannot have."""
+    if spec.source.last is None:
+        return
+    for name in ("path", "last"):
+        if is_address(getattr(spec.source, name)):
+            yield (
+                ("source", name),
+                "two periods are linked as files, and this is a database; write both tables into "
+                "Parquet or CSV files first.",
+            )
+    if spec.id is None:
+        yield (
+            ("source", "last"),
+            "two periods are linked by the id of their records; name its column, such as "
+            "id: establishment.",
+        )
+    processing = spec.post_processing
+    if processing.floor_at_zero:
+        yield (
+            ("post_processing", "floor_at_zero"),
+            "records are changes, whose totals may well be negative; leave it out.",
+        )
+    if processing.consistent is not None and processing.consistent.nonnegative:
+        yield (
+            ("post_processing", "consistent", "nonnegative"),
+            "records are changes, whose totals may well be negative; leave it out.",
+        )
 
 
 # -- splits -----------------------------------------------------------------------------------
@@ -178,12 +233,15 @@ def _check_budget(spec: Spec) -> Iterator[Found]:
     yield from one_of(("budget",), budget, ("rho", "epsilon"))
     for place, name in enumerate(budget.splits):
         yield from refer(("budget", "splits", place), "split", name, spec.splits)
-    for place, tapered in enumerate(budget.tapers):
-        here: Path = ("budget", "tapers", place)
-        yield from refer((*here, "measure"), "measure", tapered.measure, spec.measures)
+    listed: list[tuple[Path, TaperedEntry | WeighedEntry]] = [
+        *((("budget", "tapers", place), each) for place, each in enumerate(budget.tapers)),
+        *((("budget", "weights", place), each) for place, each in enumerate(budget.weights)),
+    ]
+    for here, entry in listed:
+        yield from refer((*here, "measure"), "measure", entry.measure, spec.resolutions)
         currency = "rho" if budget.epsilon is None else "epsilon"
-        if getattr(tapered, currency) is None or None not in (tapered.rho, tapered.epsilon):
-            given = [name for name in ("rho", "epsilon") if getattr(tapered, name) is not None]
+        if getattr(entry, currency) is None or None not in (entry.rho, entry.epsilon):
+            given = [name for name in ("rho", "epsilon") if getattr(entry, name) is not None]
             yield (
                 here,
                 f"expected {currency} alone, as the budget has it, found "
@@ -191,7 +249,7 @@ def _check_budget(spec: Spec) -> Iterator[Found]:
             )
             continue
         try:
-            tapered.policy()
+            entry.policy()
         except InputError as error:
             yield here, str(error)
     for place, selection in enumerate(budget.selections):
@@ -200,7 +258,7 @@ def _check_budget(spec: Spec) -> Iterator[Found]:
         if budget.epsilon is not None:
             yield path, "keys are selected under zCDP; give the budget rho, not epsilon."
         for number, column in enumerate(selection.keys):
-            known = {**spec.dimensions, **spec.measures}
+            known = {**spec.dimensions, **spec.resolutions}
             yield from refer((*path, "keys", number), "dimension", column, known)
 
 
@@ -212,6 +270,8 @@ def _check_examples(spec: Spec) -> Iterator[Found]:
             message = f"another example is named {example.name!r} already; give each its own name."
             yield ("examples", place, "name"), message
         seen.add(example.name)
+    for name in spec.tuning.caps:
+        yield from refer(("tuning", "caps", name), "example", name, seen)
 
 
 def _check_references(

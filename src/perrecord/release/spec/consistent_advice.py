@@ -10,6 +10,7 @@ from perrecord.errors import listing
 from perrecord.queries.hierarchies import Family, Hierarchy, Member
 from perrecord.queries.hierarchies.placing import MOST_CELLS, Misfit, declared_trees, misfits
 from perrecord.release.spec.build import Workload
+from perrecord.release.spec.following import FOLLOW
 from perrecord.release.spec.names import Found
 from perrecord.release.spec.problems import Path
 from perrecord.released.fitting.trees import CellTree
@@ -25,6 +26,7 @@ def consistent_advice(workload: Workload) -> Iterator[Found]:
     unfit: set[tuple[tuple[str, ...], tuple[str, ...]]] = set()
     if not is_asked:
         yield from _not_asked(workload)
+    yield from _beside_answers_alone(workload)
     for family in workload.families.fitted:
         trees = declared_trees(family, workload.plan, workload.hierarchies)
         cells = prod(tree.size for tree in trees if tree is not None)
@@ -50,6 +52,26 @@ def consistent_advice(workload: Workload) -> Iterator[Found]:
             yield (
                 _place(workload, each.member),
                 f"{each.member.answer!r} is not made consistent: {each.reason}.",
+            )
+
+
+def _beside_answers_alone(workload: Workload) -> Iterator[Found]:
+    """Yield what a table that follows does not have although its source does."""
+    for table in workload.following:
+        source = workload.table_names[table.source]
+        missing = [
+            f"{number.name!r}"
+            for number in workload.derived
+            if source in number.tables and number.plain <= set(table.answers)
+        ]
+        if workload.post_processing.status is not None:
+            missing.append("words of status")
+        if missing:
+            yield (
+                (*FOLLOW, table.name),
+                f"{listing(missing)}: they stand beside answers, as in {source}, and a table that "
+                "follows has none. Compute them from its columns, which end in _consistent and "
+                "_consistent_se, or make it a query of its own.",
             )
 
 

@@ -1,7 +1,7 @@
 """The derived numbers of a spec: formulas over published answers, and the tables they stand in."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -59,15 +59,21 @@ class _TableOf:
 
 
 def derived_of(
-    written: Mapping[str, str], queries: "Sequence[NamedQuery]", problems: Problems
+    written: Mapping[str, str],
+    queries: "Sequence[NamedQuery]",
+    following: Collection[str],
+    problems: Problems,
 ) -> tuple[DerivedNumber, ...]:
-    """Return the derived numbers, each with the tables that it stands in."""
+    """Return the derived numbers, each with the tables that it stands in.
+
+    `following` are the names of tables that follow, which have none.
+    """
     tables = dict(_tables(queries))
     found: list[DerivedNumber] = []
     for name, text in written.items():
         with problems.at(_DERIVED, name):
             try:
-                number = _checked(name, formula(text, "the formula"), tables)
+                number = _checked(name, formula(text, "the formula"), tables, following)
             except InputError:
                 _check_quotes(text, tables)
                 raise
@@ -104,7 +110,9 @@ def _check_quotes(text: str, tables: Mapping[str, _TableOf]) -> None:
             ) from None
 
 
-def _checked(name: str, found: Formula, tables: Mapping[str, _TableOf]) -> DerivedNumber:
+def _checked(
+    name: str, found: Formula, tables: Mapping[str, _TableOf], following: Collection[str]
+) -> DerivedNumber:
     if not _NAME.fullmatch(name):
         raise InputError(
             "expected a name of letters, digits, spaces and _ that starts with a letter, such as "
@@ -112,6 +120,12 @@ def _checked(name: str, found: Formula, tables: Mapping[str, _TableOf]) -> Deriv
         )
     number = DerivedNumber(name, found, frozenset())
     for table, answer in number.others:
+        if table in following:
+            raise InputError(
+                f"the formula reads {table}.{answer}, and {table} follows by adding up; derived "
+                f"numbers are of answers that are asked for. Make {table} a query of its own, or "
+                f"compute with its column {answer}_consistent where it is published."
+            )
         if table not in tables:
             raise InputError(
                 f"the formula reads {table}.{answer}, and there is no table {table!r}. Tables are "

@@ -1,7 +1,7 @@
 """`load_spec`: a YAML file -> the spec, checked as far as that goes without opening another."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from perrecord.release.spec.scalars import DECIDING
 from perrecord.release.spec.unopened import check_unopened
 from perrecord.tables.addresses import absolute_address, is_address
 from perrecord.tables.files import matching_files
+from perrecord.tables.given import Linked, Source
+from perrecord.tables.reading import File
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +58,32 @@ class LoadedSpec:
         return self.resolve(written)
 
     @property
-    def source_files(self) -> tuple[Path, ...]:
-        """The files of the source, each once; a database has none."""
+    def last(self) -> Path | None:
+        """The files of the period before, where records are changes since then."""
+        return None if self.spec.source.last is None else self.resolve(self.spec.source.last)
+
+    @property
+    def given(self) -> Source:
+        """What a table is opened from: the source, or both periods where they are linked."""
+        file = self.spec.source.file
+        own = self.source if isinstance(self.source, str) else file(self.source)
+        return own if self.last is None else Linked(own, file(self.last))
+
+    @property
+    def settings(self) -> str:
+        """How the files of the source are read, where the spec says so."""
+        found = self.spec.source.file(self.spec.source.path)
+        return found.settings if isinstance(found, File) else ""
+
+    @property
+    def own_files(self) -> tuple[Path, ...]:
+        """The files of the source without the period before, each once; a database has none."""
         return matching_files(self.source) if isinstance(self.source, Path) else ()
+
+    @property
+    def source_files(self) -> tuple[Path, ...]:
+        """The files of the source, then those of the period before if it is linked."""
+        return (*self.own_files, *(() if self.last is None else matching_files(self.last)))
 
     @property
     def ledger(self) -> Path | None:
@@ -83,8 +108,27 @@ class LoadedSpec:
 
     @property
     def shown_files(self) -> tuple[Path, ...]:
-        """The files of hierarchies, which decide how numbers are shown and never what they are."""
-        return tuple(dict.fromkeys(self.resolve(each.source) for each in self.spec.hierarchies))
+        """The files of hierarchies and labels: they decide how numbers are shown, and no number."""
+        files = [each.source for each in self.spec.hierarchies]
+        files += [each.file for each in self.spec.labels.values()]
+        return tuple(dict.fromkeys(map(self.resolve, files)))
+
+    def about(self, period: str | None, revision: str | None) -> "LoadedSpec":
+        """Return the spec about a period that is given beside it, and why its data is another.
+
+        It is the same spec, and so the same release, as one that names them itself.
+        """
+        given = {"period": period, "revision": revision}
+        said = {name: each for name, each in given.items() if each is not None}
+        for name, each in said.items():
+            own = getattr(self.spec, name)
+            if own not in (None, each):
+                raise SpecError(
+                    f"{self.path}: {name}: the spec says {own!r}, and {each!r} was given beside "
+                    "it. Give one of the two."
+                )
+        spec = self.spec.model_copy(update=said)
+        return replace(self, spec=spec, canonical=canonical(spec)) if said else self
 
     def problems(self) -> Problems:
         """Return a new list of problems of this spec."""
@@ -151,4 +195,8 @@ def spec_schema() -> dict[str, Any]:
     ['title', 'source', 'budget', 'queries']
     """
     schema = Spec.model_json_schema(by_alias=True, mode="validation")
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "urn:perrecord:spec:1",
+        **schema,
+    }

@@ -7,13 +7,24 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from perrecord.policy.policy import Policy
+from perrecord.release.spec.declared import (
+    DimensionEntry,
+    DimensionForm,
+    LabelsForm,
+    LookupEntry,
+    MeasureEntry,
+    MeasureForm,
+    SourceForm,
+    WeightEntry,
+)
 from perrecord.release.spec.processing import PostProcessing
-from perrecord.release.spec.questions import QueryEntry
+from perrecord.release.spec.questions import EVERY, QueryEntry
 from perrecord.release.spec.scalars import (
     SHOWN,
     Entry,
     FieldValue,
     Names,
+    PeriodName,
     Positive,
     Proportion,
     Text,
@@ -24,68 +35,7 @@ from perrecord.release.spec.scalars import (
     is_mapping_at,
     short,
 )
-
-
-class SourceEntry(Entry):
-    """Where the confidential records are."""
-
-    path: Text
-    """The path or glob of Parquet or CSV files, or a database's address; relative to the spec."""
-    relation: Text | None = None
-    """The table of the database at the address."""
-    memory_limit: Annotated[Text | None, SHOWN] = None
-    """The most memory that DuckDB takes, such as 4GB; the rest spills to disk."""
-    spill_folder: Annotated[Text | None, SHOWN] = None
-    """Where DuckDB spills to."""
-    snapshot: Text | None = None
-    """Which state of the data this is, in your words; it is published with the answers."""
-
-
-class DimensionEntry(Entry):
-    """A column to filter and group by."""
-
-    expression: Text | None = None
-    """An expression over columns of a record; left out, the column of that name."""
-    label: Annotated[Text | None, SHOWN] = None
-    """What the published policy calls it."""
-    values: Annotated[tuple[Value, ...] | None, SHOWN] = None
-    """Its public values, offered on the policy page."""
-
-
-class MeasureEntry(Entry):
-    """A number of a record that is summed."""
-
-    resolution: Positive = Fraction(1)
-    """Each number is rounded to a multiple of it."""
-    column: Text | None = None
-    """The column, if it has another name than the measure."""
-    largest: Positive | None = None
-    """The largest number that is read as it is."""
-    outside: Literal["null", "cut"] = "null"
-    """What becomes of larger numbers: none, or cut to the largest."""
-    label: Annotated[Text | None, SHOWN] = None
-    """What the published policy calls it."""
-    unit: Annotated[Text | None, SHOWN] = None
-    """What it is counted in, such as "$1,000"."""
-
-
-def _on(value: Any) -> Any:
-    names = [value] if isinstance(value, str) else value
-    is_list = isinstance(names, list) and all(isinstance(each, str) for each in names)
-    return dict(zip(names, names, strict=True)) if is_list else names
-
-
-class LookupEntry(Entry):
-    """A public table that adds columns to records."""
-
-    source: Text
-    """The path of a Parquet or CSV file; relative to the spec."""
-    on: Annotated[Mapping[str, Text], short(_on, str | list[str] | dict[str, str])] = Field(
-        min_length=1
-    )
-    """The key: the record's column, and the lookup's."""
-    columns: Names | None = None
-    """The columns to add; left out, all but the key."""
+from perrecord.tables.weights import resolutions
 
 
 def _split(value: Any) -> Any:
@@ -151,18 +101,39 @@ class TaperedEntry(Entry):
     """How many of them."""
     nu: Literal[3, 7] = 7
     """As the taper has it."""
-    by: Proportion | None = None
+    blur: Proportion | None = None
     """Of blurred answers: the share of its size that each record adds to the noise."""
 
     def policy(self) -> Policy:
         """Return what all of them may cost."""
-        if self.by is not None:
+        if self.blur is not None:
             return self.times * Policy.blurred(
-                self.rho, measure=self.measure, at=self.at, by=self.by, nu=self.nu,
+                self.rho, measure=self.measure, at=self.at, by=self.blur, nu=self.nu,
                 epsilon=self.epsilon,
             )  # fmt: skip
         return self.times * Policy.tapered(
             self.rho, measure=self.measure, at=self.at, nu=self.nu, epsilon=self.epsilon
+        )
+
+
+class WeighedEntry(Entry):
+    """Weighted quantiles that a budget allows: so many by a weight, at this price."""
+
+    measure: Text
+    """The weight."""
+    at: Positive
+    """The weight of a record that loses the amount."""
+    rho: Positive | None = None
+    """What such a record loses by each of them, under zCDP."""
+    epsilon: Positive | None = None
+    """In place of rho, under pure differential privacy."""
+    times: Whole = Field(default=1, ge=1)
+    """How many of them."""
+
+    def policy(self) -> Policy:
+        """Return what all of them may cost."""
+        return self.times * Policy.weighed(
+            self.rho, measure=self.measure, at=self.at, epsilon=self.epsilon
         )
 
 
@@ -257,6 +228,8 @@ class BudgetEntry(Entry):
     """The key selections that may be run."""
     tapers: tuple[TaperedEntry, ...] = ()
     """The tapered answers that may be asked beside what the amount pays for."""
+    weights: tuple[WeighedEntry, ...] = ()
+    """The weighted quantiles that may be asked beside what the amount pays for."""
 
 
 class Outputs(Entry):
@@ -288,33 +261,34 @@ class ExampleEntry(Entry):
     """Its measures and dimensions."""
 
 
-def _path(value: Any) -> Any:
-    return {"path": value} if isinstance(value, str) else value
-
-
-def _expression(value: Any) -> Any:
-    if value is None:
-        return {}
-    return {"expression": value} if isinstance(value, str) else value
-
-
-def _resolution(value: Any) -> Any:
-    return value if isinstance(value, Mapping) else {"resolution": value}
-
-
-DimensionForm = Annotated[DimensionEntry, short(_expression, str | DimensionEntry | None)]
-MeasureForm = Annotated[MeasureEntry, short(_resolution, float | int | str | MeasureEntry)]
 ExampleForm = Annotated[ExampleEntry, short(_example, dict[str, Any])]
+
+
+def _goals(value: Any) -> Any:
+    return {EVERY: value} if isinstance(value, str) else value
+
+
+class TuningEntry(Entry):
+    """What `perrecord tune` and the studio aim at; no release depends on it."""
+
+    goals: Annotated[Mapping[str, Text], short(_goals, str | dict[str, str])] = Field(
+        default_factory=dict
+    )
+    """How accurate answers should be, by name: 5% for 90% of cells; `*` is every answer."""
+    caps: Mapping[str, Positive] = Field(default_factory=dict)
+    """The most that an example record may lose, by its name."""
 
 
 class Spec(Entry):
     """A release: what is published of which table, at what price."""
 
+    version: Annotated[Literal[1], SHOWN] = 1
+    """The version of this format of a spec: 1."""
     title: Annotated[Text, SHOWN]
     """What the release is called."""
     description: Annotated[Text | None, SHOWN] = None
     """What it is about, for whoever reads the published policy."""
-    source: Annotated[SourceEntry, short(_path, str | SourceEntry)]
+    source: SourceForm
     """Where the confidential records are."""
     table: Text = "records"
     """The table's name, in SQL and in the published policy."""
@@ -332,10 +306,14 @@ class Spec(Entry):
         short(entries(1), list[str] | dict[str, float | int | str | MeasureEntry]),
     ] = Field(default_factory=dict)
     """What is summed: names with their resolution."""
+    weight: WeightEntry | None = None
+    """A survey's weight, for weighted totals and counts."""
     lookups: tuple[LookupEntry, ...] = ()
     """Public tables that add columns to records."""
     hierarchies: Annotated[tuple[LookupEntry, ...], SHOWN] = ()
     """Public tables that say which dimensions follow from others, where no expression does."""
+    labels: Annotated[Mapping[str, LabelsForm], SHOWN] = Field(default_factory=dict)
+    """Public code lists by dimension: what its codes are called."""
     splits: Mapping[str, SplitForm] = Field(default_factory=dict)
     """Splitting schemes by name."""
     tapers: Mapping[str, TaperForm] = Field(default_factory=dict)
@@ -346,6 +324,10 @@ class Spec(Entry):
     """The policy that all releases charged to the ledger stay below."""
     ledger: Annotated[Text | None, SHOWN] = None
     """The path of the ledger; relative to the spec."""
+    period: PeriodName | None = None
+    """The period that the data is about, of a ledger with periods: 2026."""
+    revision: Annotated[Text | None, SHOWN] = None
+    """Why the data of a period that was released before is another now."""
     accounting: Literal["split", "exact"] = "split"
     """How split totals are charged: by whole pieces, or by the exact value."""
     queries: Annotated[tuple[QueryEntry, ...], Field(min_length=1)]
@@ -358,3 +340,12 @@ class Spec(Entry):
     """What is written beside the policy."""
     examples: Annotated[tuple[ExampleForm, ...], SHOWN] = ()
     """Hypothetical records whose loss the policy page shows."""
+    tuning: Annotated[TuningEntry, SHOWN] = TuningEntry()
+    """Goals of accuracy and caps on losses, for tuning."""
+
+    @property
+    def resolutions(self) -> dict[str, Fraction]:
+        """The resolution of every measure: those that are declared, the weight, and products."""
+        own = {name: entry.resolution for name, entry in self.measures.items()}
+        weight = self.weight
+        return resolutions(own, None if weight is None else (weight.column, weight.resolution))

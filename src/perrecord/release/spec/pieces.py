@@ -167,6 +167,7 @@ def budget_of(entry: BudgetEntry, splits: Mapping[str, Scheme]) -> Policy:
         epsilon=entry.epsilon,
         slots=[_slot(each, splits) for each in entry.selections],
         tapers=[each.policy() for each in entry.tapers],
+        weights=[each.policy() for each in entry.weights],
     )
 
 

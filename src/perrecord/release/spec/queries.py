@@ -13,7 +13,7 @@ from perrecord.queries.groupings import SelectCells, WhichCells
 from perrecord.queries.methods import Accounting, Blur, Taper
 from perrecord.queries.query import Query
 from perrecord.queries.sql import SQLOptions, from_sql
-from perrecord.release.spec.answers import Answering, Candidates, amount, named_taper
+from perrecord.release.spec.answers import Answering, Candidates, amount, named_taper, weighting_of
 from perrecord.release.spec.pieces import DeclaredCells
 from perrecord.release.spec.places import note
 from perrecord.release.spec.problems import Path, Problems
@@ -80,6 +80,7 @@ class Asking:
             "split": self.splits.__getitem__,
             "taper": partial(named_taper, tapers=self.tapers),
             "blur": self.blur,
+            "weight": weighting_of,
         }
         options: dict[str, Any] = {
             name: _for_every(_each(given, convert.get(name)))

@@ -72,6 +72,15 @@ class BlurEntry(Entry):
 BlurForm = Annotated[BlurEntry, short(_blur, float | int | str | BlurEntry)]
 
 
+class WeightingEntry(Entry):
+    """By which measure the records of a quantile are weighed."""
+
+    measure: Text
+    """The weight: the table's own, or any other measure."""
+    at: Positive
+    """The weight of a record that loses the amount."""
+
+
 class MethodEntry(Entry):
     """How the records of one part are made private: by splitting, clamping or tapering."""
 
@@ -127,6 +136,8 @@ class AnswerEntry(Entry):
     """Of a tapered total: by which part of its records, or of a public size, the noise grows."""
     candidates: CandidatesForm | None = None
     """Of a median or quantile: the public numbers to choose from."""
+    weight: WeightingEntry | None = None
+    """Of a median or quantile: by which measure records are weighed."""
     parts: PartsEntry | None = None
     """Of a total: a method for each part of a public partition."""
     rho: Amount | None = None
@@ -164,6 +175,11 @@ def whole_cells(value: Any) -> Any:
 
 def _blur_for_every(value: Any) -> Any:
     is_one = isinstance(value, Mapping) and value.keys() <= BlurEntry.model_fields.keys()
+    return {EVERY: value} if is_one else _for_every(value)
+
+
+def _weight_for_every(value: Any) -> Any:
+    is_one = isinstance(value, Mapping) and value.keys() <= WeightingEntry.model_fields.keys()
     return {EVERY: value} if is_one else _for_every(value)
 
 
@@ -223,6 +239,8 @@ class QueryEntry(Entry):
         Annotated[Mapping[str, CandidatesForm], short(_candidates_for_every, Any)] | None
     ) = None
     """Of SQL: the candidates of each quantile, for all or by name."""
+    weight: Annotated[Mapping[str, WeightingEntry], short(_weight_for_every, Any)] | None = None
+    """Of SQL: by which measure the records of each quantile are weighed, for all or by name."""
     accounting: Literal["split", "exact"] | None = None
     """Of SQL: how split totals are charged."""
 

@@ -7,6 +7,8 @@ tenth only there.
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path as File
 from typing import Any, NoReturn
 
@@ -28,6 +30,7 @@ from perrecord.errors import SpecError, shortened
 from perrecord.release.spec.problems import Document, Path, spec_error, written
 
 _MOST_BYTES = 250_000
+_SHORT = 50_000
 _DEEPEST = 30
 _MOST_DIGITS = 1000
 
@@ -112,12 +115,28 @@ def _decoded(raw: bytes, name: str) -> str:
         raise SpecError(f"{name}:{line}: the text is not UTF-8; save it as UTF-8.") from None
 
 
+def events_of(text: str) -> Iterator[Event]:
+    """Yield the parser's events of a text; those of the last few short ones are kept.
+
+    A text with a mistake is parsed as it is read, so that what comes first in it is said first.
+    """
+    if len(text) <= _SHORT:
+        with suppress(yaml.YAMLError, ValueError):
+            return iter(_kept_events(text))
+    return iter(yaml.parse(text, Loader=yaml.BaseLoader))
+
+
+@lru_cache(maxsize=8)
+def _kept_events(text: str) -> tuple[Event, ...]:
+    return tuple(yaml.parse(text, Loader=yaml.BaseLoader))
+
+
 class _Reader:
     """One pass over the parser's events."""
 
     def __init__(self, text: str, name: str) -> None:
         self.name = name
-        self.events: Iterator[Event] = iter(yaml.parse(text, Loader=yaml.BaseLoader))
+        self.events = events_of(text)
         self.lines: dict[Path, int] = {(): 1}
         self.blocks: dict[Path, int] = {}
         self.twice: list[tuple[Path, int]] = []

@@ -20,6 +20,7 @@ from pydantic import (
     model_serializer,
 )
 
+from perrecord.accounting.parts import period_name
 from perrecord.errors import InputError
 from perrecord.exact import parameter, text
 from perrecord.release.names import IDENTIFIER, LONGEST_NAME
@@ -131,6 +132,12 @@ def _field(value: Any) -> str | int | bool | None:
     return text(_exact(value)) if isinstance(value, WrittenNumber) else _value(value)
 
 
+def _period(value: Any) -> str:
+    if isinstance(value, WrittenNumber):
+        raise InputError(f"expected a period such as 2026 or 2026Q1, found {found(value)}.")
+    return period_name(value)
+
+
 def _written(value: Any) -> Any:
     return text(value) if isinstance(value, Fraction) else value
 
@@ -179,6 +186,7 @@ FieldValue = Annotated[
     str | int | bool | None,
     PlainValidator(_field, json_schema_input_type=str | float | int | bool | None),
 ]
+PeriodName = Annotated[str, PlainValidator(_period, json_schema_input_type=str | int)]
 Text = Annotated[str, Field(min_length=1)]
 Identifier = Annotated[str, Field(pattern=IDENTIFIER, max_length=LONGEST_NAME)]
 Whole = StrictInt

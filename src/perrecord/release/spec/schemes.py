@@ -25,8 +25,15 @@ _TRUTHS = {
 
 def roles_of(spec: Spec) -> Roles:
     """Return what a spec declares of its table; what dimensions hold is known once it is open."""
-    resolutions = {name: entry.resolution for name, entry in spec.measures.items()}
-    return Roles(spec.table, spec.id, spec.unit, tuple(spec.dimensions), resolutions)
+    is_linked = spec.source.last is not None
+    return Roles(
+        spec.table,
+        spec.id,
+        spec.unit,
+        tuple(spec.dimensions),
+        spec.resolutions,
+        is_linked=is_linked,
+    )
 
 
 def splits_of(spec: Spec, schema: Schema | None, problems: Problems) -> Mapping[str, Scheme]:

@@ -7,18 +7,23 @@ from typing import Any
 import pyarrow as pa
 
 from perrecord.errors import InputError, InternalError, SourceError
+from perrecord.release.spec.declared import MeasureEntry
 from perrecord.release.spec.load import LoadedSpec
-from perrecord.release.spec.models import MeasureEntry, Spec
+from perrecord.release.spec.models import Spec
 from perrecord.release.spec.names import refer
 from perrecord.release.spec.pieces import existing
 from perrecord.release.spec.problems import Path, Problems
 from perrecord.tables.addresses import is_address
-from perrecord.tables.given import Source
+from perrecord.tables.files import format_of, matching_files
+from perrecord.tables.given import Linked, Source
 from perrecord.tables.kinds import check_header
+from perrecord.tables.linking import CHANGE_KIND
 from perrecord.tables.lookups import Lookup
 from perrecord.tables.measures import Measure
+from perrecord.tables.reading import File
 from perrecord.tables.sources import open_source
-from perrecord.tables.table import Table, table
+from perrecord.tables.table import Table, column_use, table
+from perrecord.tables.weights import weighted
 
 
 def open_table(loaded: LoadedSpec, source: Source | None = None) -> Table:
@@ -33,9 +38,11 @@ def open_table(loaded: LoadedSpec, source: Source | None = None) -> Table:
         _check_source(loaded, problems)
     problems.check()
     spec = loaded.spec
+    _check_given(loaded, source)
+    source = _read_alike(loaded, source)
     try:
         opened = table(
-            loaded.source if source is None else source,
+            loaded.given if source is None else source,
             id=spec.id,
             unit=spec.unit,
             dimensions=_dimensions(spec),
@@ -48,8 +55,9 @@ def open_table(loaded: LoadedSpec, source: Source | None = None) -> Table:
         return opened
     except SourceError as error:
         # The spec's own line is about another file. An address may hold a password.
-        if isinstance(source, str) and not is_address(source):
-            raise SourceError(f"{source}: {error}") from None
+        named = source.path if isinstance(source, File) else source
+        if isinstance(named, str) and not is_address(named):
+            raise SourceError(f"{named}: {error}") from None
         problems.add(("source",), str(error))
     except InputError as error:
         _place(loaded, source, lookups, measures, problems)
@@ -59,12 +67,31 @@ def open_table(loaded: LoadedSpec, source: Source | None = None) -> Table:
     raise InternalError("A table was refused for no reason.")
 
 
+def _read_alike(loaded: LoadedSpec, source: Source | None) -> Source | None:
+    """Return a file given in place of the spec's, read as that one if its format is the same."""
+    if not isinstance(source, str) or is_address(source) or not loaded.own_files:
+        return source
+    files = matching_files(source)
+    is_alike = files and format_of(files[0]) == format_of(loaded.own_files[0])
+    return loaded.spec.source.file(source) if is_alike else source
+
+
+def _check_given(loaded: LoadedSpec, source: Source | None) -> None:
+    """Refuse a source in place of two periods, and two in place of one."""
+    if source is not None and isinstance(source, Linked) != (loaded.last is not None):
+        raise InputError(
+            f"{loaded.path}: source: the spec is about "
+            f"{'one period' if loaded.last is None else 'changes between two periods'}; give "
+            f"{'its source alone.' if loaded.last is None else 'both: Linked(this, last=...).'}"
+        )
+
+
 def _check_examples(spec: Spec, opened: Table) -> None:
     """Refuse a CSV file if examples name columns, nothing else does, and it has none of them.
 
     Its first line may be a record, and a message about a field of an example lists the columns.
     """
-    declared = (spec.id, spec.unit, *spec.dimensions, *spec.measures, *spec.lookups)
+    declared = (spec.id, spec.unit, *spec.dimensions, *spec.resolutions, *spec.lookups)
     if opened.engine.is_text and not any(declared):
         try:
             named = [name for example in spec.examples for name in example.record]
@@ -104,13 +131,20 @@ def _measures(spec: Spec, problems: Problems) -> dict[str, Measure]:
     for name, entry in spec.measures.items():
         with problems.at("measures", name):
             found[name] = measure_of(entry)
+    if spec.weight is not None and len(found) == len(spec.measures):
+        with problems.at("weight"):
+            found = weighted(found, spec.weight.weight())
     return found
 
 
 def measure_of(entry: MeasureEntry) -> Measure:
     """Return the measure that an entry declares."""
     return Measure(
-        entry.resolution, column=entry.column, largest=entry.largest, outside=entry.outside
+        entry.resolution,
+        column=entry.column,
+        expression=entry.expression,
+        largest=entry.largest,
+        outside=entry.outside,
     )
 
 
@@ -131,16 +165,18 @@ def _options(loaded: LoadedSpec, other: Source | None) -> dict[str, Any]:
 
 
 def _check_source(loaded: LoadedSpec, problems: Problems) -> None:
-    source, written = loaded.source, loaded.spec.source.path
-    if not isinstance(source, FilePath):
-        return
-    if source.is_dir():
-        files = f"{written.rstrip('/')}/*.parquet"
-        message = f"{written!r} is a folder; name its files, such as {files!r}."
-        problems.add(("source", "path"), message)
-    elif not loaded.source_files:
-        message = f"there is no file {written!r}; a path is relative to the folder of the spec."
-        problems.add(("source", "path"), message)
+    entry = loaded.spec.source
+    sides = (("path", entry.path, loaded.source), ("last", entry.last, loaded.last))
+    for name, written, source in sides:
+        if written is None or not isinstance(source, FilePath):
+            continue
+        if source.is_dir():
+            files = f"{written.rstrip('/')}/*.parquet"
+            message = f"{written!r} is a folder; name its files, such as {files!r}."
+            problems.add(("source", name), message)
+        elif not matching_files(source):
+            message = f"there is no file {written!r}; a path is relative to the folder of the spec."
+            problems.add(("source", name), message)
 
 
 # -- placing an error -------------------------------------------------------------------------
@@ -158,9 +194,12 @@ def _place(
     A table says the first thing that does not fit. To show all of them, each role is declared by
     itself on an empty table of the same columns.
     """
-    spec, given = loaded.spec, loaded.source if source is None else source
+    spec, given = loaded.spec, loaded.given if source is None else source
     try:
-        with open_source(given, **_options(loaded, source)) as engine:
+        use = column_use(
+            [each for each in (spec.id, spec.unit) if each], _dimensions(spec), measures, lookups
+        )
+        with open_source(given, use=use, **_options(loaded, source)) as engine:
             columns, is_text = dict(engine.columns), engine.is_text
     except InputError as error:
         problems.add(("source",), str(error))
@@ -173,13 +212,21 @@ def _place(
         with problems.at(role):
             _declare(columns, **{role: getattr(spec, role)})
     fitting: dict[str, Measure] = {}
+    seen: set[str] = set()
     for name, measure in measures.items():
-        column = measure.column or name
+        column = measure.stored(name)
         if is_text and column in columns:
             columns[column] = _as_number(columns[column])
-        with problems.at("measures", name):
-            _declare(columns, measures={name: measure})
+        read = () if measure.expression is None else measure.expression.names
+        if any(each in seen and each not in fitting for each in read):
+            continue  # what is wrong with that one is said
+        seen.add(name)
+        is_weight = spec.weight is not None and name == spec.weight.column
+        with problems.at(*(["weight"] if is_weight else ["measures", name])):
+            _declare(columns, measures={**(fitting if read else {}), name: measure})
             fitting[name] = measure
+    if loaded.last is not None:
+        columns[CHANGE_KIND] = pa.string()
     for name, expression in _dimensions(spec).items():
         with problems.at("dimensions", name):
             is_column = spec.dimensions[name].expression is None

@@ -9,6 +9,7 @@ from pathlib import Path
 from perrecord.release.spec.proposals import Proposal, proposed
 from perrecord.tables.addresses import is_address
 from perrecord.tables.files import check_names
+from perrecord.tables.reading import File
 from perrecord.tables.sources import open_source
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_ ]*(?<! )")
@@ -16,7 +17,9 @@ _WIDTH, _MOST_LISTED = 96, 60
 _WORDS = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 
 
-def template(source: str | Path, *, relation: str | None = None, title: str | None = None) -> str:
+def template(
+    source: str | Path | File, *, relation: str | None = None, title: str | None = None
+) -> str:
     """Return a commented spec for a source, which loads as it is: one count of all records.
 
     It is written from names and types of columns; no value of the data is in it. Columns whose
@@ -25,14 +28,14 @@ def template(source: str | Path, *, relation: str | None = None, title: str | No
     record is refused.
     """
     if relation is None and not is_address(source):
-        check_names(source)
+        check_names(source if isinstance(source, File) else File(source))
     with open_source(source, relation=relation) as engine:
         columns, is_text = dict(engine.columns), engine.is_text
-    given = str(source)
+    given = str(source.path if isinstance(source, File) else source)
     named = relation or Path(given).stem.strip("*") or "the records"
     found = proposed(columns, is_text=is_text)
     blocks = [
-        _heading(title or f"Statistics of {named}", given, relation),
+        _heading(title or f"Statistics of {named}", given, relation, source),
         _left_out(found),
         _roles(found.identifier, next(iter(columns))),
         _dimensions(found.dimensions),
@@ -60,11 +63,18 @@ def _path(text: str) -> str:
     )
 
 
-def _heading(title: str, source: str, relation: str | None) -> str:
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _heading(title: str, source: str, relation: str | None, given: str | Path | File) -> str:
     written = _path(source)
+    if isinstance(given, File) and given.given:
+        said = [f"{name}: {_quoted(getattr(given, name))}" for name in given.given]
+        written = f"{{path: {_quoted(source)}, {', '.join(said)}}}"
     if relation is not None:
         written = (
-            f"{{path: {json.dumps(source, ensure_ascii=False)}, relation: {scalar(relation)}}}"
+            f"{{path: {_quoted(source)}, relation: {scalar(relation)}}}"
             "\n# A database has no bytes to tell one state of the data from another by: before a "
             'release,\n# add snapshot: "2026-11-01" to the source, and another name when the data '
             "changes."

@@ -26,6 +26,7 @@ from perrecord.release.spec.questions import (
     columns_of_set,
 )
 from perrecord.release.spec.schemes import roles_of, splits_of, tapers_of
+from perrecord.release.spec.weight_advice import OTHER_WEIGHTS, check_weighted
 from perrecord.tables.roles import Roles
 
 _COUNTS = " To count records write count: records."
@@ -108,6 +109,7 @@ def _check_written(answer: AnswerEntry, path: Path, spec: Spec) -> Iterator[Foun
         takers = [form for form in FORMS if option in takes(form)]
         if getattr(answer, option) is not None and forms[0] not in takers:
             message = f"{option} goes with {' and '.join(takers)}, not with {forms[0]}."
+            message += OTHER_WEIGHTS if option == "weight" else ""
             yield (*path, option), message
     for place, name in _named_in(answer, path, "split"):
         yield from refer((*place, "split"), "split", name, spec.splits)
@@ -115,6 +117,7 @@ def _check_written(answer: AnswerEntry, path: Path, spec: Spec) -> Iterator[Foun
         yield from refer_to_taper((*place, "taper"), name, spec.tapers)
     if answer.parts is not None:
         yield from null_cases((*path, "parts", "cases"), answer.parts.cases, answer.parts.by)
+    yield from check_weighted(answer, path, spec)
     if answer.candidates is not None:
         yield from check_candidates(answer.candidates, (*path, "candidates"))
 

@@ -27,7 +27,18 @@ class Placed:
         box = _box(places, grid)
         if box is None:
             return cls(np.unravel_index(places, grid), (len(places),))
+        return cls.box(box)
+
+    @classmethod
+    def box(cls, box: tuple[slice, ...]) -> "Placed":
+        """Return the rows of a box, in order."""
         return cls(box, tuple(each.stop - each.start for each in box))
+
+    @property
+    def slices(self) -> tuple[slice, ...] | None:
+        """The box that has the rows; None if they stand elsewhere."""
+        found = tuple(each for each in self.index if isinstance(each, slice))
+        return found if len(found) == len(self.index) else None
 
     def pieces(self) -> "Iterator[tuple[slice, Placed]]":
         """Yield the rows in stretches that a cache holds: which they are, and where they stand."""

@@ -7,12 +7,15 @@ variance at most v, so that E exp(aZ) <= exp(v (exp(ay) - 1 - ay) / y^2) (Bennet
 
     Pr[|D| >= t] <= 2 exp(-(a t - a^2 S / 2 - V (exp(ay) - 1 - ay) / y^2))
 
-with S and V the sums of s and v. docs/theory.md has it in full.
+with S and V the sums of s and v. docs/theory.md has it in full. Since exp(x) - 1 - x >= x^2 / 2 for
+x >= 0, no a gives an exponent above t^2 / (2 (S + V)): rows whose distance is small beside their
+variance are cleared by that alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 
 import numpy as np
 
@@ -23,6 +26,8 @@ from perrecord.released.fitting.trees import Floats, Indices
 FALSE_ALARMS = Fraction(1, 10**6)
 """How often a release is said to contradict itself that does not, at most."""
 _LEAST = 1e-200
+_SLACK = 1e-6
+"""How much nearer, relatively, a row must be to be cleared at once: more than rounding moves."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +35,7 @@ class NoiseSizes:
     """How large the noise of each row is: by its Gaussian part, and by whatever is not Gaussian."""
 
     normal: Floats
-    """sigma^2 by row, in squared steps; one number where all rows have the same."""
+    """sigma^2 by row, in squared steps; 1 long on axes along which all rows have the same."""
     heavy: Floats
     """The variance of other noise, alike."""
     farthest: float
@@ -60,20 +65,34 @@ class NoiseSizes:
             return cls(normal[0], heavy[0], farthest)
         return cls(normal[which], heavy[which], farthest)
 
-    def summed(self, rows: Indices, listed: Indices) -> "NoiseSizes":
-        """Return the sizes of sums of rows: which sum each row is in, and how many are in each."""
+    def summed(self, listed: Indices, sums: Callable[[Floats], Floats]) -> "NoiseSizes":
+        """Return the sizes of sums of rows, from how many are in each and what adds up any."""
 
         def total(sizes: Floats) -> Floats:
-            if not np.ndim(sizes):
-                return np.asarray(sizes * listed)
-            return np.asarray(np.bincount(rows, sizes, len(listed) + 1)[:-1])
+            return np.asarray(sums(sizes) if np.ndim(sizes) else sizes * listed)
 
         return NoiseSizes(total(self.normal), total(self.heavy), self.farthest)
 
-    def with_noise(self, other: "NoiseSizes") -> "NoiseSizes":
-        """Return the sizes of a difference, row by row."""
+    def with_noise(self, other: "NoiseSizes", shape: tuple[int, ...]) -> "NoiseSizes":
+        """Return the sizes of a difference, row by row; rows have that shape."""
+
+        def both(one: Floats, two: Floats) -> Floats:
+            return np.asarray(_shaped(one, shape) + _shaped(two, shape))
+
         farthest = max(self.farthest, other.farthest)
-        return NoiseSizes(self.normal + other.normal, self.heavy + other.heavy, farthest)
+        normal, heavy = both(self.normal, other.normal), both(self.heavy, other.heavy)
+        return NoiseSizes(normal, heavy, farthest)
+
+    def at(self, rows: Indices, shape: tuple[int, ...]) -> "NoiseSizes":
+        """Return the sizes of some rows, by their numbers among all of a shape."""
+        where = np.unravel_index(rows, shape)
+        normal, heavy = (np.broadcast_to(each, shape)[where] for each in (self.normal, self.heavy))
+        return NoiseSizes(normal, heavy, self.farthest)
+
+    def least_distances(self, exponent: float) -> Floats:
+        """Return distances, none of which has more than this exponent; nor has any below them."""
+        widest = np.sqrt(2 * exponent * (self.normal + self.heavy))
+        return np.asarray(widest * (1 - _SLACK))
 
     def exponents(self, distances: Floats) -> Floats:
         """Return for each distance t a number e with Pr[|D| >= t] <= 2 exp(-e)."""
@@ -93,3 +112,8 @@ class NoiseSizes:
     def deviations(self) -> Floats:
         """The standard deviation of each number, or slightly more."""
         return np.asarray(np.sqrt(self.normal + self.heavy))
+
+
+def _shaped(sizes: Floats, shape: tuple[int, ...]) -> Floats:
+    """Return sizes by row in the shape of the rows; those that are so already as they are."""
+    return np.reshape(sizes, shape) if np.size(sizes) == prod(shape) else np.asarray(sizes)

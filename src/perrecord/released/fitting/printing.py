@@ -12,22 +12,29 @@ Whole = npt.NDArray[np.int64]
 
 
 def printed(
-    trees: Sequence[CellTree], values: Floats, is_known: Flags, parts: float = 1.0
+    trees: Sequence[CellTree],
+    values: Floats,
+    is_known: Flags,
+    parts: float = 1.0,
+    *,
+    in_place: bool = False,
 ) -> Whole:
     """Return every number in parts, rounded: leaves by themselves, others as their children's sums.
 
     Where a child has no number its parent is rounded by itself. A sum of n leaves moves by about
-    sqrt(n / 12), so the unit should be small beside the errors.
+    sqrt(n / 12), so the unit should be small beside the errors. In place, the memory of the values
+    is taken for the result, and they are gone.
 
     >>> tree = CellTree(1, (np.array([0, 0, 0]),))
     >>> printed([tree], np.array([1.2, 0.4, 0.4, 0.4]), np.ones(4, np.bool_)).tolist()
     [0, 0, 0, 0]
     """
-    every = np.empty(values.shape, dtype=np.int64)
+    every: Whole = values.view(np.int64) if in_place else np.empty(values.shape, dtype=np.int64)
+    has_all = bool(is_known.all())
     by_rows = (stretches(each, axis=-1) for each in (every, values, is_known))
     for rounded, number, known in zip(*by_rows, strict=True):
-        rounded[...] = np.rint(np.where(known, number * parts, 0.0))
-    has_all = bool(is_known.all())
+        found = number * parts
+        rounded[...] = np.rint(found if has_all else np.where(known, found, 0.0), out=found)
     for axis, tree in enumerate(trees):
         if has_all:
             tree.add_up(every, axis)

@@ -56,8 +56,16 @@ def separated(trees: Sequence[CellTree], variances: Floats) -> tuple[Sweep, ...]
 
     On one hierarchy they always do.
     """
-    if len(trees) == 1:
-        return (sweep_of(trees[0], variances),)
+    factors = factored(variances)
+    if factors is None:
+        return None
+    return tuple(sweep_of(tree, each) for tree, each in zip(trees, factors, strict=True))
+
+
+def factored(variances: Floats) -> tuple[Floats, ...] | None:
+    """Return numbers along each axis that multiply to these; None if none do."""
+    if variances.ndim == 1:
+        return (variances,)
     if not np.isfinite(variances).any():
         return None
     start = np.unravel_index(int(np.argmin(variances)), variances.shape)
@@ -71,7 +79,7 @@ def separated(trees: Sequence[CellTree], variances: Floats) -> tuple[Sweep, ...]
         part = slice(begin, begin + width)
         if not _are_close(np.multiply.outer(first[part], rest), variances[part]):
             return None
-    return tuple(sweep_of(tree, each) for tree, each in zip(trees, factors, strict=True))
+    return tuple(factors)
 
 
 def _are_close(product: Floats, variances: Floats) -> bool:

@@ -39,6 +39,8 @@ class Sweep:
 
     def fit(self, values: Floats, axis: int = 0) -> None:
         """Put the fitted numbers into the place of the measured ones; unmeasured ones are 0."""
+        if not self.tree.siblings and (self.own == 1).all():
+            return  # nothing lies below anything
         wide = (slice(None), *[None] * (values.ndim - 1))
         for along in stretches(values, axis):
             np.multiply(along, self.own[wide], out=along)

@@ -1,11 +1,12 @@
 """Tables of databases as a source: Ibis tables, and addresses such as sqlite:///data/farms.db.
 
-Opening one reads names and types. The declared columns are copied when the first query runs.
+Opening one reads names and types. Plain tables of PostgreSQL and of DuckDB files are scanned where
+they are; of all else the declared columns are copied when the first query runs.
 """
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from perrecord.errors import SourceError, listing, suggestion
 from perrecord.tables.addresses import file_of, scheme_of
@@ -18,6 +19,7 @@ from perrecord.tables.databases.others import (
     ibis_module,
     known_warnings,
 )
+from perrecord.tables.databases.pushed import PushedEngine
 from perrecord.tables.databases.remote import Remote
 from perrecord.tables.dialects import DUCKDB
 from perrecord.tables.engines import RESERVED, Engine
@@ -25,6 +27,8 @@ from perrecord.tables.engines.boundary import READ_FAILED, sealed
 from perrecord.tables.engines.database import Database, closed_on_failure
 from perrecord.tables.engines.duckdb import DuckDBEngine
 from perrecord.tables.engines.spark import open_spark
+
+Table = TypeVar("Table", bound=Remote)
 
 _ATTACHED = f"{RESERVED}_attached"
 _OF_FILES = (
@@ -57,7 +61,7 @@ def open_address(address: str, relation: str | None, database: Callable[[], Data
         case "sqlite":
             return _copied(_sqlite_table(path or Path(), relation), database)
         case "postgres" | "postgresql":
-            return _copied(_postgres_table(address, relation), database)
+            return _open_postgres(address, relation, database)
         case _:
             return _copied(_ibis_table(address, scheme, relation), database)
 
@@ -97,11 +101,17 @@ def _leave() -> None:
 
 
 def _copied(remote: Remote, database: Callable[[], Database]) -> Engine:
+    return _with_database(CopiedEngine, remote, database)
+
+
+def _with_database(
+    engine: Callable[[Database, Table], Engine], remote: Table, database: Callable[[], Database]
+) -> Engine:
     try:
         checked_names(list(remote.columns), "the table")
         with closed_on_failure(database()) as opened:
             opened.lock(())
-            return CopiedEngine(opened, remote)
+            return engine(opened, remote)
     except BaseException:
         remote.close()
         raise
@@ -124,7 +134,18 @@ def _sqlite_table(path: Path, relation: str) -> Remote:
     return sqlite.SQLiteTable(connection, sqlite.quoted(relation), stored, connection.close)
 
 
-def _postgres_table(address: str, relation: str) -> Remote:
+def _open_postgres(address: str, relation: str, database: Callable[[], Database]) -> Engine:
+    """Return a plain table where it is; what is computed anew each time is copied."""
+    found = _postgres_table(address, relation)
+    try:
+        is_plain = sealed(READ_FAILED, lambda: postgres.is_plain(found.connection, found.relation))
+    except BaseException:
+        found.close()
+        raise
+    return _with_database(PushedEngine, found, database) if is_plain else _copied(found, database)
+
+
+def _postgres_table(address: str, relation: str) -> postgres.PostgresTable:
     try:
         import psycopg  # noqa: F401, PLC0415 -- optional
     except ImportError:
@@ -146,7 +167,9 @@ def _postgres_table(address: str, relation: str) -> Remote:
         return sealed(
             f"the table {relation!r} may not be read; check that you have the right to select "
             "from it.",
-            lambda: postgres.PostgresTable(connection, place, connection.close),
+            lambda: postgres.PostgresTable(
+                connection, postgres.full_name(connection, place), connection.close
+            ),
         )
     except BaseException:
         connection.close()

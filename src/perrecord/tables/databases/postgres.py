@@ -1,4 +1,8 @@
-"""PostgreSQL: types are kept, so only NaN, infinity and dates far away have to become NULL."""
+"""PostgreSQL: types are kept, so only NaN, infinity and dates far away have to become NULL.
+
+A plain table is scanned by the server (`pushed.py`); of a view, or whatever else is computed anew
+each time, the declared columns are copied (`copied.py`). Both read `PostgresTable.selection`.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,6 +12,7 @@ import pyarrow as pa
 
 from perrecord.errors import SourceError
 from perrecord.tables.databases.remote import ALIAS, BATCH, ONE, UNREADABLE, reader, unreadable
+from perrecord.tables.dialects import POSTGRES
 
 _ADVICE = (
     "make it text, a whole number, numeric(18, 2), double precision, boolean or date in a view, "
@@ -15,10 +20,31 @@ _ADVICE = (
 )
 _TYPES = {21: pa.int16(), 23: pa.int32(), 20: pa.int64(), 700: pa.float32(), 701: pa.float64()}
 _TYPES |= {16: pa.bool_(), 1082: pa.string()}
-_DATE, _NUMERIC, _UUID = 1082, 1700, 2950
+_DATE, _MOMENT, _NUMERIC, _UUID = 1082, 1114, 1700, 2950
 _DIGITS = 38
 _UNLIMITED = (25, 10)
 """Digits and places of a numeric column that declares none."""
+
+
+_OLDEST = 12_00_00
+"""The first version with materialised WITH, which is one of those that are still maintained."""
+
+_IS_PLAIN = b"""
+WITH RECURSIVE every(oid) AS (
+    SELECT to_regclass(%(relation)s)::oid
+    UNION SELECT inhrelid FROM pg_inherits JOIN every ON inhparent = every.oid
+)
+SELECT bool_and(relkind IN ('r', 'p') AND NOT relrowsecurity AND NOT EXISTS (
+    SELECT FROM pg_attribute JOIN pg_type ON pg_type.oid = atttypid
+    WHERE attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped AND (
+        attgenerated = 'v'
+        OR typcategory = 'S' AND pg_type.oid >= 16384 AND typtype <> 'd'
+        OR typtype = 'd' AND typbasetype >= 16384
+        OR EXISTS (SELECT FROM pg_cast WHERE castsource = atttypid AND atttypid >= 16384)
+    )
+)) FROM every JOIN pg_class ON pg_class.oid = every.oid
+"""
+"""Types from 16384 on are somebody's own; enumerations and domains of built-in types are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +61,18 @@ class PostgresTable:
     """A table, a view or a query of one PostgreSQL connection."""
 
     def __init__(self, connection: Any, relation: str, close: Callable[[], None]) -> None:
-        self._connection, self._relation, self.close = connection, relation, close
+        self.connection, self.relation, self.close = connection, relation, close
         self._described = _described(connection, relation)
         self.columns = {name: each.kind for name, each in self._described.items()}
+
+    def has_changed(self) -> bool:
+        """Return whether columns or types are others than when the relation was opened."""
+        now = _described(self.connection, self.relation)
+        read = [
+            [(name, each.kind, each.sql) for name, each in found.items()]
+            for found in (now, self._described)
+        ]
+        return read[0] != read[1]
 
     def check(self, names: Iterable[str]) -> None:
         """Refuse types that have no counterpart, and text whose encoding the server ignores."""
@@ -50,7 +85,7 @@ class PostgresTable:
                 self._check_encodings(name)
 
     def _check_encodings(self, name: str) -> None:
-        setting = self._connection.info.parameter_status
+        setting = self.connection.info.parameter_status
         if setting("server_encoding") == "SQL_ASCII":
             raise SourceError(
                 f"the column {name!r} is text in a database of encoding SQL_ASCII, where text may "
@@ -63,15 +98,19 @@ class PostgresTable:
                 "'UTF8' first."
             )
 
+    def selection(self, names: Iterable[str]) -> str:
+        """Return the SELECT of these columns, each in the type that it arrives in."""
+        chosen = [f"{self._described[name].sql} AS {quoted(name)}" for name in names]
+        return f"SELECT {', '.join(chosen) or f'1 AS {ONE}'} FROM {self.relation} AS {ALIAS}"
+
     def read(self, names: Sequence[str]) -> pa.RecordBatchReader:
         """Return every row once, through a cursor on the server, so that rows do not pile up."""
-        chosen = [f"{self._described[name].sql} AS {quoted(name)}" for name in names]
-        query = f"SELECT {', '.join(chosen) or f'1 AS {ONE}'} FROM {self._relation} AS {ALIAS}"
+        query = self.selection(names)
 
         def rows() -> Iterator[list[Sequence[Any]]]:
             with (
-                self._connection.transaction(),
-                self._connection.cursor(f"{ONE}_rows") as cursor,
+                self.connection.transaction(),
+                self.connection.cursor(f"{ONE}_rows") as cursor,
             ):
                 cursor.execute(query.encode(), binary=True)  # floats bit by bit
                 while batch := cursor.fetchmany(BATCH):
@@ -84,12 +123,34 @@ def open_postgres(address: str) -> Any:
     """Return a connection on which nothing can be written."""
     import psycopg  # noqa: PLC0415 -- optional
 
-    return psycopg.connect(
-        address,
-        autocommit=True,
-        client_encoding="UTF8",
-        options="-c default_transaction_read_only=on",
-    )
+    connection = psycopg.connect(address, autocommit=True, client_encoding="UTF8")
+    connection.execute(b"SET default_transaction_read_only = on")
+    return connection
+
+
+def is_plain(connection: Any, relation: str) -> bool:
+    """Return whether the server may scan a relation in place of a copy.
+
+    It is a table whose rows are stored, all of them here, and read without a function that somebody
+    wrote: no view, foreign or materialised table, no row security, no virtual column, no type of
+    text with a cast of its own. In all scans of one transaction its rows are then the same.
+    """
+    if connection.info.server_version < _OLDEST:
+        return False
+    if connection.info.parameter_status("server_encoding") != "UTF8":
+        return False
+    (found,) = connection.execute(_IS_PLAIN, {"relation": relation}).fetchone()
+    return bool(found)
+
+
+def full_name(connection: Any, relation: str) -> str:
+    """Return a relation's name with that of its schema, which no search path can change."""
+    parts = connection.execute(
+        b"SELECT nspname, relname FROM pg_class JOIN pg_namespace ON pg_namespace.oid = "
+        b"relnamespace WHERE pg_class.oid = to_regclass(%s)",
+        (relation,),
+    ).fetchone()
+    return ".".join(map(quoted, parts))
 
 
 def tables_of(connection: Any, schema: str) -> list[str]:
@@ -131,6 +192,8 @@ def _column(column: Any, stored: str, is_text: bool, is_moment: bool) -> _Column
         in_range = f"{value} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
         sql = f"CASE WHEN {in_range} THEN to_char({value}, 'YYYY-MM-DD') END"
         return _Column(stored, pa.string(), sql)
+    if column.type_code == _MOMENT:
+        return _Column(stored, pa.string(), POSTGRES.moment_as_text(value, "us"))
     if is_text or column.type_code == _UUID:
         return _Column(stored, pa.string(), f"CAST({value} AS text)")
     kind = _TYPES.get(column.type_code, UNREADABLE)

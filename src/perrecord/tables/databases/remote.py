@@ -49,13 +49,13 @@ def reader(
     names: Sequence[str], columns: Mapping[str, pa.DataType], rows: Iterator[list[Sequence[Any]]]
 ) -> pa.RecordBatchReader:
     """Return batches of rows of Python values as a stream of Arrow batches."""
-    fields = [(name, columns[name]) for name in names] or [(ONE, pa.int64())]
-    schema = pa.schema(fields)
+    schema = pa.schema([(name, columns[name]) for name in names] or [(ONE, pa.int64())])
+    return pa.RecordBatchReader.from_batches(schema, batches_of(schema, rows))
 
-    def batches() -> Iterator[pa.RecordBatch]:
-        for batch in rows:
-            values = zip(*batch, strict=True)
-            arrays = [pa.array(each, kind) for each, (_, kind) in zip(values, fields, strict=True)]
-            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
-    return pa.RecordBatchReader.from_batches(schema, batches())
+def batches_of(schema: pa.Schema, rows: Iterator[list[Sequence[Any]]]) -> Iterator[pa.RecordBatch]:
+    """Yield batches of rows of Python values as Arrow batches."""
+    for batch in rows:
+        values = zip(*batch, strict=True)
+        arrays = [pa.array(each, kind) for each, kind in zip(values, schema.types, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)

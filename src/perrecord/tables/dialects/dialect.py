@@ -18,6 +18,9 @@ class Dialect(ABC):
     wide: ClassVar[str]
     """The type of sums: 38 digits on every engine once they reach Arrow."""
 
+    double: ClassVar[str]
+    """The type of 64-bit floats."""
+
     # -- names and literals -----------------------------------------------------------------
 
     @abstractmethod
@@ -68,6 +71,14 @@ class Dialect(ABC):
         known = f"{value} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
         return f"(CASE WHEN {known} THEN {self.as_text(value)} END)"
 
+    @abstractmethod
+    def moment_as_text(self, value: str, unit: str) -> str:
+        """Return a moment without a time zone as YYYY-MM-DD HH:MM:SS.ffffff, in any session.
+
+        The unit is Arrow's: s, ms, us or ns; nanoseconds are cut off. NULL outside the years 1 to
+        9999.
+        """
+
     # -- numbers ----------------------------------------------------------------------------
 
     @abstractmethod
@@ -78,9 +89,24 @@ class Dialect(ABC):
     def is_finite(self, value: str) -> str:
         """Return whether a float is a finite number, however wrong the statistics of its file."""
 
+    def as_double(self, value: str | float) -> str:
+        """Return a number as a 64-bit float."""
+        return f"CAST({value} AS {self.double})"
+
+    @abstractmethod
+    def size(self, value: str) -> str:
+        """Return |value| of a finite float, which numbers up to 2^53 may multiply or divide.
+
+        An engine that raises where a float overflows may cut it, to sizes from 2^-200 to 2^200.
+        """
+
     @abstractmethod
     def cut(self, value: str) -> str:
         """Return a float without its decimals, as a float; of no use beyond 64 bits."""
+
+    @abstractmethod
+    def whole(self, value: str) -> str:
+        """Return a float that is a whole number as a 64-bit integer; NULL beyond those."""
 
     @abstractmethod
     def divided(self, value: str, divisor: int | str, *, is_wide: bool = False) -> tuple[str, str]:
@@ -90,8 +116,20 @@ class Dialect(ABC):
         """
 
     @abstractmethod
+    def number(self, digits: str) -> str:
+        """Return a text of digits, which a CASE before it has seen, as a 64-bit integer."""
+
+    @abstractmethod
+    def square(self, value: str) -> str:
+        """Return the square of a 64-bit integer, as wide as it needs."""
+
+    @abstractmethod
     def units(self, value: str, places: int) -> str:
         """Return a number of so many decimal places as a wide count of its last place."""
+
+    @abstractmethod
+    def named(self, name: str, value: str, expression: str) -> str:
+        """Return an expression in which a name stands for a value that is computed once."""
 
     # -- rows and groups --------------------------------------------------------------------
 
@@ -101,7 +139,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def total(self, value: str) -> str:
-        """Return the exact sum of 64-bit integers; 0 where there is none."""
+        """Return the exact sum of integers of 64 bits, or of 28 digits; 0 where there is none."""
 
     @abstractmethod
     def hashed(self, value: str) -> str:

@@ -10,6 +10,7 @@ class DuckDB(Dialect):
 
     name = "duckdb"
     wide = "HUGEINT"
+    double = "DOUBLE"
 
     def identifier(self, name: str) -> str:
         """Return a column's or table's name, quoted."""
@@ -31,6 +32,16 @@ class DuckDB(Dialect):
         """Return whether text is not valid UTF-8: decoding it fails, which TRY makes a NULL."""
         return f"({value} IS NOT NULL AND TRY(decode(encode({value}))) IS NULL)"
 
+    def moment_as_text(self, value: str, unit: str) -> str:
+        """Return a moment as text; a cast from nanoseconds would round, and raise near the ends."""
+        written = "(strftime({}, '%Y-%m-%d %H:%M:%S.%f') COLLATE C)"
+        if unit == "ns":  # the years 1677 to 2262
+            return written.format(value)
+        moment = value if unit == "us" else f"TRY(CAST({value} AS TIMESTAMP))"
+        first, last = "TIMESTAMP '0001-01-01 00:00:00'", "TIMESTAMP '9999-12-31 23:59:59.999999'"
+        known = f"{moment} BETWEEN {first} AND {last}"
+        return f"(CASE WHEN {known} THEN {written.format(moment)} END)"
+
     def unknown(self, value: str) -> str:
         """Return a number of which DuckDB does not claim to know the least and the greatest.
 
@@ -48,9 +59,17 @@ class DuckDB(Dialect):
         """
         return f"isfinite({value})"
 
+    def size(self, value: str) -> str:
+        """Return |value|: arithmetic that overflows gives infinity."""
+        return f"abs({value})"
+
     def cut(self, value: str) -> str:
         """Return a float without its decimals, as a float."""
         return f"trunc({value})"
+
+    def whole(self, value: str) -> str:
+        """Return a float that is a whole number as a 64-bit integer; NULL beyond those."""
+        return f"TRY_CAST({value} AS BIGINT)"
 
     def divided(
         self,
@@ -63,6 +82,14 @@ class DuckDB(Dialect):
         by = divisor if isinstance(divisor, str) else self.literal(divisor)
         return f"({value} // {by})", f"({value} % {by})"
 
+    def number(self, digits: str) -> str:
+        """Return a text of digits, which a CASE before it has seen, as a 64-bit integer."""
+        return f"TRY_CAST({digits} AS BIGINT)"
+
+    def square(self, value: str) -> str:
+        """Return the square of a 64-bit integer, in 128 bits."""
+        return f"(CAST({value} AS HUGEINT) * {value})"
+
     def units(self, value: str, places: int) -> str:
         """Return a number of so many decimal places as a wide count of its last place.
 
@@ -73,12 +100,16 @@ class DuckDB(Dialect):
             value = f"({number} * CAST({10**places} AS DECIMAL({places + 1}, 0)))"
         return f"CAST({value} AS {self.wide})"
 
+    def named(self, name: str, value: str, expression: str) -> str:
+        """Return an expression in which a name stands for a value that is computed once."""
+        return f"list_transform([{value}], lambda {name}: {expression})[1]"
+
     def is_same(self, left: str, right: str) -> str:
         """Return whether two values are equal, NULL being equal to NULL."""
         return f"({left} IS NOT DISTINCT FROM {right})"
 
     def total(self, value: str) -> str:
-        """Return the exact sum of 64-bit integers; 0 where there is none."""
+        """Return the exact sum of integers of 64 bits, or of 28 digits; 0 where there is none."""
         return f"coalesce(sum({value}), CAST(0 AS HUGEINT))"
 
     def hashed(self, value: str) -> str:

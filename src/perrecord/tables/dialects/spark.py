@@ -16,6 +16,7 @@ class Spark(Dialect):
 
     name = "spark"
     wide = "DECIMAL(38, 0)"
+    double = "DOUBLE"
 
     def identifier(self, name: str) -> str:
         """Return a column's or table's name, quoted; refuse one that Spark would rewrite."""
@@ -47,6 +48,15 @@ class Spark(Dialect):
         """Return whether text is not valid UTF-8."""
         return f"(NOT is_valid_utf8({value}))"
 
+    def moment_as_text(self, value: str, unit: str) -> str:  # noqa: ARG002 -- all are of us
+        """Return a moment as text: Spark cuts off zeros, and its formats know time zones."""
+        first = "TIMESTAMP_NTZ '0001-01-01 00:00:00'"
+        last = "TIMESTAMP_NTZ '9999-12-31 23:59:59.999999'"
+        short = self.as_text(value)
+        point = f"CASE WHEN length({short}) = 19 THEN '.' ELSE '' END"
+        known = f"{value} BETWEEN {first} AND {last}"
+        return f"(CASE WHEN {known} THEN rpad({short} || {point}, 26, '0') END)"
+
     def unknown(self, value: str) -> str:
         """Return the number itself: Spark looks at values."""
         return value
@@ -55,12 +65,20 @@ class Spark(Dialect):
         """Return whether a float is a finite number; NaN is above every number to Spark."""
         return f"(abs({value}) <= {_LARGEST})"
 
+    def size(self, value: str) -> str:
+        """Return |value|: arithmetic that overflows gives infinity."""
+        return f"abs({value})"
+
     def cut(self, value: str) -> str:
         """Return a float without its decimals, as a float; of no use beyond 64 bits.
 
         Spark's floor and its like make integers, and raise beyond those.
         """
         return f"CAST(TRY_CAST({value} AS BIGINT) AS DOUBLE)"
+
+    def whole(self, value: str) -> str:
+        """Return a float that is a whole number as a 64-bit integer; NULL beyond those."""
+        return f"TRY_CAST({value} AS BIGINT)"
 
     def divided(self, value: str, divisor: int | str, *, is_wide: bool = False) -> tuple[str, str]:
         """Return the quotient of integers, cut towards zero, and what is left.
@@ -74,18 +92,31 @@ class Spark(Dialect):
             return f"({value} DIV {by})", rest
         return f"CAST(try_divide({value} - {rest}, {by}) AS DECIMAL(38, 0))", rest
 
+    def number(self, digits: str) -> str:
+        """Return a text of digits, which a CASE before it has seen, as a 64-bit integer."""
+        return f"TRY_CAST({digits} AS BIGINT)"
+
+    def square(self, value: str) -> str:
+        """Return the square of a 64-bit integer, in 38 digits."""
+        number = f"CAST({value} AS DECIMAL(19, 0))"
+        return f"({number} * {number})"
+
     def units(self, value: str, places: int) -> str:
         """Return a number of so many decimal places as a wide count of its last place."""
         if places:
             value = f"({value} * CAST({10**places} AS DECIMAL({places + 1}, 0)))"
         return f"CAST({value} AS {self.wide})"
 
+    def named(self, name: str, value: str, expression: str) -> str:
+        """Return an expression in which a name stands for a value that is computed once."""
+        return f"element_at(transform(array({value}), {name} -> {expression}), 1)"
+
     def is_same(self, left: str, right: str) -> str:
         """Return whether two values are equal, NULL being equal to NULL."""
         return f"({left} <=> {right})"
 
     def total(self, value: str) -> str:
-        """Return the exact sum of 64-bit integers; 0 where there is none."""
+        """Return the exact sum of integers of 64 bits, or of 28 digits; 0 where there is none."""
         return f"coalesce(sum(CAST({value} AS DECIMAL(28, 0))), CAST(0 AS DECIMAL(38, 0)))"
 
     def hashed(self, value: str) -> str:

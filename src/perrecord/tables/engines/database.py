@@ -51,7 +51,7 @@ class Database:
         if threads is not None:
             settings["threads"] = str(_checked_threads(threads))
         folder = _private_folder(spill_folder)  # last, so that a refusal leaves none behind
-        settings["temp_directory"] = folder
+        settings["temp_directory"] = self.folder = folder
         self._clean = weakref.finalize(self, remove_folder, folder)
         self._connection = sealed(
             "DuckDB could not be started; type perrecord doctor to see what is amiss."

@@ -45,7 +45,7 @@ class SparkEngine:
         self._added: set[str] = set()
         self._source = f"{RESERVED}_{uuid.uuid4().hex}"
         self.relation = SPARK.identifier(self._source)
-        schema = sealed(READ_FAILED, lambda: _schema(frame))
+        schema = sealed(READ_FAILED, lambda: spark_schema(frame))
         for field in schema:
             SPARK.identifier(field.name)  # refuses what Spark would rewrite
         self.columns = {field.name: field.type for field in schema}
@@ -147,7 +147,7 @@ class SparkEngine:
 
     def _reader(self, sql: str) -> pa.RecordBatchReader:
         result = self._asked(sql)
-        schema = _schema(result)
+        schema = spark_schema(result)
         return pa.RecordBatchReader.from_batches(schema, self._door.batches(result, schema))
 
 
@@ -162,7 +162,8 @@ def _step(action: Callable[[], Any]) -> Any:
     return action()
 
 
-def _schema(frame: Any) -> pa.Schema:
+def spark_schema(frame: Any) -> pa.Schema:
+    """Return the columns of a DataFrame as Arrow has them."""
     from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415 -- Spark is optional
 
     large = frame.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false")

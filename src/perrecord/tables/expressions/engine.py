@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from perrecord.errors import InternalError
 from perrecord.tables.dialects import Dialect
+from perrecord.tables.expressions.dates import part_sql, start_sql
 from perrecord.tables.expressions.kinds import (
     Fields,
     compared_kind,
@@ -25,6 +26,8 @@ from perrecord.tables.expressions.nodes import (
     Column,
     Comparison,
     Concat,
+    DatePart,
+    DateStart,
     Distinct,
     Expression,
     In,
@@ -111,8 +114,12 @@ class _Writer:
                 return f"({self.write(operand, Kind.TEXT)} LIKE {self.dialect.pattern(pattern)})"
             case Substring(operand, start, length):
                 return f"substring({self.write(operand, Kind.TEXT)}, {start}, {length})"
+            case DatePart(unit, operand):
+                return part_sql(self.write(operand, Kind.TEXT), unit, self.dialect)
+            case DateStart(unit, operand):
+                return start_sql(self.write(operand, Kind.TEXT), unit, self.dialect)
             case AsText(operand):
-                return f"CAST({self.write(operand, Kind.INTEGER)} AS {Kind.TEXT.types.sql})"
+                return self.dialect.as_text(self.write(operand, Kind.INTEGER))
             case Quotient(operand, divisor):
                 return self.dialect.divided(self.write(operand, Kind.INTEGER), divisor)[0]
             case Remainder(operand, divisor):
@@ -121,11 +128,16 @@ class _Writer:
     def _literal(self, value: Value, wanted: Kind) -> str:
         match value:
             case None:
-                return f"CAST(NULL AS {wanted.types.sql})"
+                return self._null(wanted)
             case Fraction():
                 raise InternalError("A decimal reached the engine outside a comparison.")
             case _:
                 return self.dialect.literal(value)
+
+    def _null(self, wanted: Kind) -> str:
+        if wanted.types.sql is None:
+            return self.dialect.as_text("NULL")
+        return f"CAST(NULL AS {wanted.types.sql})"
 
     def _joined(self, parts: tuple[Expression, ...], sign: str, kind: Kind) -> str:
         return "(" + sign.join(self.write(part, kind) for part in parts) + ")"

@@ -14,6 +14,8 @@ from perrecord.tables.expressions.nodes import (
     Column,
     Comparison,
     Concat,
+    DatePart,
+    DateStart,
     Distinct,
     Expression,
     In,
@@ -87,6 +89,12 @@ def kind_or_null(expression: Expression, fields: Fields) -> Kind | None:  # noqa
             return _expect(Kind.TEXT, parts, advice, fields)
         case Substring(operand):
             advice = "text in SUBSTRING; write CAST(... AS VARCHAR) around whole numbers"
+            return _expect(Kind.TEXT, (operand,), advice, fields)
+        case DatePart(_, operand):
+            _expect(Kind.TEXT, (operand,), "a date, a moment, or text that begins with one", fields)
+            return Kind.INTEGER
+        case DateStart(_, operand):
+            advice = "a date, a moment, or text that begins with one"
             return _expect(Kind.TEXT, (operand,), advice, fields)
         case AsText(operand):
             _expect(Kind.INTEGER, (operand,), "whole numbers in CAST(... AS VARCHAR)", fields)

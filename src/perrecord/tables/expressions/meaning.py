@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from perrecord.errors import MissingFieldError, RecordError
+from perrecord.tables.expressions.dates import part_of, start_of
 from perrecord.tables.expressions.nodes import (
     And,
     AsText,
@@ -15,6 +16,8 @@ from perrecord.tables.expressions.nodes import (
     Column,
     Comparison,
     Concat,
+    DatePart,
+    DateStart,
     Distinct,
     Expression,
     In,
@@ -92,6 +95,10 @@ def evaluate(expression: Expression, record: Mapping[str, Any]) -> Value:  # noq
         case Substring(operand, start, length):
             text = _text(evaluate(operand, record))
             return None if text is None else text[start - 1 : start - 1 + length]
+        case DatePart(unit, operand):
+            return part_of(_text(evaluate(operand, record)), unit)
+        case DateStart(unit, operand):
+            return start_of(_text(evaluate(operand, record)), unit)
         case AsText(operand):
             number = _whole(evaluate(operand, record))
             return None if number is None else str(number)

@@ -2,8 +2,8 @@
 
 Each is a function of one row with SQL's three-valued logic. The set is chosen so that no row,
 whatever it holds, makes an engine raise an error, and so that every engine gives the same value.
-What is missing is missing for that reason: arithmetic can overflow, letter case and dates differ
-between engines.
+What is missing is missing for that reason: arithmetic can overflow, letter case and calendars
+differ between engines. Dates are text, and their parts are parts of it.
 """
 
 from dataclasses import dataclass
@@ -247,6 +247,32 @@ class Remainder:
         _check_divisor(self.divisor)
 
 
+DATE_UNITS = ("year", "quarter", "month", "day")
+"""The units that a date is told and cut by."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatePart:
+    """`YEAR(operand)` and its like, a whole number; NULL where the text begins with no date."""
+
+    unit: str
+    operand: "Expression"
+
+    def __post_init__(self) -> None:
+        _check_unit(self.unit, "a part of a date")
+
+
+@dataclass(frozen=True, slots=True)
+class DateStart:
+    """`DATE_TRUNC('month', operand)`: the first day of the unit as text, YYYY-MM-DD, or NULL."""
+
+    unit: str
+    operand: "Expression"
+
+    def __post_init__(self) -> None:
+        _check_unit(self.unit, "DATE_TRUNC")
+
+
 Expression = (
     Column
     | Literal
@@ -265,6 +291,8 @@ Expression = (
     | AsText
     | Quotient
     | Remainder
+    | DatePart
+    | DateStart
 )
 
 
@@ -284,6 +312,8 @@ def parts_of(expression: Expression) -> tuple[Expression, ...]:
         case IsNull(operand) | Not(operand) | AsText(operand) | Like(operand):
             return (operand,)
         case Substring(operand) | Quotient(operand) | Remainder(operand):
+            return (operand,)
+        case DatePart(_, operand) | DateStart(_, operand):
             return (operand,)
 
 
@@ -310,3 +340,8 @@ def _several(parts: tuple[Expression, ...], name: str) -> None:
 def _check_divisor(divisor: int) -> None:
     if not 1 <= divisor <= GREATEST_INTEGER:
         raise QueryError("the divisor of // and % is a positive whole number below 2^63.")
+
+
+def _check_unit(unit: str, what: str) -> None:
+    if unit not in DATE_UNITS:
+        raise QueryError(f"{what} is of the year, quarter, month or day; write one of these.")

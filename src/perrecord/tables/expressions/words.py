@@ -1,9 +1,6 @@
 """An expression as text for people, which parses back to the same expression."""
 
-import re
 from fractions import Fraction
-
-from sqlglot.dialects.duckdb import DuckDB
 
 from perrecord.tables.expressions.nodes import (
     And,
@@ -13,6 +10,8 @@ from perrecord.tables.expressions.nodes import (
     Column,
     Comparison,
     Concat,
+    DatePart,
+    DateStart,
     Distinct,
     Expression,
     In,
@@ -26,9 +25,7 @@ from perrecord.tables.expressions.nodes import (
     Substring,
     Value,
 )
-
-_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_RESERVED = {*DuckDB.Tokenizer.KEYWORDS, *DuckDB.parser_class.NO_PAREN_FUNCTION_PARSERS}
+from perrecord.tables.syntax import written_name
 
 
 def describe(expression: Expression) -> str:  # noqa: PLR0912 (one per node)
@@ -39,7 +36,7 @@ def describe(expression: Expression) -> str:  # noqa: PLR0912 (one per node)
     """
     match expression:
         case Column(name):
-            return _name(name)
+            return written_name(name)
         case Literal(value):
             return _literal(value)
         case Comparison(operator, left, right):
@@ -63,6 +60,10 @@ def describe(expression: Expression) -> str:  # noqa: PLR0912 (one per node)
             return " || ".join(_inside(part) for part in parts)
         case Substring(operand, start, length):
             return f"SUBSTRING({describe(operand)}, {start}, {length})"
+        case DatePart(unit, operand):
+            return f"{unit.upper()}({describe(operand)})"
+        case DateStart(unit, operand):
+            return f"DATE_TRUNC('{unit}', {describe(operand)})"
         case AsText(operand):
             return f"CAST({describe(operand)} AS VARCHAR)"
         case Quotient(operand, divisor):
@@ -90,19 +91,14 @@ def _inside(expression: Expression) -> str:
     match expression:
         case Column() | Literal() | Case() | Coalesce() | Substring() | AsText():
             return describe(expression)
+        case DatePart() | DateStart():
+            return describe(expression)
         case _:
             return f"({describe(expression)})"
 
 
 def _condition(part: Expression) -> str:
     return _inside(part) if isinstance(part, And | Or) else describe(part)
-
-
-def _name(name: str) -> str:
-    """Return a column's name, in quotes unless it can only be read as a name."""
-    if _PLAIN_NAME.fullmatch(name) and name.upper() not in _RESERVED:
-        return name
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _literal(value: Value) -> str:

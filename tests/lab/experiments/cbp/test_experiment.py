@@ -43,6 +43,8 @@ def test_the_experiment_has_its_figures_claims_and_steps(small):
         "cbp-agency-noise",
         "cbp-suppression",
         "cbp-methods",
+        "cbp-blurring",
+        "cbp-changes",
     ]
     assert len(found.claims) == 13
     assert {claim.verdict for claim in found.claims} >= {"holds", "holds with a condition"}

@@ -6,6 +6,7 @@ from typing import Any
 
 from perrecord.lab.audit.doors.held import DIMENSIONS, MEASURES, Held
 from perrecord.policy.split import Split
+from perrecord.policy.weighing import Weighting
 from perrecord.queries.groupings import SelectCells, SelectKeys
 from perrecord.queries.methods import Taper
 from perrecord.queries.methods.parts import Parts, tapering
@@ -44,6 +45,21 @@ def tapered_questions(random: Random, held: Held) -> list[Query]:
         else:
             total = _tapered(random, held, total, kind, f"t_{kind}")
     return [each for each in (grouped, total) if each.answers]
+
+
+def weighed_question(random: Random, held: Held) -> Query:
+    """Return a quantile by cell in which records are weighed by any measure (T37)."""
+    grouped = _grouped(random, held, _filtered(random, Query()))
+    measure, weight = random.choice(MEASURES), random.choice(MEASURES)
+    step, own = held.measures[measure].resolution, held.measures[weight].resolution
+    return grouped.quantile(
+        measure,
+        random.choice(["0.5", "0.1", "1/3"]),
+        candidates=[step * each for each in (-5, 0, 1, 2, 6, 50)],
+        weight=Weighting(weight, at=own * random.choice([1, 20, 10**5])),
+        name="weighed",
+        rho=random.choice(["0.1", "2"]),
+    )
 
 
 def _filtered(random: Random, asked: Query) -> Query:

@@ -16,12 +16,13 @@ from pathlib import Path
 from random import Random
 
 from perrecord.errors import InputError
-from perrecord.lab.audit.doors.asked import questions, tapered_questions
+from perrecord.lab.audit.doors.asked import questions, tapered_questions, weighed_question
 from perrecord.lab.audit.doors.databases import database_doors
 from perrecord.lab.audit.doors.door import Door
 from perrecord.lab.audit.doors.frames import frame_doors
 from perrecord.lab.audit.doors.held import Held, random_held
 from perrecord.lab.audit.doors.measurements import MEASUREMENT, measurement_checks
+from perrecord.lab.audit.doors.other_files import other_file_doors
 from perrecord.lab.audit.doors.parquet import parquet_doors
 from perrecord.lab.audit.doors.spark import spark_doors
 from perrecord.lab.audit.doors.text_files import text_doors
@@ -46,7 +47,8 @@ _MEASURED_EVERY = 4
 
 def every_door() -> list[Door]:
     """Return every way for records to come in."""
-    return [*text_doors(), *parquet_doors(), *frame_doors(), *database_doors(), *spark_doors()]
+    files = [*text_doors(), *parquet_doors(), *other_file_doors()]
+    return [*files, *frame_doors(), *database_doors(), *spark_doors()]
 
 
 @dataclass(slots=True)
@@ -109,10 +111,13 @@ def _table(door: Door, place: int, seed: int, tally: DoorsTally) -> None:
     random = Random(f"perrecord doors {seed} {place} {door.name}")  # noqa: S311 - to be repeated
     # Tapers have a seed of their own, so that all other questions are what they were without them.
     tapers = Random(f"perrecord doors tapers {seed} {place} {door.name}")  # noqa: S311 - the same
+    weights = Random(f"perrecord doors weights {seed} {place} {door.name}")  # noqa: S311 - the same
     count = random.randrange(1, 4) if random.randrange(_TINY) == 0 else door.records
     held = random_held(random, count, door.kinds, is_text=door.is_text)
+    held = held.trimmed() if door.is_trimmed else held
     try:
         asked = [*questions(random, held), *tapered_questions(tapers, held)]
+        asked.append(weighed_question(weights, held))
         with entered(door, held.worlds(), random) as opened:
             members = members_of(opened, held)
             tally.checks.add(_readings(opened, held, members), where)

@@ -1,12 +1,16 @@
-"""Databases as doors: DuckDB and SQLite files by address, Ibis on engines with odd settings."""
+"""Databases as doors: DuckDB and SQLite files and PostgreSQL by address, Ibis with odd settings."""
 
+import atexit
 import sqlite3
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 from typing import Any
+from uuid import uuid4
 
 import duckdb
 
+from perrecord.lab.audit.doors import server
 from perrecord.lab.audit.doors.door import Door, DoorSource, arrow_of, package
 from perrecord.lab.audit.doors.held import Held
 
@@ -31,10 +35,44 @@ def database_doors() -> list[Door]:
     kinds = ("int64", "float64")
     return [
         Door("a DuckDB file, by its address", _duckdb_file),
-        Door("a SQLite file, by its address", _sqlite_file, kinds, needs=("ibis",)),
+        Door("a SQLite file, by its address", _sqlite_file, kinds),
         Door("Ibis on a DuckDB with odd settings", _ibis_duckdb, needs=("ibis",)),
         Door("Ibis on SQLite", _ibis_sqlite, kinds, needs=("ibis",)),
+        *(
+            Door(name, partial(_postgres, is_view), _POSTGRES, needs=_postgres_needs(), every=5)
+            for name, is_view in ((PUSHED, False), ("a view of PostgreSQL, copied", True))
+        ),
     ]
+
+
+PUSHED = "a table of PostgreSQL, scanned by its server"
+_POSTGRES = (
+    *("int16", "int32", "int64", "float32", "float64"),
+    *("decimal(4,2)", "decimal(9,3)", "decimal(18,1)"),
+)
+
+
+def _postgres_needs() -> tuple[str, ...]:
+    return ("psycopg",) if server.programs() else ("psycopg", "initdb")
+
+
+def _postgres(is_view: bool, _: Path, held: Held, random: Random) -> DoorSource:
+    """Put the rows into the server of this process, under an odd collation or none."""
+    own = f"rows_{uuid4().hex}"
+    collated = random.choice(["text", 'text COLLATE "en-x-icu"', "varchar", "text"])
+    with package("psycopg").connect(_address(), autocommit=True) as connection:
+        server.fill(connection, own, arrow_of(held), {"sector": collated})
+        connection.execute(f"CREATE VIEW {own}_v AS TABLE {own}")
+    return DoorSource(_address(), {"relation": f"{own}_v" if is_view else own})
+
+
+@cache
+def _address() -> str:
+    """Return the address of a server that lasts as long as this process."""
+    started = server.running(server.programs() or Path())
+    address = started.__enter__()
+    atexit.register(started.__exit__, None, None, None)
+    return address
 
 
 def _duckdb_file(folder: Path, held: Held, random: Random) -> DoorSource:

@@ -30,6 +30,8 @@ class Door:
     open: Callable[[Path, Held, Random], DoorSource]
     kinds: tuple[str, ...] = NUMERIC
     is_text: bool = False
+    is_trimmed: bool = False
+    """Whether text has no blanks at its end, and none that is empty, as in statistical packages."""
     needs: tuple[str, ...] = ()
     """Packages, or the program `java`, without which it cannot be tried."""
     records: int = 40

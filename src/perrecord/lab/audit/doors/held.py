@@ -68,6 +68,17 @@ class Held:
         kept = tuple(row for index, row in enumerate(self.rows) if index != place)
         return Held(kept, self.kinds, self.measures, self.blank_is_null)
 
+    def trimmed(self) -> "Held":
+        """Return the rows with text as statistical packages keep it: a blank text is missing."""
+        rows = [
+            {
+                name: (each.rstrip(" ") or None) if isinstance(each, str) else each
+                for name, each in row.items()
+            }
+            for row in self.rows
+        ]
+        return Held(tuple(rows), self.kinds, self.measures, self.blank_is_null)
+
     def worlds(self) -> "Held":
         """Return the rows once for world 0, and all but the i-th once more for each world i."""
         every = [

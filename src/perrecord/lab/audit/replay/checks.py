@@ -18,11 +18,25 @@ ROWS = "any mechanism on split rows"
 TRACE, DIFFERENCE = "control flow", "a released number"
 RECOMPUTED, RELEASE = "a run computed anew", "whole releases"
 SUMS = "tables that add up"
+DERIVED = "derived and weighted measures"
+HISTORY = "a history, by base and changes"
 
 MOST_FAILURES = 20
 _WHOLE = (WORKLOAD, ROWS)
 """What is one pair each: a record, and all that is asked in one go."""
-_SILENT = (WORKLOAD, GROUPING, TRACE, DIFFERENCE, RECOMPUTED, RELEASE, SUMS, DOMAIN, PROMISE)
+_SILENT = (
+    WORKLOAD,
+    GROUPING,
+    TRACE,
+    DIFFERENCE,
+    RECOMPUTED,
+    RELEASE,
+    SUMS,
+    DERIVED,
+    DOMAIN,
+    PROMISE,
+    HISTORY,
+)
 
 NOBODY = -1
 """In place of a record's number, where none was left out."""
@@ -159,6 +173,8 @@ class Tally:
             ("differences of released numbers compared with their charge", DIFFERENCE),
             ("pairs released both ways from a spec, files compared", RELEASE),
             ("releases whose tables add up, recomputed from published files alone", SUMS),
+            ("records whose derived and weighted measures were computed once more", DERIVED),
+            ("histories over several periods compared, by base and changes", HISTORY),
         ]
         figures += [(name, number(self.made[what])) for name, what in others]
         figures += [

@@ -16,10 +16,13 @@ from perrecord.queries.aggregates import (
     Aggregate,
     Different,
     Filled,
+    Giants,
     Pieces,
     Rows,
     SquarePart,
+    SquareTotal,
     Total,
+    WeightTotal,
 )
 from perrecord.queries.measurements import Choice
 from perrecord.queries.methods import at
@@ -77,8 +80,10 @@ class Members:
                 return 0 if record[column] is None else None
             case Pieces(split):
                 return split.pieces(record)
-            case SquarePart():
+            case SquareTotal() | Giants() | SquarePart():
                 raise InternalError("the audit squares whole values.")
+            case WeightTotal(measure):
+                return self.weight(measure, record)
             case Total(measure, _, is_centred) if record[measure] is None:
                 return 0
             case Total(measure, clamps, is_centred):
@@ -90,6 +95,14 @@ class Members:
                     value = min(max(value, low), high)
                     value = 2 * value - (low + high) if is_centred else value
                 return int(value)
+
+    def votes(self, asked: Choice, record: dict[str, Any]) -> int:
+        """Return how often a record counts in a quantile, in steps of its weight (T37)."""
+        return 1 if asked.weight is None else self.weight(asked.weight.measure, record)
+
+    def weight(self, measure: str, record: dict[str, Any]) -> int:
+        """Return a record's weight in steps; nothing where it is missing or below 0."""
+        return int(max(record[measure] or 0, 0) / self.schema.measure(measure).resolution)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,17 +142,21 @@ class Recount:
         return sum((adds[each] or 0) ** 2 for each in cell)
 
     def scores(self, asked: Choice, cell: Cell) -> list[int]:
-        """Return the whole-numbered score of every candidate, from its definition (T14)."""
-        held = [self.members.records[each][asked.measure] for each in cell]
-        values = [each for each in held if each is not None]
-        whole, most = asked.level.denominator, len(values)
+        """Return the whole-numbered score of every candidate, from its definition (T14, T37)."""
+        held = [self.members.records[each] for each in cell]
+        values: list[tuple[Fraction, int]] = [
+            (each[asked.measure], self.members.votes(asked, each))
+            for each in held
+            if each[asked.measure] is not None
+        ]
+        whole, most = asked.level.denominator, sum(votes for _, votes in values)
         wanted = asked.level * most
         found = []
         for candidate in asked.candidates:
-            smaller = sum(value < candidate for value in values)
-            larger = sum(value > candidate for value in values)
+            smaller = sum(votes for value, votes in values if value < candidate)
+            larger = sum(votes for value, votes in values if value > candidate)
             too_high, too_low = smaller - wanted, larger - (most - wanted)
-            found.append(int(whole * max(too_high, too_low, 0)))
+            found.append(int(whole * max(too_high, too_low, Fraction(0))))
         return found
 
 

@@ -196,7 +196,9 @@ class _Grouping:
         scores = [self.recount.scores(step, cell) for cell in cells]
         if not scores:
             return RedrawnChoices(name, [])
-        chosen = choose(np.array(scores, np.int64), self._rate(step), _bits=self.bits)
+        wide = max(map(max, scores)) >= 2**62
+        held = np.array(scores, np.object_ if wide else np.int64)
+        chosen = choose(held, self._rate(step), _bits=self.bits)
         return RedrawnChoices(name, chosen.tolist())
 
     def _rate(self, asked: Choice) -> Fraction:
@@ -204,6 +206,9 @@ class _Grouping:
         eps = asked.amount
         if self.currency is Currency.RHO:
             eps = Fraction(isqrt(int(8 * asked.amount * 4**300)), 2**300)
+        if asked.weight is not None:
+            step = self.planned.schema.measure(asked.weight.measure).resolution
+            eps = eps * step / asked.weight.at
         level, whole = asked.level, asked.level.denominator
         return eps / (2 * max(level.numerator, whole - level.numerator))
 

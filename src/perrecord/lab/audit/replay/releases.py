@@ -19,7 +19,14 @@ import pyarrow.parquet as pq
 
 from perrecord.accounting.entries import Charge, Creation, LedgerEntry, Publication, Seal
 from perrecord.accounting.ledger import Ledger
-from perrecord.lab.audit import random_specs, random_sums, random_tables, random_tapers
+from perrecord.lab.audit import (
+    random_blurs,
+    random_series,
+    random_specs,
+    random_sums,
+    random_tables,
+    random_tapers,
+)
 from perrecord.lab.audit.frozen import FrozenBits
 from perrecord.lab.audit.random_tables import Row
 from perrecord.lab.audit.replay.checks import NOBODY, RELEASE, SUMS, Check
@@ -36,12 +43,15 @@ from perrecord.release.processing import across, processed, summed
 from perrecord.release.processing.deriving import computed
 from perrecord.release.publish import release
 from perrecord.release.spec import Workload, build, load_spec, open_table
+from perrecord.tables.table import Table
 
 _PACKAGE = "datapackage.json"
 
 
 _RECORDS = 9
 """So few that most cells empty with one of them."""
+_WEIGHED, _LINKED = 0.35, 0.6
+"""Below these a spec has a weight, or is about changes of two periods."""
 _KEYED = re.compile("(?<=^hmac:)[0-9a-f]{64}$")
 """A hash of the data under the secret of a ledger, as a charge names its snapshot."""
 
@@ -205,47 +215,95 @@ class Side:
     """Whether running the same plan again, by itself, gives what it must."""
 
 
-def release_checks(
-    random: Random, tapers: Random, sums: Random, pairs: int, seed: int
-) -> Iterator[Check]:
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """What is random in a release, each with a seed of its own, so that one moves no other."""
+
+    random: Random
+    tapers: Random
+    blurs: Random
+    sums: Random
+    series: Random
+
+
+def release_checks(seeds: Seeds, pairs: int, seed: int) -> Iterator[Check]:
     """Yield, for a random spec and table, whether releases without some records differ wrongly.
 
-    Half of the specs are tapered, and half have tables that add up, as seeds of their own have it.
+    Half of the specs are tapered, a quarter blurred, and half have tables that add up. Others are
+    weighted or about changes of two periods, and half of these have a ledger over periods. How many
+    bits a blurred total takes depends on its records, so that all noise after it is other noise, as
+    it is after keys were selected.
     """
+    random, tapers, blurs, sums = seeds.random, seeds.tapers, seeds.blurs, seeds.sums
     rows = random_tables.rows(random, _RECORDS, extreme=random.random() < 0.3, unique=False)
     selects = random.random() < 0.4
     written = random_specs.spec(random, selects=selects)
     if tapers.random() < 0.5:
         written = random_tapers.tapered_spec(tapers, written)
+    is_blurred = blurs.random() < 0.25
+    if is_blurred:
+        written = random_blurs.blurred_spec(blurs, written)
     has_sums = sums.random() < 0.5
     if has_sums:
         written = random_sums.summed_spec(sums, written)
+    last: list[Row] | None = None
+    if not has_sums and not is_blurred:
+        written, rows, last = add_series(seeds.series, written, rows)
+    everyone = sorted({row["id"] for row in [*rows, *last]}) if last is not None else None
     with tempfile.TemporaryDirectory(prefix="perrecord-audit-") as name:
-        whole = _side(Path(name) / "whole", written, rows, seed)
+        whole = _side(Path(name) / "whole", written, rows, seed, last)
         yield whole.run
         if has_sums:
             numbers, fault = sums_checked(whole.files.found, written)
             yield Check(SUMS, NOBODY, numbers=numbers, fault=fault)
         for index in random.sample(range(_RECORDS), pairs):
-            kept = [row for place, row in enumerate(rows) if place != index]
-            other = _side(Path(name) / f"without{index}", written, kept, seed)
+            gone = None if everyone is None else everyone[index]
+            kept = [row for place, row in enumerate(rows) if gone is None and place != index]
+            before = None
+            if last is not None:
+                kept, before = ([r for r in each if r["id"] != gone] for each in (rows, last))
+            other = _side(Path(name) / f"without{index}", written, kept, seed, before)
             yield replace(other.run, record=index)
-            fault = difference(whole, other, index, selects=selects)
+            fault = difference(whole, other, index, selects=selects or is_blurred)
             yield Check(RELEASE, index, fault=fault)
 
 
-def _side(folder: Path, written: Mapping[str, Any], rows: Sequence[Row], seed: int) -> Side:
+def add_series(
+    random: Random, written: dict[str, Any], rows: list[Row]
+) -> tuple[dict[str, Any], list[Row], list[Row] | None]:
+    """Return the spec with weights, or about changes of two periods, and perhaps with a period."""
+    last: list[Row] | None = None
+    luck = random.random()
+    if luck < _WEIGHED:
+        written = random_series.weighed_spec(random, written)
+    elif luck < _LINKED:
+        written = random_series.linked_spec(written)
+        rows, last = random_series.pairs_of(random, rows)
+    if random.random() < 0.5:
+        written = {**written, "period": "2026"}
+    return written, rows, last
+
+
+def _side(
+    folder: Path,
+    written: Mapping[str, Any],
+    rows: Sequence[Row],
+    seed: int,
+    last: list[Row] | None = None,
+) -> Side:
     """Make a release of these rows in a new folder, with a ledger of its own."""
-    path = random_specs.write(folder, written, list(rows))
+    path = random_specs.write(folder, written, list(rows), last)
     loaded = load_spec(path)
     again = FrozenBits(seed)
     with open_table(loaded) as table:
         workload = build(loaded, table.schema)
-        ledger = Ledger.create(folder / random_specs.LEDGER, workload.budget)
+        periods = "2025..2027" if "period" in written else None
+        ledger = Ledger.create(folder / random_specs.LEDGER, workload.budget, periods=periods)
         planned = workload.plan
         answers = run(planned, table, _bits=again)
-        members = Members.of(table.schema, rows)
-    check = recomputed(planned, members, range(len(rows)), seed, answers, again.drawn)
+        members = Members.of(table.schema, rows) if last is None else _linked(table, rows, last)
+    every_record = range(len(members.records))
+    check = recomputed(planned, members, every_record, seed, answers, again.drawn)
     steps: list[str] = []
     bits = FrozenBits(seed)
     out = folder / "out"
@@ -255,6 +313,17 @@ def _side(folder: Path, written: Mapping[str, Any], rows: Sequence[Row], seed: i
     files = files_of(out, workload, answers, charge)
     entries = tuple(_without_digests(each, folder) for each in every)
     return Side(files, tuple(steps), entries, tuple(bits.drawn), members, check)
+
+
+def _linked(opened: Table, rows: Sequence[Row], last: Sequence[Row]) -> Members:
+    """Return the records of a table of changes, in the order of their ids."""
+    this, before = ({row["id"]: row for row in each} for each in (rows, last))
+    records = [
+        record
+        for each in sorted(this.keys() | before.keys())
+        for record in opened.schema.linked_records(this.get(each), before.get(each))
+    ]
+    return Members(opened.schema, records, {})
 
 
 def _without_digests(entry: LedgerEntry, folder: Path) -> LedgerEntry:

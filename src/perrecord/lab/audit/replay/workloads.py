@@ -2,11 +2,13 @@
 
 With and without a record only its own cell may change, and by no more than P.
 Under Gaussian noise the divergence of a change is change^2 / (2 sigma^2), under Laplace noise the
-log ratio is at most |change| / scale; what a change costs under Student noise is computed in lines
-of the audit's own (`tapered.py`). A quantile whose scores change by D at most, chosen at a
-rate, has eps = 2 rate D, or eps^2 / 8 under zCDP. All is compared with P(r) as rationals.
+log ratio is at most |change| / scale; what a change costs under Student noise, and under noise that
+grows with the record, is computed in lines of the audit's own (`tapered.py`, `blurred.py`). A
+quantile whose scores change by D at most, chosen at a rate, has eps = 2 rate D, or eps^2 / 8 under
+zCDP. All is compared with P(r) as rationals.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from perrecord.lab.audit.blurred import blurred_loss
 from perrecord.lab.audit.replay.checks import (
     GROUPING,
     TAPERED,
@@ -25,7 +28,14 @@ from perrecord.lab.audit.replay.checks import (
 )
 from perrecord.lab.audit.replay.recount import Members
 from perrecord.lab.audit.replay.selection import selection_checks
-from perrecord.lab.audit.replay.worlds import ReadAnswer, ReadGrouping, WorldNumbers, read
+from perrecord.lab.audit.replay.worlds import (
+    Grown,
+    ReadAnswer,
+    ReadGrouping,
+    WorldNumbers,
+    read,
+)
+from perrecord.laws import DiscreteStudent
 from perrecord.mechanisms import quantiles
 from perrecord.noise.bits import BitSource
 from perrecord.policy.slots import any_of
@@ -37,6 +47,9 @@ from perrecord.queries.methods import Splitting, Tapering, leaves
 from perrecord.queries.plan import Plan
 from perrecord.released.numbers import Integers
 from perrecord.tables.table import Table
+
+_NEAR = 1e-3
+"""Below, two terms of the series are below the loss, and nearly all of it."""
 
 
 def places_of(grouping: ReadGrouping, members: Members) -> Places:
@@ -59,7 +72,7 @@ def answer_checks(
     for each in answer.noisy:
         _add(each, currency, members, places, losses, faults)
     for choice, scores in answer.chosen:
-        _choose(choice, scores, currency, places, losses, faults)
+        _choose(choice, scores, currency, members, places, losses, faults)
     for record, lost in enumerate(losses):
         if lost or places[record] is not None or faults[record]:
             allowed = answer.charged.policy.loss(members.records[record])
@@ -88,9 +101,36 @@ def _add(
         if change != added and not (added is None and change in (0, 1)):
             faults[record] = "its cell changed by something else than it adds"
         if change:
-            losses[record] += cost(noisy.laws[noisy.which[place]], change, currency)
+            losses[record] += _cost(noisy, place, record, change, currency)
+    if noisy.grown is not None:
+        _squared(noisy.grown, adds, places, faults)
     for record in np.flatnonzero(strays.any(axis=0)).tolist():
         faults[record] = "a cell changed that the record is not in"
+
+
+def _cost(
+    noisy: WorldNumbers, place: int, record: int, change: int, currency: Currency
+) -> Fraction:
+    """Return what the change of one number costs, that of its noise included (T28)."""
+    law = noisy.laws[noisy.which[place]]
+    if noisy.grown is None:
+        return cost(law, change, currency)
+    assert isinstance(law, DiscreteStudent)  # noqa: S101 - blurred noise is Student's
+    here, there = (noisy.grown.spread(law, place, world) for world in (0, record + 1))
+    return blurred_loss(there, here, law.nu, Fraction(change), currency.value)
+
+
+def _squared(
+    grown: Grown, adds: Sequence[int | None], places: Places, faults: list[str | None]
+) -> None:
+    """Say whose squares widened other noise than its own cell's, or by something else."""
+    changes = changes_of(grown.squares)
+    for record, place in enumerate(places):
+        expected = np.zeros(len(changes), np.object_)
+        if place is not None:
+            expected[place] = (adds[record] or 0) ** 2
+        if (changes[:, record] != expected).any():
+            faults[record] = "noise grew with something else than the squares of its own cell"
 
 
 def changes_of(numbers: Integers) -> Integers:
@@ -105,20 +145,38 @@ def _choose(
     choice: Choice,
     scores: Integers,
     currency: Currency,
+    members: Members,
     places: Places,
     losses: list[Fraction],
     faults: list[str | None],
 ) -> None:
     """Add what changed scores cost, and say which of them should not have changed."""
     changes = np.abs(scores[:, :1] - scores[:, 1:]).max(axis=2)
-    rate = quantiles.selection_rate(choice, currency)
+    rate = quantiles.selection_rate(choice, currency, choice.weight_step(members.schema))
     for record, place in enumerate(places):
         column = changes[:, record]
         most = 0 if place is None else int(column[place])
         if int(column.sum()) != most:
             faults[record] = "scores changed in a cell that the record is not in"
         ratio = 2 * rate * most
-        losses[record] += ratio**2 / 8 if currency is Currency.RHO else ratio
+        if currency is not Currency.RHO:
+            losses[record] += ratio
+        elif choice.weight is None:
+            losses[record] += ratio**2 / 8
+        else:
+            losses[record] += weighed_loss(ratio)
+
+
+def weighed_loss(eta: Fraction) -> Fraction:
+    """Return f(eta) of T38 in lines of the audit's own: its series, or y - 1 - ln y (T37).
+
+    Rounded down by the hair that floats may be wrong.
+    """
+    small = float(eta)
+    if small < _NEAR:
+        return eta**2 / 8 - eta**4 / 576 if eta else Fraction(0)
+    y = small / (1 - math.exp(-small))
+    return Fraction((y - 1 - math.log(y)) * (1 - 1e-9))
 
 
 def is_tight(asked: Answer, members: Members, record: int) -> bool:

@@ -4,8 +4,9 @@ World 0 holds every record, world i all but the i-th. Questions are grouped by t
 one scan gives the exact integers of n neighbouring pairs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,16 @@ import pyarrow.compute as pc
 
 from perrecord.confidential.revealing import revealed
 from perrecord.lab.audit.random_tables import DECLARED, Row, arrow
-from perrecord.laws import Law
+from perrecord.laws import DiscreteStudent, Law
 from perrecord.mechanisms.quantiles import scores_of
 from perrecord.policy.terms import Currency
 from perrecord.queries.aggregates import Aggregate, Pieces, Rows
 from perrecord.queries.answers import Answer
 from perrecord.queries.cells import Cells, scanned
 from perrecord.queries.groupings import Grouping, SelectCells, SelectKeys
-from perrecord.queries.measurements import Choice
+from perrecord.queries.measurements import Choice, Measurement
+from perrecord.queries.methods import Blurring
+from perrecord.queries.noise_plan import NoisePlan
 from perrecord.queries.plan import Charged, Plan, PlannedGrouping, plan
 from perrecord.queries.query import Query
 from perrecord.released.numbers import Integers
@@ -42,6 +45,19 @@ class WorldNumbers:
     numbers: Integers
     laws: tuple[Law, ...]
     which: npt.NDArray[np.intp]
+    grown: "Grown | None" = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grown:
+    """By what noise is wider in each cell and world: a share of the sum of its squares (T28)."""
+
+    share: Fraction
+    squares: Integers
+
+    def spread(self, least: DiscreteStudent, cell: int, world: int) -> Fraction:
+        """Return A of a cell in one world."""
+        return least.spread + self.share * int(self.squares[cell, world])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,10 +87,10 @@ class ReadGrouping:
         return list(zip(*(column.to_pylist() for column in self.keys.columns), strict=True))
 
 
-def open_worlds(rows: Sequence[Row]) -> Table:
+def open_worlds(rows: Sequence[Row], declared: Mapping[str, Any] = DECLARED) -> Table:
     """Open the source of all worlds."""
-    dimensions = {**DECLARED["dimensions"], WORLD: WORLD}
-    return table(_source(rows), **{**DECLARED, "dimensions": dimensions})
+    dimensions = {**declared["dimensions"], WORLD: WORLD}
+    return table(_source(rows), **{**declared, "dimensions": dimensions})
 
 
 def _source(rows: Sequence[Row]) -> pa.Table:
@@ -166,9 +182,13 @@ class _Reading:
             is_kept_by = self._is_kept_by(answer)
             exact = self._placed(step.aggregate) if is_kept_by else numbers[step.aggregate]
             noise = step.noise(schema, columns, currency)
+            if step.blurred is not None and step.squares is not None:
+                squares = numbers[step.squares].astype(np.object_)
+                noisy.append(_blurred(step, step.blurred, noise, exact, squares))
+                continue
             noisy.append(WorldNumbers(step.aggregate, exact, *noise.laws(keys)))
         for choice in answer.choices:
-            counts = self.cells.buckets(self.columns, choice.bucket, every)
+            counts = self.cells.buckets(self.columns, choice.bucket, every, choice.aggregate)
             parts = [revealed(each) for each in scores_of(choice, counts, len(every))]
             scores = np.concatenate(parts)
             chosen.append((choice, scores.reshape(len(keys), len(self.worlds), -1)))
@@ -187,3 +207,17 @@ class _Reading:
         numbers = np.zeros(found.domain.size, dtype=exact.dtype)
         numbers[positions] = exact
         return numbers.reshape(-1, len(self.worlds))
+
+
+def _blurred(
+    step: Measurement,
+    method: Blurring,
+    noise: NoisePlan,
+    exact: Integers,
+    squares: Integers,
+) -> WorldNumbers:
+    """Return a blurred number with the squares that its noise grows with."""
+    least = noise.law(noise.scales.at({}))
+    assert isinstance(least, DiscreteStudent)  # noqa: S101 - blurred noise is Student's
+    grown = Grown(least.nu * method.by**2, squares)
+    return WorldNumbers(step.aggregate, exact, (least,), np.zeros(len(exact), np.intp), grown)

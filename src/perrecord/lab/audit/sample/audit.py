@@ -55,9 +55,10 @@ def sampled(
 def _sampled(case: SampledCase, runs: int, chance: float) -> Sampled:
     worlds, rounds = rounds_of(runs)
     price = partial(case.asked.policy, worlds=worlds)
+    with_it, without = case.sides
     with (
-        session_on((*case.others, case.record), worlds, price, rounds + 1) as present,
-        session_on(case.others, worlds, price, rounds + 1) as absent,
+        session_on(with_it, worlds, price, rounds + 1) as present,
+        session_on(without, worlds, price, rounds + 1) as absent,
     ):
         pilots = [case.asked.outputs(each, worlds) for each in (present, absent)]
         cuts = cuts_from(np.concatenate(pilots), _CUTS)
@@ -65,6 +66,6 @@ def _sampled(case: SampledCase, runs: int, chance: float) -> Sampled:
         for _ in range(rounds):
             for side, session in enumerate((present, absent)):
                 counted[side] = counted[side].with_outputs(case.asked.outputs(session, worlds))
-        policy = charged_policy(present).loss({**case.record, "world": 0})
+        policy = case.stated(charged_policy(present))
     least = least_loss(counted[0], counted[1], case.currency, chance)
     return Sampled(case, policy, least, counted[0].runs)

@@ -87,7 +87,10 @@ class RowsMechanism:
 
 @dataclass(frozen=True, slots=True)
 class SampledCase:
-    """A mechanism, a record and an attack on it; the other records are there on both sides."""
+    """A mechanism, a record and an attack on it; the other records are there on both sides.
+
+    The record is there or not, or it is replaced by the record `instead` (T27).
+    """
 
     name: str
     record: Row
@@ -95,6 +98,20 @@ class SampledCase:
     others: tuple[Row, ...] = _OTHERS
     is_exact: bool = True
     currency: Currency = Currency.RHO
+    instead: Row | None = None
+
+    @property
+    def sides(self) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+        """The records on both sides, first those with the record."""
+        without = self.others if self.instead is None else (*self.others, self.instead)
+        return (*self.others, self.record), without
+
+    def stated(self, policy: Policy) -> Fraction:
+        """Return what a policy says that the two sides cost."""
+        if self.instead is None:
+            return policy.loss({**self.record, "world": 0})
+        both = ({**each, "world": 0} for each in (self.record, self.instead))
+        return policy.change(*both, of_totals=True)
 
 
 def record(size: int) -> Row:

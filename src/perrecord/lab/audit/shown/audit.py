@@ -13,7 +13,13 @@ from typing import Any
 import yaml
 
 from perrecord.errors import InternalError
-from perrecord.lab.audit import random_specs, random_tables, random_tapers
+from perrecord.lab.audit import (
+    random_blurs,
+    random_series,
+    random_specs,
+    random_tables,
+    random_tapers,
+)
 from perrecord.lab.audit.figures import Figures, number
 from perrecord.lab.audit.random_tables import VALUES
 from perrecord.lab.audit.shown.altered import alterations
@@ -41,6 +47,11 @@ _EVALUATED = 3
 """One release in so many is evaluated and tuned, too."""
 _TAPERED = 2
 """One in so many has tapered answers."""
+_BLURRED = 1
+"""The one among those of `_EVALUATED` that has blurred totals, too; what `evaluate` says of them is
+not recomputed."""
+_WEIGHED = (0, 2)
+"""Those that have weighted quantiles."""
 
 
 def figures(
@@ -57,6 +68,10 @@ def figures(
             random = Random(f"{seed} {index}")  # noqa: S311 - random specs, no noise
             # Tapers have a seed of their own: what is random otherwise is the same without them.
             tapers = Random(f"tapers {seed} {index}") if index % _TAPERED else None  # noqa: S311
+            is_blurred = index % _EVALUATED == _BLURRED
+            blurs = Random(f"blurs {seed} {index}") if is_blurred else None  # noqa: S311
+            is_weighed = index % _EVALUATED in _WEIGHED
+            weights = Random(f"weights {seed} {index}") if is_weighed else None  # noqa: S311
             release = published(
                 random,
                 Path(name),
@@ -64,6 +79,8 @@ def figures(
                 command,
                 is_evaluated=index % _EVALUATED == 0,
                 tapers=tapers,
+                blurs=blurs,
+                weights=weights,
             )
             check(findings, release)
             blind.look(release, random, altered, findings.where)
@@ -108,12 +125,17 @@ def published(
     *,
     is_evaluated: bool = False,
     tapers: Random | None = None,
+    blurs: Random | None = None,
+    weights: Random | None = None,
 ) -> ShownRelease:
-    """Return a random release, made by the commands in a folder; tapered, if tapers are given."""
+    """Return a random release, made by the commands in a folder.
+
+    With tapers, blurs or weights, which are random by themselves, it has such answers.
+    """
     selects = random.random() < 0.3
-    spec = random_specs.spec(random, selects=selects)
-    if tapers is not None:
-        spec = random_tapers.tapered_spec(tapers, spec)
+    spec = _spec(random, tapers, blurs, selects=selects)
+    if weights is not None:
+        spec = random_series.weighed_quantiles(weights, spec)
     examples = {name: record(random, large=name == _EXAMPLES[1]) for name in _EXAMPLES}
     spec["examples"] = [
         {"name": name, **{key: _given(value) for key, value in each.items()}}
@@ -156,6 +178,13 @@ def published(
     evaluation = evaluated(spec, rows, charge)
     release = ShownRelease(out, spec, rows, document, every, examples, evaluation, shown)
     return _evaluated(random, release, path, command, charge) if is_evaluated else release
+
+
+def _spec(random: Random, tapers: Random | None, blurs: Random | None, *, selects: bool) -> Json:
+    spec = random_specs.spec(random, selects=selects)
+    if tapers is not None:
+        spec = random_tapers.tapered_spec(tapers, spec)
+    return spec if blurs is None else random_blurs.blurred_spec(blurs, spec)
 
 
 def _charger(path: Path, command: Command) -> Callable[[Json], Json]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from perrecord.lab.audit.shown import laws
-from perrecord.lab.audit.shown.document import Json, Row
+from perrecord.lab.audit.shown.document import Json, Row, votes
 from perrecord.lab.audit.shown.source import (
     CellNumber,
     TableAnswer,
@@ -119,17 +119,21 @@ def _of_quantile(
     """Return the errors of a median or quantile, from the chance of every candidate (T14)."""
     measure = measure_of(one.answer) or ""
     level = exact(one.answer.get("level", "1/2"))
-    values = sorted(each[measure] for each in records if each[measure] is not None)
+    weight = one.answer.get("weight")
+    held_by = [each for each in records if each[measure] is not None and votes(weight, each)]
+    values = sorted((each[measure], votes(weight, each)) for each in held_by)
     candidates = sorted(map(exact, one.answer["candidates"]))
-    rank = level * len(values)
+    most = sum((each for _, each in values), Fraction(0))
+    rank = level * most
     scores = []
     for candidate in candidates:
-        below = sum(value < candidate for value in values)
-        above = sum(value > candidate for value in values)
-        scores.append(max(Fraction(0), below - rank, above - (len(values) - rank)))
+        below = sum(each for value, each in values if value < candidate)
+        above = sum(each for value, each in values if value > candidate)
+        scores.append(max(Fraction(0), below - rank, above - (most - rank)))
     amount = float(one.amounts[0])
     epsilon = math.sqrt(8 * amount) if one.currency == "rho" else amount
     rate = epsilon / (2 * float(max(level, 1 - level)))
+    rate /= 1 if weight is None else float(exact(weight["at"]))
     least = min(scores)
     weights = [math.exp(-rate * float(score - least)) for score in scores]
     chances = [weight / math.fsum(weights) for weight in weights]
@@ -157,13 +161,14 @@ def _of_quantile(
     )
 
 
-def _ends(values: Sequence[Fraction], rank: Fraction) -> tuple[Fraction, Fraction]:
+def _ends(values: Sequence[tuple[Fraction, Fraction]], rank: Fraction) -> tuple[Fraction, Fraction]:
     """Return the least and the greatest quantile: values with at most their share on each side."""
+    most = sum((votes for _, votes in values), Fraction(0))
     fit = [
         value
-        for value in values
-        if sum(each < value for each in values) <= rank
-        and sum(each > value for each in values) <= len(values) - rank
+        for value, _ in values
+        if sum(votes for each, votes in values if each < value) <= rank
+        and sum(votes for each, votes in values if each > value) <= most - rank
     ]
     return fit[0], fit[-1]
 

@@ -18,6 +18,8 @@ from perrecord.lab.audit.shown.document import (
     pieces_of,
     shift_of,
     slots_of,
+    votes,
+    weighed_loss,
 )
 from perrecord.lab.audit.shown.numerals import AtMost, Expected, amount
 
@@ -134,7 +136,7 @@ def _shifted(cell: Json, shift: Fraction, currency: str) -> Cost:
 def _choice(output: Json, currency: str, before: Row, after: Row) -> Cost:
     level = Fraction(output["level"])
     values = [
-        (sign, record[output["measure"]])
+        (sign * votes(output.get("weight"), record), record[output["measure"]])
         for sign, record in ((-1, before), (1, after))
         if output["among"] is None or chosen(output["among"], record, "passes")
     ]
@@ -146,17 +148,16 @@ def _choice(output: Json, currency: str, before: Row, after: Row) -> Cost:
         reaches = [_reach(output, known) if output["certain"] else sum(alone, Fraction(0))]
     found, amount_ = Cost(), Fraction(output["amount"])
     for reach in reaches:
-        share = reach / (2 * max(level, 1 - level))
+        at = Fraction(output["weight"]["at"]) if "weight" in output else 1
+        share = reach / (2 * max(level, 1 - level) * at)
         if currency != "rho":
             found += Cost(amount_ * share)
         elif share:
-            eta = math.sqrt(8 * amount_) * float(share)
-            y = eta / (1 - math.exp(-eta))
-            found += Cost(rest=y - 1 - math.log(y))
+            found += Cost(rest=float(weighed_loss(amount_, share)))
     return found
 
 
-def _reach(output: Json, values: Sequence[tuple[int, Fraction]]) -> Fraction:
+def _reach(output: Json, values: Sequence[tuple[Fraction, Fraction]]) -> Fraction:
     """Return how far the changes of two candidates' distances from the quantile can be apart."""
     level = Fraction(output["level"])
     ends = []
@@ -241,6 +242,7 @@ def measures_published(document: Json) -> set[str]:
         for output in charge["outputs"]:
             if output["type"] == "choice":
                 found.add(output["measure"])
+                found |= {output["weight"]["measure"]} if "weight" in output else set()
             if output["type"] == "selection":
                 found |= measures_read(charge["policy"])
     return found

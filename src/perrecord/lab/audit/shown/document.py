@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -13,6 +14,7 @@ Row = Mapping[str, Any]
 """A record: measures as fractions on their grid or None, dimensions as values."""
 
 _MOST_COMBINATIONS = 20_000
+_DIGITS = 120
 
 
 class NotCoveredError(Exception):
@@ -80,11 +82,36 @@ def _form_loss(form: Json, policy: Json, record: Row, power: int) -> Fraction:
             case "blurred" | "blurred_epsilon":
                 size = Fraction(record[term["measure"]] or 0)
                 total += Fraction(term["amount"]) * blurred_loss_of(term, policy["currency"], size)
+            case "weighed":
+                share = abs(Fraction(record[term["measure"]] or 0)) / Fraction(term["at"])
+                own = weighed_loss(Fraction(term["rho"]), share)
+                total += Fraction(term["amount"]) * own
             case "largest":
                 total += max(_form_loss(each, policy, record, power) for each in term["options"])
             case "by":
                 total += _form_loss(chosen(term, record, "policy"), policy, record, power)
     return total
+
+
+def weighed_loss(rho: Fraction, share: Fraction) -> Fraction:
+    """Return f(sqrt(8 rho) share) to a hundred digits; f(eta) = y - 1 - ln y (T37, T38)."""
+    if not share:
+        return Fraction(0)
+    with localcontext(prec=_DIGITS):
+        eta = (8 * _decimal(rho)).sqrt() * _decimal(share)
+        y = eta / (1 - (-eta).exp())
+        return Fraction(y - 1 - y.ln())
+
+
+def votes(weight: Json | None, record: Row) -> Fraction:
+    """Return how often a record counts in a quantile (T37)."""
+    if weight is None:
+        return Fraction(1)
+    return max(Fraction(record[weight["measure"]] or 0), Fraction(0))
+
+
+def _decimal(number: Fraction) -> Decimal:
+    return Decimal(number.numerator) / Decimal(number.denominator)
 
 
 def blurred_loss_of(term: Json, currency: str, size: Fraction) -> Fraction:
@@ -95,7 +122,7 @@ def blurred_loss_of(term: Json, currency: str, size: Fraction) -> Fraction:
 
 def spare_of(policy: Json) -> Fraction:
     """Return by what share of it a loss may be rounded up: none, but for irrational terms."""
-    is_irrational = any(kind in str(policy) for kind in ("'tapered", "'blurred"))
+    is_irrational = any(kind in str(policy) for kind in ("'tapered", "'blurred", "'weighed"))
     return students.ROUNDED if is_irrational else Fraction(0)
 
 

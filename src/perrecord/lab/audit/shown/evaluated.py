@@ -54,6 +54,27 @@ def check_json(
         findings.equal("evaluate: least losses, rows", lowest, [None] * len(lost))
     findings.close("evaluate: above the minimum", found["share_above_minimum"],
                    evaluation.share_above)  # fmt: skip
+    _check_units(findings, evaluation, found["units"])
+
+
+def _check_units(findings: Comparisons, evaluation: ExpectedEvaluation, found: Json) -> None:
+    """Compare what units lose, really and by each bound of T7, and the least possible."""
+    units = evaluation.units
+    findings.equal("evaluate: units", found["count"], len(units.realised))
+    lost = {
+        "realised": units.realised,
+        "tight": units.tight,
+        "advanced": units.advanced,
+        "simple": units.simple,
+    }
+    if evaluation.currency == "rho":
+        lost["least_possible"] = units.least
+    else:
+        findings.equal("evaluate: least losses of units", found["least_possible"], None)
+    shares = ("0.5", "0.9", "0.99", "1")
+    for name, losses in lost.items():
+        expected = {share: at_share(losses, Fraction(share)) for share in shares}
+        _rows(findings, "evaluate: losses of units", [found[name]], [expected])
 
 
 def check_coverage(

@@ -236,6 +236,8 @@ def thresholds(policy: Any, measure: str) -> list[Fraction]:
                 found.append(Fraction(value["threshold"]))
             if value.get("type") in ("tapered", "tapered_epsilon") and value["measure"] == measure:
                 found.append(students.round_size(Fraction(value["spread"])))
+            if value.get("type") == "weighed" and value["measure"] == measure:
+                found.append(Fraction(value["at"]))
             if measure in value.get("thresholds", {}):
                 found.append(Fraction(value["thresholds"][measure]))
             for name, each in value.items():

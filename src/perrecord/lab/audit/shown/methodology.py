@@ -122,7 +122,10 @@ def _cells(spec: Json, query: Json, columns: tuple[str, ...]) -> Iterator[Expect
 def _how(spec: Json, answer: Json) -> Iterator[Expected]:
     if "candidates" in answer:
         level = exact(answer.get("level", "1/2"))
-        yield from (text_of(level), len(answer["candidates"]))
+        weight = [text_of(answer["weight"]["at"])] if "weight" in answer else []
+        yield text_of(level)
+        yield from weight
+        yield len(answer["candidates"])
     if not {"sum", "average"} & answer.keys():
         return
     parts, measure = answer.get("parts"), measure_of(answer) or ""
@@ -141,8 +144,15 @@ def _kinds(spec: Json, part: Json, measure: str) -> Iterator[tuple[Fraction, ...
         return
     if "taper" in part:
         sizes, nu = taper_of(spec, part, measure)
-        yield sizes[measure], Fraction(nu)
+        yield sizes[measure], Fraction(nu), *_blur(part)
         return
     scheme = spec["splits"][part["split"]]
     for each in [*scheme["cases"].values(), scheme["default"]] if "by" in scheme else [scheme]:
         yield tuple(exact(limit) for _, limit in sorted(each.items()))
+
+
+def _blur(part: Json) -> Iterator[Fraction]:
+    """Yield by what share a total is blurred, if it is."""
+    if "blur" in part:
+        blur = part["blur"]
+        yield exact(blur["by"] if isinstance(blur, dict) else blur)

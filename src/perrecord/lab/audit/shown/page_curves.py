@@ -175,9 +175,13 @@ def _sizes(form: Json, whole: Json, name: str) -> Iterator[Fraction]:
                 yield from _limits(whole["splits"][term["split"]], name)
             case "exact" if term["measure"] == name:
                 yield Fraction(term["threshold"])
-            case "tapered" | "tapered_epsilon" if term["measure"] == name:
+            case "tapered" | "tapered_epsilon" | "blurred" | "blurred_epsilon" if (
+                term["measure"] == name
+            ):
                 known = term.get("at")
                 yield Fraction(known) if known else students.round_size(Fraction(term["spread"]))
+            case "weighed" if term["measure"] == name:
+                yield Fraction(term["at"])
             case "largest":
                 for option in term["options"]:
                     yield from _sizes(option, whole, name)

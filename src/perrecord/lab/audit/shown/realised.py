@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from perrecord.lab.audit.shown import by_hand, students
 from perrecord.lab.audit.shown.cell_errors import centre_of
-from perrecord.lab.audit.shown.document import Json, Row
+from perrecord.lab.audit.shown.document import Json, Row, votes, weighed_loss
 from perrecord.lab.audit.shown.source import (
     CellNumber,
     TableAnswer,
@@ -48,16 +48,34 @@ def _in_answer(spec: Json, one: TableAnswer, members: Sequence[Row]) -> float:
             continue
         power = 2 if one.currency == "rho" else 1
         if {"median", "quantile"} & one.answer.keys():  # at its policy value
-            lost += float(one.amounts[0]) * len(inside) ** power
+            lost += _choice(one, inside, power)
             continue
         numbers = noisy(spec, one, key, records)
         for change, number in zip(_changes(spec, one, inside), numbers, strict=True):
-            lost += _cost(number, abs(change), power)
+            lost += _cost(number, abs(change), _squares(one, inside), one.currency)
     return lost
 
 
-def _cost(number: CellNumber, change: Fraction, power: int) -> float:
-    nu = students.nu_of(number.law)
+def _choice(one: TableAnswer, inside: Sequence[Row], power: int) -> float:
+    """Return what votes cost, or weights together (T14, T37)."""
+    amount, weight = Fraction(one.amounts[0]), one.answer.get("weight")
+    if weight is None:
+        return float(amount * len(inside) ** power)
+    whole = sum((votes(weight, each) for each in inside), Fraction(0)) / exact(weight["at"])
+    return float(weighed_loss(amount, whole) if power == 2 else amount * whole)
+
+
+def _squares(one: TableAnswer, inside: Sequence[Row]) -> Fraction:
+    """Return the sum of the squared values of an answer's measure; nothing where it has none."""
+    held = [each[one.answer["sum"]] or Fraction(0) for each in inside if "sum" in one.answer]
+    return sum((each**2 for each in held), Fraction(0))
+
+
+def _cost(number: CellNumber, change: Fraction, squares: Fraction, currency: str) -> float:
+    nu, power = students.nu_of(number.law), 2 if currency == "rho" else 1
+    if number.blur is not None:  # as if no other record widened the noise
+        least, by = number.blur.least, number.blur.by
+        return float(students.blurred(least, by, nu, currency, change, Fraction(0), squares))
     if nu:
         kind = "tapered" if power == 2 else "tapered_epsilon"
         return float(students.loss(kind, number.spread, nu, change))
@@ -87,7 +105,7 @@ def least(spec: Json, members: Sequence[Row], answers: Sequence[TableAnswer]) ->
     found = [0.0]
     declared = {query["name"]: is_declared(query) for query in spec["queries"]}
     for one in answers:
-        is_other = {"median", "quantile", "count_distinct"} & one.answer.keys()
+        is_other = {"median", "quantile", "count_distinct", "blur"} & one.answer.keys()
         if is_other or not (declared[one.query] or not one.columns):
             continue
         cases, default = ([], None) if "count" in one.answer else ways(spec, one)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -172,6 +173,19 @@ class CellNumber:
     spread: Fraction
     """sigma^2 of Gaussian noise, the scale of Laplace noise, A of Student noise."""
     step: Fraction
+    blur: "WidenedBy | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class WidenedBy:
+    """Noise that grows with the records of its cell: A0 of a cell without any, and by what share.
+
+    Errors are told of a cell's own A, to which its records add nu by^2 times the sum of their
+    squared values, rounded up to two digits, in steps.
+    """
+
+    least: Fraction
+    by: Fraction
 
 
 def measure_of(answer: Json) -> str | None:
@@ -224,6 +238,8 @@ class Way:
     bounds: tuple[Fraction, Fraction] | None = None
     nu: int | None = None
     """Of a taper, at which a record of this size loses the amount."""
+    by: Fraction | None = None
+    """The share of each record by which a taper is blurred."""
 
 
 def ways(spec: Json, one: TableAnswer) -> tuple[list[tuple[Any, Way]], Way]:
@@ -249,7 +265,7 @@ def _method(
         return [], Way(size, amount, (low, high))
     if "taper" in part:
         sizes, nu = taper_of(spec, part, measure)
-        return [], Way(sizes[measure], amount, nu=nu)
+        return [], Way(sizes[measure], amount, nu=nu, by=blurred_by(part))
     scheme = spec["splits"][part["split"]]
     if "by" not in scheme:
         return [], _split(scheme, measure, amount, part)
@@ -267,6 +283,14 @@ def taper_of(spec: Json, part: Json, measure: str) -> tuple[dict[str, Fraction],
     return {name: exact(size) for name, size in sizes.items()}, named.get("nu", 7)
 
 
+def blurred_by(part: Json) -> Fraction | None:
+    """Return by what share of each record a total is blurred, if it is."""
+    given = part.get("blur")
+    if given is None:
+        return None
+    return exact(given["by"] if isinstance(given, dict) else given)
+
+
 def _split(scheme: Json, measure: str, amount: Fraction, part: Json) -> Way:
     threshold = exact(scheme[measure])
     bounds = (-threshold, threshold) if part.get("top-coded") else None
@@ -282,6 +306,8 @@ def way_of(spec: Json, one: TableAnswer, sector: Any) -> Way:
 def _total(spec: Json, one: TableAnswer, key: Row, filled: Sequence[Row]) -> CellNumber:
     measure = measure_of(one.answer) or ""
     cases, default = ways(spec, one)
+    if default.by is not None and default.nu is not None:
+        return _blurred(one, default, default.by, default.nu, [each[measure] for each in filled])
     every = [default, *(way for _, way in cases)]
     if "sector" in key:
         every = [way_of(spec, one, key["sector"])]
@@ -292,6 +318,23 @@ def _total(spec: Json, one: TableAnswer, key: Row, filled: Sequence[Row]) -> Cel
     is_centred = "average" in one.answer and not cases and default.bounds is not None
     step = GRID[measure] / 2 if is_centred else GRID[measure]
     return CellNumber(true, Fraction(entered) - true, law, spread, step)
+
+
+def _blurred(
+    one: TableAnswer, way: Way, by: Fraction, nu: int, values: Sequence[Fraction]
+) -> CellNumber:
+    step = GRID[measure_of(one.answer) or ""]
+    least = students.blurred_spread_for(way.amount, one.currency, way.size, nu, by)
+    squares = sum(((value / step) ** 2 for value in values), Fraction(0))
+    grown = _two_digits(nu * by**2 * squares) * step**2
+    true = sum(values, Fraction(0))
+    return CellNumber(true, Fraction(0), f"student{nu}", least + grown, step, WidenedBy(least, by))
+
+
+def _two_digits(number: Fraction) -> Fraction:
+    """Return a number rounded up to two digits."""
+    above, below = Decimal(number.numerator), Decimal(number.denominator)
+    return Fraction(Context(prec=2, rounding=ROUND_CEILING).divide(above, below))
 
 
 def _cut(way: Way, value: Fraction) -> Fraction:

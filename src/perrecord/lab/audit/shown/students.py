@@ -6,6 +6,7 @@ less than one part in 10^12.
 """
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
@@ -75,11 +76,27 @@ def _ball(value: Fraction) -> arb:
 def spread_for(amount: Fraction, currency: str, size: Fraction, nu: int) -> Fraction:
     """Return A, to twelve digits, at which a record of this size loses the amount."""
     kind = "tapered" if currency == "rho" else "tapered_epsilon"
+    return _narrowest(lambda spread: loss(kind, spread, nu, size) > amount, size)
+
+
+@lru_cache(maxsize=4096)
+def blurred_spread_for(
+    amount: Fraction, currency: str, size: Fraction, nu: int, by: Fraction
+) -> Fraction:
+    """Return A0, to twelve digits, at which a record of this size, alone, loses the amount."""
+
+    def is_more(spread: Fraction) -> bool:
+        return blurred(spread, by, nu, currency, size, Fraction(0), size**2) > amount
+
+    return _narrowest(is_more, size)
+
+
+def _narrowest(is_more: Callable[[Fraction], bool], size: Fraction) -> Fraction:
     low, high = -60.0, 60.0  # the logarithm of sqrt A beside the size
     for _ in range(70):
         middle = (low + high) / 2
         spread = Fraction(math.exp(2 * middle)) * size**2
-        low, high = (middle, high) if loss(kind, spread, nu, size) > amount else (low, middle)
+        low, high = (middle, high) if is_more(spread) else (low, middle)
     return Fraction(f"{float(Fraction(math.exp(2 * high)) * size**2):.12g}")
 
 
@@ -102,6 +119,17 @@ def variance(law: str, spread: Fraction) -> float:
 def width(spread: Fraction, step: Fraction) -> float:
     """Return sqrt A in steps."""
     return math.sqrt(spread) / float(step)
+
+
+@lru_cache(maxsize=64)
+def quantile(nu: int, confidence: float) -> float:
+    """Return what a Student variable stays within with this probability, on the line."""
+    power, low, high = (nu + 1) // 2, 0.0, 1e6
+    for _ in range(200):
+        middle = (low + high) / 2
+        outside = _beyond(middle / math.sqrt(nu), power) / _beyond(0.0, power)
+        low, high = (middle, high) if outside > 1 - confidence else (low, middle)
+    return high
 
 
 def tail(law: str, spread: Fraction, step: Fraction, start: int) -> float:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from perrecord.lab.audit.shown import laws, ratios
+from perrecord.lab.audit.shown import blurred, laws, ratios
 from perrecord.lab.audit.shown.document import Json, leaves_of, variance_of
 from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.source import CellNumber, exact
@@ -65,6 +65,9 @@ def check_table(
                 continue  # a filter keeps every record out of the cell, and its noise is not stated
             if any(len({_noise(each) for each in leaves}) != 1 for leaves in cells):
                 findings.add("tables: one noise", agrees=False, shown=cells, expected="one")
+            elif "blurred_by" in cells[0][0]:
+                is_signed = _is_signed(spec, table, answer)
+                blurred.check_number(findings, row, answer, cells[0][0], is_signed=is_signed)
             elif len(cells) == 1:
                 _check_number(findings, row, answer, cells[0][0])
             else:
@@ -77,15 +80,26 @@ def check_table(
                 findings.equal("tables: floored", float(row[floored]), wanted)
 
 
-def _check_quantile(
-    findings: Comparisons, spec: Json, table: str, answer: str, row: Mapping[str, Any]
-) -> None:
+def _asked(spec: Json, table: str, answer: str) -> Json:
+    """Return how an answer of a table is written in the spec."""
     query = next(
         each
         for each in spec["queries"]
         if table == each["name"] or table.startswith(each["name"] + "_")
     )
-    candidates = {exact(each) for each in query["answers"][answer]["candidates"]}
+    found: Json = query["answers"][answer]
+    return found
+
+
+def _is_signed(spec: Json, table: str, answer: str) -> bool:
+    blur = _asked(spec, table, answer)["blur"]
+    return isinstance(blur, dict) and blur.get("signed", False)
+
+
+def _check_quantile(
+    findings: Comparisons, spec: Json, table: str, answer: str, row: Mapping[str, Any]
+) -> None:
+    candidates = {exact(each) for each in _asked(spec, table, answer)["candidates"]}
     is_one = Fraction(row[answer]) in candidates
     findings.add("tables: candidate", agrees=is_one, shown=row[answer], expected=candidates)
 
@@ -96,10 +110,7 @@ def _check_number(findings: Comparisons, row: Mapping[str, Any], answer: str, ce
         "tables: standard error", float(row[f"{answer}_se"]), math.sqrt(variance_of(cell))
     )
     middle = Fraction(row[answer])
-    slack = step / 10**7 + abs(middle) / 2**50  # columns of fractions are floats
-    steps = middle / step
-    is_whole = abs(steps - round(steps)) * step <= slack
-    findings.add("tables: on the grid", agrees=is_whole, shown=middle, expected=step)
+    slack = blurred.check_grid(findings, middle, step)
     noise = CellNumber(Fraction(0), Fraction(0), cell["law"], Fraction(cell["spread"]), step)
     reach = Fraction(laws.reach(noise, _CONFIDENCE))
     if laws.is_wide(noise):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from perrecord.lab.audit.shown import by_hand, students
-from perrecord.lab.audit.shown.document import Json, blurred_loss_of
+from perrecord.lab.audit.shown.document import Json, blurred_loss_of, weighed_loss
 from perrecord.lab.audit.shown.numerals import AtMost, Expected, Near, numerals
 
 _MOST_CASES = 12
@@ -23,6 +23,7 @@ class _Style:
 
     split: Callable[[Json], _Numbers]
     tapered: Callable[[Json], _Numbers]
+    weighed: Callable[[Json], _Numbers]
     cases: Callable[[Json, Json], _Numbers]
     slot: Callable[[Json, Json], _Numbers]
 
@@ -49,6 +50,8 @@ def _form(form: Json, whole: Json, style: _Style) -> _Numbers:
                 yield from (Fraction(term["amount"]), Fraction(term["threshold"]))
             case "tapered" | "tapered_epsilon" | "blurred" | "blurred_epsilon":
                 yield from style.tapered(term)
+            case "weighed":
+                yield from style.weighed(term)
             case "largest":
                 for option in term["options"]:
                     yield from _form(option, whole, style)
@@ -91,6 +94,13 @@ def _tapered_line(term: Json) -> _Numbers:
     yield from (Fraction(term["amount"]), Fraction(term["spread"]))
     yield from [Fraction(term["by"])] if "by" in term else []
     yield int(term["nu"])
+
+
+def _weighed(term: Json) -> _Numbers:
+    """Return the weights of three records and what they lose."""
+    for times in _SIZES:
+        own = weighed_loss(Fraction(term["rho"]), Fraction(times))
+        yield from (times * Fraction(term["at"]), AtMost(Fraction(term["amount"]) * own))
 
 
 def _policies(term: Json, whole: Json) -> _Numbers:
@@ -138,10 +148,11 @@ def _scheme(split: Json) -> _Numbers:
         yield from _scheme(split["default"])
 
 
-_WORDS = _Style(_split, _tapered, _policies, _slot)
+_WORDS = _Style(_split, _tapered, _weighed, _policies, _slot)
 _LINE = _Style(
     _scheme,
     _tapered_line,
+    lambda term: iter(Fraction(term[name]) for name in ("amount", "rho", "at")),
     lambda term, _: iter((len(term["cases"]),)),
     lambda slot, _: iter((int(slot["threshold"]),)),
 )

@@ -54,6 +54,8 @@ class NoisyCells:
     records: Whole
     errors: Mapping[str, Floats]
     """Attribute -> a number for each cell, NaN where the true one is 0."""
+    whole: Mapping[str, float]
+    """Attribute -> the error to be expected of the sum of all cells, as a share of it."""
     shown_alone: tuple[int, int]
     """Cells of one establishment with employment, and those that noise moved within its limits."""
 
@@ -66,6 +68,8 @@ class Agencies:
     by_size: list[Row]
     suppressed: pa.Table
     """Attribute, level, size -> shares of the cells that are hidden, as in `suppression_costs`."""
+    noise: Mapping[int, NoisyCells]
+    """All cells of each level under EZS noise."""
     occupied: int
     shown_alone: tuple[int, int]
 
@@ -105,6 +109,7 @@ def measured_agencies(
         rows,
         _by_size(data, sectors, split),
         pa.concat_tables(found),
+        noisy,
         len(sectors.records),
         sectors.shown_alone,
     )
@@ -114,6 +119,7 @@ def noisy_cells(data: Establishments, level: int, practice: Practice) -> NoisyCe
     """Return the errors of EZS noise in all cells of a level, over several draws."""
     records = data.rows_at(level)
     sums: dict[str, Floats] = {}
+    whole = dict.fromkeys(MEASURES, 0.0)
     alone = moved = 0
     limits = practice.distortion
     for seed in range(1, practice.draws + 1):
@@ -131,12 +137,13 @@ def noisy_cells(data: Establishments, level: int, practice: Practice) -> NoisyCe
             error = np.full(len(true), np.nan)
             np.divide(np.abs(noisy - true), true, out=error, where=true != 0)
             sums[attribute] = sums.get(attribute, 0.0) + error
+            whole[attribute] += abs(noisy.sum() - true.sum()) / true.sum() / practice.draws
             if seed == 1 and attribute == "EMP":
                 single = error[(found[RECORDS].to_numpy() == 1) & (true != 0)]
                 alone = len(single)
                 moved = int(((single > limits.least - 1e-9) & (single < limits.most + 1e-9)).sum())
     errors = {attribute: each / practice.draws for attribute, each in sums.items()}
-    return NoisyCells(found[RECORDS].to_numpy(), errors, (alone, moved))
+    return NoisyCells(found[RECORDS].to_numpy(), errors, whole, (alone, moved))
 
 
 def _noise_rows(cells: NoisyCells, level: int, fewest: int) -> list[Row]:

