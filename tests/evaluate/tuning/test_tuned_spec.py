@@ -9,6 +9,7 @@ import pytest
 from perrecord import Keys, Query
 from perrecord.errors import InputError, InternalError
 from perrecord.evaluate.tuning import tuned_spec as module
+from perrecord.evaluate.tuning.of_spec import check_names
 from perrecord.evaluate.tuning.tune import tune
 from perrecord.evaluate.tuning.tuned_spec import tuned_spec
 from perrecord.lab.synth import business
@@ -214,8 +215,8 @@ def test_names_that_would_be_too_long_are_refused_before_any_work():
     """A table may have a longer name than a query."""
     query = Query().rollup("c" * 40, "d" * 40, keys=Keys.from_dict({"c" * 40: [1], "d" * 40: [1]}))
     with pytest.raises(InputError, match="shorter name"):
-        module.check_names({"q" * 60: query.count(rho=1)})
-    module.check_names({"q": query.count(rho=1)})
+        check_names({"q" * 60: query.count(rho=1)})
+    check_names({"q": query.count(rho=1)})
 
 
 def test_under_caps_the_top_says_what_is_reached(folder):
