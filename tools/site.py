@@ -15,11 +15,14 @@ import perrecord
 
 ROOT = Path(__file__).parent.parent
 STAGED = ROOT / "build" / "documents"
+_INTRODUCTION = """\
+What `from perrecord import ...` offers, with every method. T4 and the like are numbers of statements
+in [the mathematics](theory.md)."""
 PAGES = ("*.md", "docs/**/*", "benchmarks/*.md", "examples/**/*.yaml", "examples/**/*.ipynb")
 
 
 def stage() -> None:
-    """Write the pages into build/documents, which is made anew."""
+    """Write the pages into build/documents, which is made afresh."""
     shutil.rmtree(STAGED, ignore_errors=True)
     for pattern in PAGES:
         for page in sorted(ROOT.glob(pattern)):
@@ -35,7 +38,7 @@ def stage() -> None:
 def api() -> str:
     """Return the page of every public name, from its docstring."""
     names = "\n\n".join(f"::: perrecord.{name}" for name in perrecord.__all__)
-    return f"# Every public name\n\nWhat `from perrecord import ...` offers.\n\n{names}\n"
+    return f"# Every public name\n\n{_INTRODUCTION}\n\n{names}\n"
 
 
 if __name__ == "__main__":
