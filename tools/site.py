@@ -16,7 +16,7 @@ import perrecord
 ROOT = Path(__file__).parent.parent
 STAGED = ROOT / "build" / "documents"
 _INTRODUCTION = """\
-What `from perrecord import ...` offers, with every method. T4 and the like are numbers of statements
+What `from perrecord import ...` offers, with every method. T4 and the like are statements
 in [the mathematics](theory.md)."""
 PAGES = ("*.md", "docs/**/*", "benchmarks/*.md", "examples/**/*.yaml", "examples/**/*.ipynb")
 
