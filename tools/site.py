@@ -36,9 +36,13 @@ def stage() -> None:
 
 
 def api() -> str:
-    """Return the page of every public name, from its docstring."""
-    names = "\n\n".join(f"::: perrecord.{name}" for name in perrecord.__all__)
-    return f"# Every public name\n\n{_INTRODUCTION}\n\n{names}\n"
+    """Return the page of every public name, from its docstring; errors come last."""
+    errors = {name for name in perrecord.__all__ if name.endswith("Error")}
+    names = [name for name in perrecord.__all__ if name not in errors]
+    plain = "    options:\n      inherited_members: false"
+    parts = [f"::: perrecord.{name}" for name in names]
+    parts += [f"::: perrecord.{name}\n{plain}" for name in sorted(errors)]
+    return "\n\n".join(["# Every public name", _INTRODUCTION, *parts, ""])
 
 
 if __name__ == "__main__":
