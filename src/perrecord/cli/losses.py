@@ -168,7 +168,10 @@ def _series(found: RecordLosses) -> Iterator[str]:
     yield from columns(["", "loss"], rows)
     yield "  A record that changed adds up what each of its values loses in its own period."
     for period, title in series.unread:
-        yield f"  Not counted, as it depends on other fields: {title} (period {period})."
+        yield (
+            "  Not counted, as it depends on other fields, or on ones that meant something else: "
+            f"{title} (period {period})."
+        )
 
 
 def several_records(every: list[RecordLosses], joint: "JointLosses") -> Iterator[str]:
