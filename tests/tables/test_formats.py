@@ -397,6 +397,43 @@ def test_decimal_commas_that_nobody_declared_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("large", "decimal"),
+    [
+        ("1,234", "."),
+        ("-1,234,567.50", "."),
+        (" 1 234 ", "."),
+        ("1'234.5", "."),
+        ("1\u202f234,5", ","),
+        ("1.234,50", ","),
+        ("1.234", ","),
+    ],
+)
+def test_thousands_that_are_set_apart_are_refused(tmp_path, large, decimal):
+    """Large numbers alone would be missing; ten of five hundred are enough, and a few may be."""
+    path = tmp_path / "est.csv"
+    small = "a;9\n" * 400
+
+    def opened(count):
+        path.write_text("state;emp\n" + small + f"a;{large}\n" * count)
+        source = File(path, separator=";", decimal=decimal)
+        return table(source, dimensions=["state"], measures=["emp"])
+
+    with pytest.raises(SourceError, match="'emp' has numbers whose thousands are set apart"):
+        opened(10)
+    with opened(9) as found:
+        rows = found.engine.frame(found.select(["emp"]))["emp"].to_pylist()
+    assert sorted(rows, key=str) == [9] * 400 + [None] * 9
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
+    """Also where the encoding that was said has the order in its name."""
+    path = tmp_path / "est.csv"
+    path.write_bytes("\ufeffstate,emp\né,1\n".encode("utf-16-le"))
+    with table(File(path, encoding="utf-16-le"), dimensions=["state"], measures=["emp"]) as opened:
+        assert opened.engine.frame(opened.select(["state"]))["state"].to_pylist() == ["é"]
+
+
+@pytest.mark.parametrize(
     ("given", "words"),
     [
         ({"separator": ";;"}, "expected one sign"),

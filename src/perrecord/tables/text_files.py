@@ -26,12 +26,18 @@ from perrecord.tables.streams import as_utf_8, unpacked
 
 _LONGEST_LINE = 16_000_000  # bytes; DuckDB would set 16 times as much memory aside
 _BUFFER = 2 * _LONGEST_LINE
+_MARK = "\ufeff"
+"""The byte order mark, which an encoding whose name has the order leaves in the text."""
 _ENDS = re.compile(rb"[\r\n]")
 _BEGINNING = 100_000  # bytes that are looked at for the encoding of a CSV file
 _SETTINGS = ("separator", "encoding", "decimal", "quote")
 _COMMA = "[+-]?[0-9.]*[0-9],[0-9]+"
 _MANY = 10
 """Numbers with commas that make a column look as if it were written with decimal commas."""
+_ONE_IN = 50
+"""Thousands are set apart in a column in which one number in so many, and `_MANY`, are so."""
+_APART = " '\u2019\u00a0\u2009\u202f"
+"""What sets thousands apart, beside a point or a comma."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +132,11 @@ def _read_decimals(
     """Turn decimal commas of measures into points, and points into commas, which no number has.
 
     A file that looks as if it were written with such commas is refused where nobody said so: every
-    number would be taken for none.
+    number would be taken for none. So is one whose thousands are set apart, large ones alone.
     """
     numbers = [name for name in header if name in use.numbers]
+    for name in numbers:
+        _check_thousands(database, table, reading, name)
     if reading.decimal == ",":
         if both := sorted(use.codes.intersection(numbers)):
             raise SchemaError(
@@ -150,6 +158,22 @@ def _read_decimals(
                 f"it is a decimal comma, say so: {looks.said(Path(reading.path), decimal=',')}. "
                 "Commas between thousands are not read: write the numbers without."
             )
+
+
+def _check_thousands(database: Database, table: str, reading: File, name: str) -> None:
+    sign = "," if reading.decimal == "." else "."
+    grouped = rf"\s*[+-]?[0-9]{{1,3}}([{_APART}{sign}][0-9]{{3}})+([{reading.decimal}][0-9]*)?\s*"
+    column = DUCKDB.identifier(name)
+    apart = f"count(*) FILTER (regexp_full_match({column}, {DUCKDB.literal(grouped)}))"
+    found = database.table(f"SELECT {apart}, count({column}) FROM {table}")
+    some, every = (each[0].as_py() for each in found.columns)
+    if some >= _MANY and _ONE_IN * some >= every:
+        comma = looks.said(Path(reading.path), decimal=",")
+        raise SourceError(
+            f"the column {name!r} has numbers whose thousands are set apart, as in 1{sign}234, "
+            "and these would be missing: large numbers alone. Write the numbers without."
+            + (f" If it is a decimal comma, say so: {comma}." if sign == "," else "")
+        )
 
 
 def _separator(path: Path, reading: File) -> str:
@@ -210,7 +234,7 @@ def _header(file: _TextFile) -> list[str]:
         quoted: dict[str, Any] = {"quotechar": file.quote}
         if file.quote is None:
             quoted = {"quoting": csv.QUOTE_NONE}
-        lines = StringIO(text, newline="")
+        lines = StringIO(text.removeprefix(_MARK), newline="")
         return next(csv.reader(lines, delimiter=file.separator, strict=True, **quoted), [])
 
     header = sealed(unreadable, read)
