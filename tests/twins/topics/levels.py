@@ -82,6 +82,13 @@ TWINS = (
         (f"{LINKED}::test_snapshots_cover_both_periods_and_their_order",),
     ),
     Twin(
+        "the name of one period stands for the file of the other",
+        "tables/snapshots.py",
+        "if name is None or any(isinstance(each, Files) for each in origin.sides):",
+        "if name is None:",
+        (f"{LINKED}::test_a_name_does_not_stand_for_a_file_beside_it",),
+    ),
+    Twin(
         "the identity of a release forgets the period before",
         "release/spec/load.py",
         "return (*self.own_files, *(() if self.last is None else matching_files(self.last)))",
