@@ -87,7 +87,7 @@ def accumulate(
     check_confidence(confidence)
     folders = [ReleaseFolder.read(Path(each)) for each in (base, *changes)]
     names = _names(folders, periods)
-    tables, left_out, warnings = [], list[tuple[str, str]](), list[str]()
+    tables, left_out, warnings = [], list[tuple[str, str]](), list(_gaps_between(folders, names))
     for name in dict.fromkeys(name for folder in folders for name in folder.tables):
         lacking = [
             period for period, each in zip(names, folders, strict=True) if name not in each.tables
@@ -131,6 +131,32 @@ def _names(folders: Sequence[ReleaseFolder], periods: Sequence[str] | None) -> l
             "one for the base and one for each release of changes, such as 2026,2027,2028."
         )
     return names
+
+
+def _gaps_between(folders: Sequence[ReleaseFolder], names: Sequence[str]) -> Iterator[str]:
+    """Yield which periods of their ledger lie between two folders; refuse another order than its.
+
+    Of a ledger without periods, or of several, folders do not know how they follow each other.
+    """
+    said = [folder.period for folder in folders]
+    ledgers = {each[1] for each in said if each is not None}
+    if None in said or len(ledgers) > 1:
+        return
+    (every,), own = ledgers, [each[0] for each in said if each is not None]
+    places = [every.index(each) for each in own]
+    for place, (folder, name) in enumerate(zip(folders, names, strict=True)):
+        if (name in every and name != own[place]) or (place and places[place - 1] >= places[place]):
+            raise InputError(
+                f"{str(folder.path)!r} is about period {own[place]}, and stands here for {name}, "
+                f"after {listing(own[:place]) or 'none'}. Give each period's folder once, in the "
+                f"order of their ledger: {listing(every, limit=12)}."
+            )
+        between = every[places[place - 1] + 1 : places[place]] if place else ()
+        if between:
+            yield (
+                f"{folder.path.name}: it is about {own[place]}, after {own[place - 1]}; if its "
+                f"changes are since {between[-1]}, levels lack those of {listing(between, limit=3)}"
+            )
 
 
 def _answers(series: Sequence[PublishedTable]) -> list[str]:

@@ -116,6 +116,12 @@ class ReleaseFolder:
             ) from None
         return cls(path, title, charge, digests, tables, *said)
 
+    @property
+    def period(self) -> tuple[str, tuple[str, ...]] | None:
+        """Its period, and all of its ledger in their order; None in a ledger without periods."""
+        series = json.loads(self.file("policy.json")).get("series")
+        return None if series is None else (series["period"], tuple(series["periods"]))
+
     def file(self, name: str) -> bytes:
         """Return the bytes of a file, or refuse one that is not what the release published."""
         return _checked(self.path, name, self.digests)

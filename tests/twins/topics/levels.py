@@ -89,6 +89,13 @@ TWINS = (
         (f"{LINKED}::test_a_name_does_not_stand_for_a_file_beside_it",),
     ),
     Twin(
+        "changes are added up in any order of their periods",
+        "release/accumulating.py",
+        "(place and places[place - 1] >= places[place])",
+        "(place and places[place - 1] == places[place])",
+        (f"{SERIES}::test_folders_of_a_ledger_with_periods_follow_each_other",),
+    ),
+    Twin(
         "the identity of a release forgets the period before",
         "release/spec/load.py",
         "return (*self.own_files, *(() if self.last is None else matching_files(self.last)))",
