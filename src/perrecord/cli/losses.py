@@ -343,12 +343,14 @@ def _series_as_json(found: RecordLosses) -> dict[str, Any]:
     if lost is None:
         return {"series": None}
     limit = None if lost.limit is None else text(lost.limit)
+    left_out = [{"period": period, "title": title} for period, title in found.series.unread]
     return {
         "series": {
             "period": found.series.period,
             "loss_of_period": text(lost.period),
             "loss_so_far": text(lost.so_far),
             "loss_if_all_is_spent": limit,
+            **({"not_counted": left_out} if left_out else {}),
         }
     }
 
