@@ -15,6 +15,7 @@ import pytest
 
 from perrecord import File, InputError, Measure, SchemaError, SourceError, table
 from perrecord.tables import streams, workbooks
+from perrecord.tables.files import check_names
 from perrecord.tables.snapshots import snapshot_of
 from tests.tables.sas7bdat import write_sas7bdat
 
@@ -320,6 +321,22 @@ def test_types_that_do_not_fit_are_refused(good):
         assert "the measure 'state' is string" in refused(path, measures=["state"])
 
 
+@pytest.mark.parametrize("first", [["Acme", "TX", "acme"], ["Acme", "12", "TX"]])
+def test_a_sheet_without_a_row_of_names_is_not_quoted(tmp_path, first):
+    """Its first row is a record, as that of a CSV file is; nobody is shown it unasked."""
+    path = tmp_path / "est.xlsx"
+    book = openpyxl.Workbook()
+    for row in (first, ["Other", "7", "NM"]):
+        book.active.append(row)
+    book.save(path)
+    with pytest.raises(SourceError) as opened:
+        table(path, dimensions=["firm"])
+    with pytest.raises(SourceError, match="looks like a record") as begun:
+        check_names(File(path))
+    for said in (opened, begun):
+        assert "acme" not in str(said.value).casefold()
+
+
 def test_other_faults_of_workbooks_are_refused(tmp_path, monkeypatch):
     """A password, names twice or missing, values beside the columns, and archives that grow."""
     monkeypatch.setattr(workbooks, "_ALWAYS", 100_000)
@@ -327,7 +344,7 @@ def test_other_faults_of_workbooks_are_refused(tmp_path, monkeypatch):
     password.write_bytes(bytes.fromhex("d0cf11e0a1b11ae1") + SECRET.encode() * 200)
     for path, words in {
         password: "protected by a password",
-        book_of(tmp_path / "twice.xlsx", ["emp", "EMP"], [SECRET, 1]): "EMP",
+        book_of(tmp_path / "twice.xlsx", ["emp", "EMP"], [SECRET, 1]): "in columns 1, 2",
         book_of(tmp_path / "blank.xlsx", ["emp", None, "state"], [1, 2, SECRET]): "a name for each",
         book_of(tmp_path / "number.xlsx", [1, 2], [1, SECRET]): "a name for each",
         book_of(tmp_path / "beside.xlsx", ["emp", "state"], [1, "a", SECRET]): "beyond its last",

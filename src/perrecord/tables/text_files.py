@@ -7,7 +7,6 @@ import codecs
 import csv
 import re
 from codecs import BOM_UTF8
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
@@ -16,7 +15,7 @@ from typing import Any
 
 from perrecord.errors import SchemaError, SourceError, listing
 from perrecord.tables import looks
-from perrecord.tables.columns import checked_names
+from perrecord.tables.columns import check_first_line, checked_names, looks_like_record
 from perrecord.tables.dialects import DUCKDB
 from perrecord.tables.engines.boundary import sealed
 from perrecord.tables.engines.database import Database, spellings
@@ -64,12 +63,7 @@ def load_text(
     reading.check_only(_SETTINGS, "a CSV file")
     found = [_TextFile(path, reading, _separator(path, reading)) for path in files]
     header = _header(found[0])
-    if "" not in header and (twice := _twice(header)):  # not quoted: it may be a record
-        raise SourceError(
-            f"the first line of {files[0].name!r} has names that differ at most in case, in "
-            f"columns {listing(str(place) for place in twice)}. Rename all but one, as engines "
-            "ignore case; if the line is a record, add a header line before it."
-        )
+    check_first_line(header, f"the first line of {files[0].name!r}")
     checked_names(header, f"the file {files[0].name!r}")
     table, counted = DUCKDB.identifier(name), 0
     for place, file in enumerate(found):
@@ -188,26 +182,12 @@ def check_header_names(path: Path, reading: File) -> None:
     such names where somebody declares them; nobody is to be shown them unasked.
     """
     header = _header(_TextFile(path, reading, _separator(path, reading)))
-    if any(_is_value(name) for name in header) or _twice(header):
+    if looks_like_record(header):
         raise SourceError(
             f"the first line of {str(path)!r} has fields that are empty, numbers or given twice, "
             "and looks like a record; the first line of a CSV file must hold the names of its "
             "columns. Add a header line."
         )
-
-
-def _is_value(name: str) -> bool:
-    try:
-        float(name.strip().replace(",", "") or 0)
-    except ValueError:
-        return False
-    return True
-
-
-def _twice(header: Sequence[str]) -> list[int]:
-    """Return the places, from 1, of names that another one equals but for its case."""
-    counted = Counter(name.casefold() for name in header)
-    return [place for place, name in enumerate(header, 1) if counted[name.casefold()] > 1]
 
 
 def _header(file: _TextFile) -> list[str]:
