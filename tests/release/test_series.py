@@ -177,6 +177,20 @@ def test_another_file_under_the_same_period_is_refused_unless_it_is_a_revision(f
     assert "was revised: late returns" in (folder / "second/methodology.md").read_text("utf-8")
     again = release(wrong, folder / "third", revision="late returns, counted")
     assert again.did == "corrected"  # another reason shows the same numbers anew
+    assert published(folder / "third").series.revision == "late returns, counted"
+    assert len(charges(folder)) == 2
+
+
+def test_the_ledger_knows_whether_data_was_revised(folder):
+    """A release that is shown anew is a revision where it was charged as one, and nowhere else."""
+    release(folder / "2026.yaml", folder / "first")
+    wrong = folder / "wrong.yaml"
+    wrong.write_text(SPEC.replace("2026.parquet", "2027.parquet"))
+    release(wrong, folder / "second", revision="late returns")
+    release(folder / "2026.yaml", folder / "anew", revision="nothing of the kind")
+    assert published(folder / "anew").series.revision is None
+    release(wrong, folder / "again")
+    assert published(folder / "again").series.revision == "late returns"
     assert len(charges(folder)) == 2
 
 

@@ -93,6 +93,8 @@ def series_of(
     """
     if not ledger.periods or period is None:
         return None
+    if until is not None:  # the ledger knows whether it is one; its words may be corrected
+        revision = until.revision and (revision or until.revision)
     charges = list(_before(ledger.entries(), until))
     others = {each.number: _other_names(each, schema) for each in charges}
     read = [each for each in charges if not others[each.number]]

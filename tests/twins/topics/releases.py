@@ -264,6 +264,13 @@ TWINS = (
         ),
     ),
     Twin(
+        "a revision that is shown anew is one if the spec says so",
+        "release/series.py",
+        "revision = until.revision and (revision or until.revision)",
+        "pass",
+        ("release/test_series.py::test_the_ledger_knows_whether_data_was_revised",),
+    ),
+    Twin(
         "a corrected release counts what was charged after it",
         "release/series.py",
         "if until is not None and each.number >= until.number:",
