@@ -181,6 +181,21 @@ def test_folders_of_a_ledger_with_periods_follow_each_other(dated, tmp_path, mon
     assert "if its changes are since 2027, levels lack those of 2027" in said(left)
 
 
+def test_a_base_that_left_out_giants_is_no_level_of_their_changes(made, tmp_path, monkeypatch):
+    """200 employees are beyond the base's largest value, and their change is not: it is said."""
+    monkeypatch.chdir(shutil.copytree(made, tmp_path / "copy"))
+    assert "may not add up" not in said(run("series", "levels", "c2027"))
+    capped = LEVELS.replace("{emp: {unit: jobs},", "{emp: {unit: jobs, largest: 100},")
+    path = tmp_path / "copy" / "capped.yaml"
+    path.write_text(capped.replace("levels.ledger", "capped.ledger"), encoding="utf-8")
+    assert run("ledger", "create", "capped.yaml").code == 0
+    assert run("release", "capped.yaml", "--out", "capped").code == 0
+    shown = run("series", "capped", "c2027")
+    assert shown.code == 0, shown.err
+    words = "counties.jobs: its resolution, its largest value or what lies outside is another"
+    assert f"{words} in c2027 than in capped" in said(shown)
+
+
 def test_a_number_of_another_measure_is_not_added(made, tmp_path, monkeypatch):
     """Answers of one name are levels and changes of one column, in one unit."""
     monkeypatch.chdir(shutil.copytree(made, tmp_path / "copy"))
