@@ -85,3 +85,27 @@ def test_a_spec_names_its_period(folder):
     assert "Give one of the two" in run("check", "release.yaml", "--period", "2027").err
     changed(folder, "period: 2026\n", "period: 2026.5\n")
     assert "period: expected a period such as 2026" in run("check", "release.yaml").err
+
+
+def test_a_name_that_meant_something_else_is_said(folder):
+    """Losses of both years are not added up on the page; the ledger adds them, and says so."""
+    changed(folder, "ledger: est.ledger\n", "ledger: est.ledger\nperiod: 2026\n")
+    assert run("ledger", "create", "release.yaml", "--periods", "2026,2027").code == 0
+    assert run("release", "release.yaml", "--out", "first").code == 0
+    assert "Mind:" not in run("ledger", "show", "est.ledger", "--record", "emp=150").out
+    rows = pq.read_table(folder / "est.parquet")
+    pq.write_table(rows.append_column("staff", rows.column("emp")), folder / "est.parquet")
+    changed(folder, "period: 2026\n", "period: 2027\n")
+    changed(folder, "measures: {emp: 1}\n", "measures: {emp: {column: staff}}\n")
+    made = run("release", "release.yaml", "--out", "second")
+    assert made.code == 0, made.err
+    record = ("--record", "emp=150", "--record", "county=37001")
+    lost = run("policy", "second", *record)
+    assert "Not counted, as it depends on other fields, or on ones that meant something" in lost.out
+    series = run("policy", "second", *record, "--json").json()["records"][0]["series"]
+    assert (series["loss_so_far"], series["loss_if_all_is_spent"]) == ("1.9", None)
+    assert [each["period"] for each in series["not_counted"]] == ["2026"]
+    shown = run("ledger", "show", "est.ledger", "--record", "emp=150").out
+    assert "Mind: emp meant something else in some periods" in shown
+    periods = run("ledger", "show", "est.ledger", "--json").json()["periods"]
+    assert periods["changed_names"] == ["emp"]

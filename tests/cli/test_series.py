@@ -149,6 +149,53 @@ def test_what_is_no_series_is_refused_or_left_out(folders):
     assert "is not what the release's manifest.json says" in said(wrong)
 
 
+@pytest.fixture(scope="module")
+def dated(tmp_path_factory):
+    """A base and two years of changes, released under one ledger with periods."""
+    folder = tmp_path_factory.mktemp("dated")
+    for year, rows in YEARS.items():
+        pq.write_table(pa.table(rows), folder / f"{year}.parquet")
+    later = CHANGES.replace("2026", "2026x").replace("2027", "2028").replace("2026x", "2027")
+    for year, spec in (("2026", LEVELS), ("2027", CHANGES), ("2028", later)):
+        (folder / f"{year}.yaml").write_text(f"{spec}period: {year}\n", encoding="utf-8")
+    base = f"2026={folder / '2026.yaml'}"
+    made = run("ledger", "create", folder / "2027.yaml", "--periods", "2026..2028", "--part", base)
+    assert made.code == 0, made.err
+    for year in YEARS:
+        assert run("release", folder / f"{year}.yaml", "--out", folder / f"r{year}").code == 0
+    return folder
+
+
+def test_folders_of_a_ledger_with_periods_follow_each_other(dated, tmp_path, monkeypatch):
+    """Another order is refused, and so is another period's name; a gap is said."""
+    monkeypatch.chdir(shutil.copytree(dated, tmp_path / "copy"))
+    whole = run("series", "r2026", "r2027", "r2028", "--periods", "2026,2027,2028")
+    assert whole.code == 0, whole.err
+    assert "levels lack" not in said(whole)
+    turned = run("series", "r2026", "r2028", "r2027", "--periods", "2026,2027,2028")
+    assert turned.code == 1
+    assert "'r2028' is about period 2028, and stands here for 2027, after 2026" in said(turned)
+    assert run("series", "r2026", "r2028", "r2027").code == 1
+    left = run("series", "r2026", "r2028")
+    assert left.code == 0, left.err
+    assert "if its changes are since 2027, levels lack those of 2027" in said(left)
+
+
+def test_a_base_that_left_out_giants_is_no_level_of_their_changes(made, tmp_path, monkeypatch):
+    """200 employees are beyond the base's largest value, and their change is not: it is said."""
+    monkeypatch.chdir(shutil.copytree(made, tmp_path / "copy"))
+    assert "may not add up" not in said(run("series", "levels", "c2027"))
+    capped = LEVELS.replace("{emp: {unit: jobs},", "{emp: {unit: jobs, largest: 100},")
+    path = tmp_path / "copy" / "capped.yaml"
+    path.write_text(capped.replace("levels.ledger", "capped.ledger"), encoding="utf-8")
+    assert run("ledger", "create", "capped.yaml").code == 0
+    assert run("release", "capped.yaml", "--out", "capped").code == 0
+    shown = run("series", "capped", "c2027")
+    assert shown.code == 0, shown.err
+    words = "counties.jobs: its resolution, its largest value or what lies outside is another"
+    assert f"{words} in c2027 than in capped" in said(shown)
+
+
 def test_a_number_of_another_measure_is_not_added(made, tmp_path, monkeypatch):
     """Answers of one name are levels and changes of one column, in one unit."""
     monkeypatch.chdir(shutil.copytree(made, tmp_path / "copy"))

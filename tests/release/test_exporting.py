@@ -4,6 +4,7 @@ import json
 import shutil
 import warnings
 import zipfile
+from dataclasses import replace
 from decimal import Decimal
 from hashlib import sha256
 
@@ -171,6 +172,8 @@ def test_jsonstat_holds_what_the_tables_hold(published, tmp_path):
     assert isinstance(cells["value"], dict)
     assert len(cells["value"]) == 5 * 4
     units = json.loads((tmp_path / "out" / "states_total.json").read_text("utf-8"))
+    assert any("errors of mean do not hold where few" in each for each in units["note"])
+    assert not any("do not hold" in each for each in cells["note"])
     assert units["dimension"]["answer"]["category"]["unit"]["cattle"] == {"label": "head"}
 
 
@@ -188,6 +191,20 @@ def test_px_holds_what_the_tables_hold(published, tmp_path):
                 place = (*(str(row[key]).replace('"', "'") for key in keys), answer)
                 assert Decimal(found.data[place]) == Decimal(str(row[answer]))
     assert sum(value == '".."' for value in found.data.values()) == 4
+
+
+def test_px_refuses_a_table_without_rows(published, tmp_path, monkeypatch):
+    """As one whose keys were selected may be: a list of no codes is no PX."""
+    read = ReleaseFolder.table
+
+    def empty(folder, name):
+        found = read(folder, name)
+        return replace(found, rows=found.rows.slice(0, 0))
+
+    monkeypatch.setattr(ReleaseFolder, "table", empty)
+    with pytest.raises(InputError, match="has no rows, and a PX file holds at least one"):
+        perrecord.export(published, to="px", out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_px_is_read_by_another_library(published, tmp_path):

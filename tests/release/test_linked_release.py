@@ -144,3 +144,20 @@ def test_an_example_of_a_change_does_not_follow_from_itself(folder):
     assert fields["emp"].is_change
     assert fields["emp"].label == "Change in emp"
     assert fields["emp"].largest == 2 * (2**62 - 1)
+
+
+def test_a_respondent_is_told_to_round_before_taking_the_difference(folder):
+    """12.9 and 13 are 12 and 14 in steps of 2: a change of 2, and 13 - 12.9 would count as none."""
+    (folder / "changes.ledger").unlink()
+    coarse = SPEC.replace("measures: {emp: 1,", "measures: {emp: 2,")
+    (folder / "changes.yaml").write_text(coarse)
+    make_ledger(folder)
+    loaded = load_spec(folder / "changes.yaml")
+    with open_table(loaded) as table:
+        rows = [{"id": 1, "county": "A", "emp": emp} for emp in (13, 12.9)]
+        (record,) = table.schema.linked_records(*rows)
+    assert (record["emp"], record["net"]) == (2, 0)
+    release(folder / "changes.yaml", folder / "out")
+    for name in ("policy.html", "methodology.md"):
+        shown = (folder / "out" / name).read_text("utf-8")
+        assert "rounded before the difference is taken (emp to 2)" in shown

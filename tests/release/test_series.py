@@ -177,6 +177,20 @@ def test_another_file_under_the_same_period_is_refused_unless_it_is_a_revision(f
     assert "was revised: late returns" in (folder / "second/methodology.md").read_text("utf-8")
     again = release(wrong, folder / "third", revision="late returns, counted")
     assert again.did == "corrected"  # another reason shows the same numbers anew
+    assert published(folder / "third").series.revision == "late returns, counted"
+    assert len(charges(folder)) == 2
+
+
+def test_the_ledger_knows_whether_data_was_revised(folder):
+    """A release that is shown anew is a revision where it was charged as one, and nowhere else."""
+    release(folder / "2026.yaml", folder / "first")
+    wrong = folder / "wrong.yaml"
+    wrong.write_text(SPEC.replace("2026.parquet", "2027.parquet"))
+    release(wrong, folder / "second", revision="late returns")
+    release(folder / "2026.yaml", folder / "anew", revision="nothing of the kind")
+    assert published(folder / "anew").series.revision is None
+    release(wrong, folder / "again")
+    assert published(folder / "again").series.revision == "late returns"
     assert len(charges(folder)) == 2
 
 
@@ -213,7 +227,31 @@ def test_charges_that_read_other_fields_are_named_and_not_counted(folder):
     assert found.series.unread == (("2028", "by region"),)
     assert found.series_losses(FEEDLOT).so_far == LOSS
     assert "by region" in (folder / "first" / "policy.html").read_text("utf-8")
-    assert series_of(ledger, None, None, found.fields) is None
+    with open_table(load_spec(folder / "2026.yaml")) as opened:
+        assert series_of(ledger, None, None, found.fields, opened.schema) is None
+
+
+OTHER = NEXT.replace("cattle: {resolution: 1,", "cattle: {column: calves, resolution: 1,")
+CHANGES = NEXT.replace("source: 2027.parquet", "source: {path: 2027.parquet, last: 2026.parquet}")
+
+
+@pytest.mark.parametrize("spec", [OTHER, CHANGES])
+def test_what_was_charged_while_a_name_meant_something_else_is_not_counted(folder, spec):
+    """A herd of 9,000 that has not changed did not lose as little in 2026 as a herd of 0 would."""
+    release(folder / "2026.yaml", folder / "first")
+    rows = pq.read_table(folder / "2027.parquet")
+    rows = rows.append_column("calves", rows.column("cattle"))
+    pq.write_table(rows, folder / "2027.parquet")
+    (folder / "2027.yaml").write_text(spec)
+    release(folder / "2027.yaml", folder / "second")
+    found = published(folder / "second")
+    assert found.series.earlier == ()
+    assert found.series.unread == (("2026", "Farms by state, 2026"),)
+    assert found.series.limit is None
+    method = (folder / "second" / "methodology.md").read_text("utf-8")
+    assert (
+        "Farms by state, 2026, which depends on fields that are not here, or that meant" in method
+    )
 
 
 def test_a_session_is_about_one_period(folder):

@@ -15,6 +15,7 @@ import pytest
 
 from perrecord import File, InputError, Measure, SchemaError, SourceError, table
 from perrecord.tables import streams, workbooks
+from perrecord.tables.files import check_names
 from perrecord.tables.snapshots import snapshot_of
 from tests.tables.sas7bdat import write_sas7bdat
 
@@ -320,6 +321,22 @@ def test_types_that_do_not_fit_are_refused(good):
         assert "the measure 'state' is string" in refused(path, measures=["state"])
 
 
+@pytest.mark.parametrize("first", [["Acme", "TX", "acme"], ["Acme", "12", "TX"]])
+def test_a_sheet_without_a_row_of_names_is_not_quoted(tmp_path, first):
+    """Its first row is a record, as that of a CSV file is; nobody is shown it unasked."""
+    path = tmp_path / "est.xlsx"
+    book = openpyxl.Workbook()
+    for row in (first, ["Other", "7", "NM"]):
+        book.active.append(row)
+    book.save(path)
+    with pytest.raises(SourceError) as opened:
+        table(path, dimensions=["firm"])
+    with pytest.raises(SourceError, match="looks like a record") as begun:
+        check_names(File(path))
+    for said in (opened, begun):
+        assert "acme" not in str(said.value).casefold()
+
+
 def test_other_faults_of_workbooks_are_refused(tmp_path, monkeypatch):
     """A password, names twice or missing, values beside the columns, and archives that grow."""
     monkeypatch.setattr(workbooks, "_ALWAYS", 100_000)
@@ -327,7 +344,7 @@ def test_other_faults_of_workbooks_are_refused(tmp_path, monkeypatch):
     password.write_bytes(bytes.fromhex("d0cf11e0a1b11ae1") + SECRET.encode() * 200)
     for path, words in {
         password: "protected by a password",
-        book_of(tmp_path / "twice.xlsx", ["emp", "EMP"], [SECRET, 1]): "EMP",
+        book_of(tmp_path / "twice.xlsx", ["emp", "EMP"], [SECRET, 1]): "in columns 1, 2",
         book_of(tmp_path / "blank.xlsx", ["emp", None, "state"], [1, 2, SECRET]): "a name for each",
         book_of(tmp_path / "number.xlsx", [1, 2], [1, SECRET]): "a name for each",
         book_of(tmp_path / "beside.xlsx", ["emp", "state"], [1, "a", SECRET]): "beyond its last",
@@ -394,6 +411,43 @@ def test_decimal_commas_that_nobody_declared_are_refused(tmp_path):
     both = {"dimensions": {"size": "substr(emp, 1, 1)"}, "measures": {"m": Measure(column="emp")}}
     with pytest.raises(SchemaError, match="as it is written; name another"):
         table(File(path, separator=";", decimal=","), **both)
+
+
+@pytest.mark.parametrize(
+    ("large", "decimal"),
+    [
+        ("1,234", "."),
+        ("-1,234,567.50", "."),
+        (" 1 234 ", "."),
+        ("1'234.5", "."),
+        ("1\u202f234,5", ","),
+        ("1.234,50", ","),
+        ("1.234", ","),
+    ],
+)
+def test_thousands_that_are_set_apart_are_refused(tmp_path, large, decimal):
+    """Large numbers alone would be missing; ten of five hundred are enough, and a few may be."""
+    path = tmp_path / "est.csv"
+    small = "a;9\n" * 400
+
+    def opened(count):
+        path.write_text("state;emp\n" + small + f"a;{large}\n" * count)
+        source = File(path, separator=";", decimal=decimal)
+        return table(source, dimensions=["state"], measures=["emp"])
+
+    with pytest.raises(SourceError, match="'emp' has numbers whose thousands are set apart"):
+        opened(10)
+    with opened(9) as found:
+        rows = found.engine.frame(found.select(["emp"]))["emp"].to_pylist()
+    assert sorted(rows, key=str) == [9] * 400 + [None] * 9
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
+    """Also where the encoding that was said has the order in its name."""
+    path = tmp_path / "est.csv"
+    path.write_bytes("\ufeffstate,emp\né,1\n".encode("utf-16-le"))
+    with table(File(path, encoding="utf-16-le"), dimensions=["state"], measures=["emp"]) as opened:
+        assert opened.engine.frame(opened.select(["state"]))["state"].to_pylist() == ["é"]
 
 
 @pytest.mark.parametrize(

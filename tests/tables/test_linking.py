@@ -6,6 +6,7 @@ from random import Random
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow.dataset import dataset
 
 from perrecord import (
     Blur,
@@ -228,9 +229,21 @@ def test_snapshots_cover_both_periods_and_their_order(tmp_path):
     for both in (BothPeriods(Elsewhere(), Elsewhere()), BothPeriods(Elsewhere(), origin.last)):
         with pytest.raises(InputError, match="name it"):
             check_name(both, None)
-        assert snapshot_of(both, "2027", b"key") == "2027"
+    assert snapshot_of(BothPeriods(Elsewhere(), Elsewhere()), "2027", b"key") == "2027"
     with pytest.raises(InputError, match="leave snapshot= out"):
         check_name(origin, "2027")
+
+
+def test_a_name_does_not_stand_for_a_file_beside_it(tmp_path):
+    """A dataset is read anew and has a name; the file that it is linked with has bytes."""
+    pq.write_table(pa.table(THIS), tmp_path / "this.parquet")
+    this, last, states = dataset(tmp_path / "this.parquet"), tmp_path / "last.parquet", []
+    for name, rows in (("2027", LAST), ("2027", {**LAST, "emp": [1, 2, 3]}), ("late", LAST)):
+        pq.write_table(pa.table(rows), last)
+        with table(Linked(this, last=last), **ROLES) as opened:
+            assert isinstance(opened.engine.origin.this, Elsewhere)
+            states.append(snapshot_of(opened.engine.origin, name, b"key"))
+    assert len(set(states)) == 3
 
 
 def test_a_blurred_total_of_changes_has_no_bounds():

@@ -168,7 +168,10 @@ def _series(found: RecordLosses) -> Iterator[str]:
     yield from columns(["", "loss"], rows)
     yield "  A record that changed adds up what each of its values loses in its own period."
     for period, title in series.unread:
-        yield f"  Not counted, as it depends on other fields: {title} (period {period})."
+        yield (
+            "  Not counted, as it depends on other fields, or on ones that meant something else: "
+            f"{title} (period {period})."
+        )
 
 
 def several_records(every: list[RecordLosses], joint: "JointLosses") -> Iterator[str]:
@@ -340,12 +343,14 @@ def _series_as_json(found: RecordLosses) -> dict[str, Any]:
     if lost is None:
         return {"series": None}
     limit = None if lost.limit is None else text(lost.limit)
+    left_out = [{"period": period, "title": title} for period, title in found.series.unread]
     return {
         "series": {
             "period": found.series.period,
             "loss_of_period": text(lost.period),
             "loss_so_far": text(lost.so_far),
             "loss_if_all_is_spent": limit,
+            **({"not_counted": left_out} if left_out else {}),
         }
     }
 

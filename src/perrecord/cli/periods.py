@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from perrecord.cli.output import amount, columns
-from perrecord.errors import InputError
+from perrecord.errors import InputError, listing
 
 if TYPE_CHECKING:
     from perrecord.accounting.ledger import Ledger
@@ -53,6 +53,8 @@ class Periods:
     histories: tuple[History, ...]
     growth: Fraction
     currency: str
+    changed: tuple[str, ...] = ()
+    """Names that stood for one thing in one period, and for another in another."""
 
     def lines(self, like: str) -> Iterator[str]:
         """Yield it for people; `like` says which releases are counted."""
@@ -86,6 +88,11 @@ class Periods:
                 f"  A record of the same values in every period; and one that grows by {percent} "
                 "from period to period."
             )
+            if self.changed:
+                yield (
+                    f"  Mind: {listing(self.changed)} meant something else in some periods, and "
+                    "here it has one value in all."
+                )
 
     def as_json(self) -> dict[str, Any]:
         """Return it for programs; exact numbers are text, as in policy.json."""
@@ -114,6 +121,7 @@ class Periods:
                 }
                 for each in self.histories
             ],
+            "changed_names": list(self.changed),
         }
 
 
@@ -152,7 +160,16 @@ def periods_of(
         )
     histories = [_history(name, record, parts, share) for name, record in records.items()]
     currency = ledger.budget.currency.value
-    return Periods(tuple(states), tuple(histories), share, currency)
+    return Periods(tuple(states), tuple(histories), share, currency, _changed(parts))
+
+
+def _changed(parts: Sequence["BudgetPart"]) -> tuple[str, ...]:
+    """Return the names that did not mean the same in all charges of all periods."""
+    said: dict[str, set[str | None]] = {}
+    for part in parts:
+        for name, (meaning, _) in part.meanings.items():
+            said.setdefault(name, set()).add(meaning)
+    return tuple(sorted(name for name, meanings in said.items() if len(meanings) > 1))
 
 
 def _snapshot(part: "BudgetPart") -> str:

@@ -8,7 +8,7 @@ not 0.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from perrecord.release.folders import (
 from perrecord.released.derived import Derived, Uncertain, columns_of, evaluated
 from perrecord.released.formulas import ONE, Formula, Linear
 from perrecord.released.numbers import as_floats
+from perrecord.tables.linking import LARGEST_LINKED
 
 PERIOD = "period"
 """The column that says which period a row is of."""
@@ -87,7 +88,7 @@ def accumulate(
     check_confidence(confidence)
     folders = [ReleaseFolder.read(Path(each)) for each in (base, *changes)]
     names = _names(folders, periods)
-    tables, left_out, warnings = [], list[tuple[str, str]](), list[str]()
+    tables, left_out, warnings = [], list[tuple[str, str]](), list(_gaps_between(folders, names))
     for name in dict.fromkeys(name for folder in folders for name in folder.tables):
         lacking = [
             period for period, each in zip(names, folders, strict=True) if name not in each.tables
@@ -104,6 +105,7 @@ def accumulate(
         kept = tuple(each for each, why in answers.items() if why is None)
         if kept:
             warnings += _other_records(series, names)
+            warnings += _other_rules(folders, series, kept, names)
             tables.append(_added_up(series, kept, names, confidence))
             warnings += _gaps(series, names)
     titles = tuple(folder.title for folder in folders)
@@ -131,6 +133,32 @@ def _names(folders: Sequence[ReleaseFolder], periods: Sequence[str] | None) -> l
             "one for the base and one for each release of changes, such as 2026,2027,2028."
         )
     return names
+
+
+def _gaps_between(folders: Sequence[ReleaseFolder], names: Sequence[str]) -> Iterator[str]:
+    """Yield which periods of their ledger lie between two folders; refuse another order than its.
+
+    Of a ledger without periods, or of several, folders do not know how they follow each other.
+    """
+    said = [folder.period for folder in folders]
+    ledgers = {each[1] for each in said if each is not None}
+    if None in said or len(ledgers) > 1:
+        return
+    (every,), own = ledgers, [each[0] for each in said if each is not None]
+    places = [every.index(each) for each in own]
+    for place, (folder, name) in enumerate(zip(folders, names, strict=True)):
+        if (name in every and name != own[place]) or (place and places[place - 1] >= places[place]):
+            raise InputError(
+                f"{str(folder.path)!r} is about period {own[place]}, and stands here for {name}, "
+                f"after {listing(own[:place]) or 'none'}. Give each period's folder once, in the "
+                f"order of their ledger: {listing(every, limit=12)}."
+            )
+        between = every[places[place - 1] + 1 : places[place]] if place else ()
+        if between:
+            yield (
+                f"{folder.path.name}: it is about {own[place]}, after {own[place - 1]}; if its "
+                f"changes are since {between[-1]}, levels lack those of {listing(between, limit=3)}"
+            )
 
 
 def _answers(series: Sequence[PublishedTable]) -> list[str]:
@@ -201,6 +229,31 @@ def _other_records(series: Sequence[PublishedTable], names: Sequence[str]) -> It
             if said[0] != said[1]:
                 both = f"{said[0]} in {names[0]}, {said[1]} in {period}"
                 yield f"{table.name}: the key {key} is {both}"
+
+
+def _other_rules(
+    folders: Sequence[ReleaseFolder],
+    series: Sequence[PublishedTable],
+    answers: Sequence[str],
+    names: Sequence[str],
+) -> Iterator[str]:
+    """Yield of which totals a value counts otherwise in a change than in the base (T15)."""
+    found = [folder.rules for folder in folders]
+    for answer in answers:
+        defined = [table.about.answers[answer].definition or "" for table in series]
+        measures = [each.partition(" = ")[0].removeprefix("total of ") for each in defined]
+        rules = [known.get(each) for known, each in zip(found, measures, strict=True)]
+        base = rules[0]
+        if base is None:  # a count
+            continue
+        one = replace(base, largest=2 * min(base.largest, LARGEST_LINKED))
+        for period, rule in zip(names[1:], rules[1:], strict=True):
+            if rule is not None and rule != one:
+                yield (
+                    f"{series[0].name}.{answer}: its resolution, its largest value or what lies "
+                    f"outside is another in {period} than in {names[0]}, so that changes may not "
+                    "add up to levels"
+                )
 
 
 def _gaps(series: Sequence[PublishedTable], names: Sequence[str]) -> Iterator[str]:

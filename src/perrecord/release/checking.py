@@ -154,7 +154,7 @@ def _existing_ledger(loaded: LoadedSpec, workload: Workload, ledger: Ledger) -> 
         True,
         "; ".join(["allows it", *filter(None, remarks)]),
         left=_left(workload, ledger.spent_with(policy, snapshot=data, period=period)),
-        series=series_of(ledger, period, revision, workload.fields),
+        series=series_of(ledger, period, revision, workload.fields, workload.schema),
         is_charged_anew=True,
     )
 

@@ -76,6 +76,15 @@ class TableFields:
 
 
 @dataclass(frozen=True, slots=True)
+class MeasureRule:
+    """How a measure counts: its resolution, how many steps at most, and what lies outside."""
+
+    resolution: str
+    largest: int
+    outside: str
+
+
+@dataclass(frozen=True, slots=True)
 class ReleaseFolder:
     """A release as it was published, its files checked as they are read."""
 
@@ -115,6 +124,21 @@ class ReleaseFolder:
                 f"published, with {MANIFEST} and {_PACKAGE}."
             ) from None
         return cls(path, title, charge, digests, tables, *said)
+
+    @property
+    def period(self) -> tuple[str, tuple[str, ...]] | None:
+        """Its period, and all of its ledger in their order; None in a ledger without periods."""
+        series = json.loads(self.file("policy.json")).get("series")
+        return None if series is None else (series["period"], tuple(series["periods"]))
+
+    @property
+    def rules(self) -> "dict[str, MeasureRule]":
+        """How each measure of a record counts, as the policy says."""
+        return {
+            each["name"]: MeasureRule(each["resolution"], int(each["largest"]), each["outside"])
+            for each in json.loads(self.file("policy.json"))["fields"]
+            if each["kind"] == "measure"
+        }
 
     def file(self, name: str) -> bytes:
         """Return the bytes of a file, or refuse one that is not what the release published."""

@@ -2,7 +2,10 @@
 
 from collections.abc import Iterator
 
+from perrecord.errors import listing
+from perrecord.exact import text
 from perrecord.release.markdown import paragraph
+from perrecord.tables.linking import RECORD_COUNT
 from perrecord.tables.schema import Schema
 
 
@@ -23,6 +26,17 @@ def change_words(schema: Schema) -> Iterator[str]:
         "moved or doubled. It comes on top of what the release of the levels, which changes are "
         "added to, and earlier releases of changes cost you."
     )
+    steps = [
+        f"{name} to {text(measure.resolution)}"
+        for name, measure in schema.measures
+        if measure.stored(name) != RECORD_COUNT
+    ]
+    if steps:
+        yield (
+            "Values of both periods are rounded before the difference is taken "
+            f"({listing(steps)}). Give the difference of the rounded values: that of the values "
+            "themselves may be a step less, and so may what it seems to cost."
+        )
 
 
 def changes_section(schema: Schema) -> Iterator[str]:

@@ -201,7 +201,8 @@ class _Release:
     def _public(self, workload: Workload, charge: Charge | None = None) -> dict[str, bytes]:
         """Return the public files; what was charged before this charge is earlier to them."""
         spec = self.loaded.spec
-        series = series_of(self.ledger, spec.period, spec.revision, workload.fields, charge)
+        fields, schema = workload.fields, workload.schema
+        series = series_of(self.ledger, spec.period, spec.revision, fields, schema, charge)
         return public_files(workload, series)
 
     def _check_unchanged(self) -> None:

@@ -10,8 +10,9 @@ from perrecord.errors import CurrencyError, InputError, PerrecordError
 from perrecord.policy.cases import Record
 from perrecord.policy.document import growths
 from perrecord.policy.policy import Policy
-from perrecord.policy.reads import check_fields_of
+from perrecord.policy.reads import check_fields_of, names_read
 from perrecord.release.fields import TYPES, Field
+from perrecord.tables.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,8 @@ class PublishedSeries:
     periods: tuple[str, ...]
     earlier: tuple[EarlierCharges, ...] = ()
     unread: tuple[tuple[str, str], ...] = ()
-    """Period and title of charges that depend on fields which this release does not have."""
+    """Period and title of charges that depend on fields which this release does not have, or which
+    meant something else then."""
     limit: Policy | None = None
     """The sum of the parts of all periods; None if it depends on such fields."""
     revision: str | None = None
@@ -80,16 +82,23 @@ def series_of(
     period: str | None,
     revision: str | None,
     fields: Sequence[Field],
+    schema: Schema,
     until: Charge | None = None,
 ) -> PublishedSeries | None:
     """Return the series of a release, as the ledger has it; None if the ledger has no periods.
 
     What was charged before `until` is earlier, or everything if the release is not charged yet.
+    The schema says what each field stands for: from one period to the next a name may change its
+    meaning, and a policy is not to be evaluated at values that mean something else.
     """
     if not ledger.periods or period is None:
         return None
+    if until is not None:  # the ledger knows whether it is one; its words may be corrected
+        revision = until.revision and (revision or until.revision)
     charges = list(_before(ledger.entries(), until))
-    read = [each for each in charges if _can_be_read(each.policy, fields)]
+    others = {each.number: _other_names(each, schema) for each in charges}
+    read = [each for each in charges if not others[each.number]]
+    read = [each for each in read if _can_be_read(each.policy, fields)]
     earlier = []
     for name in ledger.periods:
         own = [each for each in read if each.period == name]
@@ -103,7 +112,8 @@ def series_of(
         for each in charges
         if each not in read and each.period is not None
     )
-    limit = ledger.budget if _can_be_read(ledger.budget, fields) else None
+    is_same = names_read(ledger.budget).isdisjoint(set().union(*others.values()))
+    limit = ledger.budget if is_same and _can_be_read(ledger.budget, fields) else None
     return PublishedSeries(period, ledger.periods, tuple(earlier), tuple(unread), limit, revision)
 
 
@@ -113,6 +123,15 @@ def _before(entries: Iterable[LedgerEntry], until: Charge | None) -> Iterator[Ch
             return
         if isinstance(each, Charge):
             yield each
+
+
+def _other_names(charge: Charge, schema: Schema) -> set[str]:
+    """Return the names that stood for something else, or for nothing that was said, in a charge."""
+    return {
+        each
+        for each in names_read(charge.policy)
+        if each not in schema.fields or charge.meanings.get(each) != schema.meaning(each)
+    }
 
 
 def _can_be_read(policy: Policy, fields: Sequence[Field]) -> bool:

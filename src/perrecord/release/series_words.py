@@ -41,7 +41,10 @@ def series_section(published: PublishedPolicy) -> Iterator[str]:
             titles = ", ".join(map(inline, each.titles))
             yield f"- {inline(each.period)}: {titles}; {inline(each.policy.formula())}"
         for period, title in series.unread:
-            yield f"- {inline(period)}: {inline(title)}, which depends on fields that are not here"
+            yield (
+                f"- {inline(period)}: {inline(title)}, which depends on fields that are not here, "
+                "or that meant something else then"
+            )
         yield ""
     yield from _examples(published)
 

@@ -22,7 +22,7 @@ from perrecord.tables.reading import ColumnUse, File
 from perrecord.tables.statistical import load_statistical
 from perrecord.tables.streams import PACKED
 from perrecord.tables.text_files import check_header_names, load_text
-from perrecord.tables.workbooks import load_sheet
+from perrecord.tables.workbooks import check_sheet_names, load_sheet
 
 EXPECTED = 'give the path of a Parquet or CSV file, such as "farms.parquet" or "farms/*.csv"'
 
@@ -125,10 +125,13 @@ def open_files(
 
 
 def check_names(reading: File) -> None:
-    """Refuse text files whose first line looks like a record; the line is not quoted."""
+    """Refuse text files and sheets whose first line looks like a record; it is not quoted."""
     path = find_files(reading.path)[0]
-    if format_of(path) in ("CSV", "TSV"):
-        check_header_names(path, reading)
+    match format_of(path):
+        case "CSV" | "TSV":
+            check_header_names(path, reading)
+        case "Excel":
+            check_sheet_names(path, reading)
 
 
 def format_of(path: Path) -> Format:

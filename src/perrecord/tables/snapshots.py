@@ -118,9 +118,11 @@ def snapshot_of(origin: Origin, name: str | None, secret: bytes) -> str:
             return found
         case Frame(table) if name is None:
             return _of_frame(table, secret)
-        case BothPeriods(this, last) if name is None:
-            sides = snapshot_of(this, None, secret), snapshot_of(last, None, secret)
-            return of_both(*sides, secret)
+        case BothPeriods() if name is None or any(isinstance(each, Files) for each in origin.sides):
+            # A name stands for what has no bytes, and never for a file beside it.
+            names = [name if isinstance(each, Elsewhere) else None for each in origin.sides]
+            this, last = map(snapshot_of, origin.sides, names, (secret, secret))
+            return of_both(this, last, secret)
         case BothPeriods():
             return named(name)
         case Frame() | Elsewhere():

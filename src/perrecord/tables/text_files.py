@@ -7,7 +7,6 @@ import codecs
 import csv
 import re
 from codecs import BOM_UTF8
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
@@ -16,7 +15,7 @@ from typing import Any
 
 from perrecord.errors import SchemaError, SourceError, listing
 from perrecord.tables import looks
-from perrecord.tables.columns import checked_names
+from perrecord.tables.columns import check_first_line, checked_names, looks_like_record
 from perrecord.tables.dialects import DUCKDB
 from perrecord.tables.engines.boundary import sealed
 from perrecord.tables.engines.database import Database, spellings
@@ -26,12 +25,18 @@ from perrecord.tables.streams import as_utf_8, unpacked
 
 _LONGEST_LINE = 16_000_000  # bytes; DuckDB would set 16 times as much memory aside
 _BUFFER = 2 * _LONGEST_LINE
+_MARK = "\ufeff"
+"""The byte order mark, which an encoding whose name has the order leaves in the text."""
 _ENDS = re.compile(rb"[\r\n]")
 _BEGINNING = 100_000  # bytes that are looked at for the encoding of a CSV file
 _SETTINGS = ("separator", "encoding", "decimal", "quote")
 _COMMA = "[+-]?[0-9.]*[0-9],[0-9]+"
 _MANY = 10
 """Numbers with commas that make a column look as if it were written with decimal commas."""
+_ONE_IN = 50
+"""Thousands are set apart in a column in which one number in so many, and `_MANY`, are so."""
+_APART = " '\u2019\u00a0\u2009\u202f"
+"""What sets thousands apart, beside a point or a comma."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +63,7 @@ def load_text(
     reading.check_only(_SETTINGS, "a CSV file")
     found = [_TextFile(path, reading, _separator(path, reading)) for path in files]
     header = _header(found[0])
-    if "" not in header and (twice := _twice(header)):  # not quoted: it may be a record
-        raise SourceError(
-            f"the first line of {files[0].name!r} has names that differ at most in case, in "
-            f"columns {listing(str(place) for place in twice)}. Rename all but one, as engines "
-            "ignore case; if the line is a record, add a header line before it."
-        )
+    check_first_line(header, f"the first line of {files[0].name!r}")
     checked_names(header, f"the file {files[0].name!r}")
     table, counted = DUCKDB.identifier(name), 0
     for place, file in enumerate(found):
@@ -126,9 +126,11 @@ def _read_decimals(
     """Turn decimal commas of measures into points, and points into commas, which no number has.
 
     A file that looks as if it were written with such commas is refused where nobody said so: every
-    number would be taken for none.
+    number would be taken for none. So is one whose thousands are set apart, large ones alone.
     """
     numbers = [name for name in header if name in use.numbers]
+    for name in numbers:
+        _check_thousands(database, table, reading, name)
     if reading.decimal == ",":
         if both := sorted(use.codes.intersection(numbers)):
             raise SchemaError(
@@ -152,6 +154,22 @@ def _read_decimals(
             )
 
 
+def _check_thousands(database: Database, table: str, reading: File, name: str) -> None:
+    sign = "," if reading.decimal == "." else "."
+    grouped = rf"\s*[+-]?[0-9]{{1,3}}([{_APART}{sign}][0-9]{{3}})+([{reading.decimal}][0-9]*)?\s*"
+    column = DUCKDB.identifier(name)
+    apart = f"count(*) FILTER (regexp_full_match({column}, {DUCKDB.literal(grouped)}))"
+    found = database.table(f"SELECT {apart}, count({column}) FROM {table}")
+    some, every = (each[0].as_py() for each in found.columns)
+    if some >= _MANY and _ONE_IN * some >= every:
+        comma = looks.said(Path(reading.path), decimal=",")
+        raise SourceError(
+            f"the column {name!r} has numbers whose thousands are set apart, as in 1{sign}234, "
+            "and these would be missing: large numbers alone. Write the numbers without."
+            + (f" If it is a decimal comma, say so: {comma}." if sign == "," else "")
+        )
+
+
 def _separator(path: Path, reading: File) -> str:
     is_tab = any(path.name.lower().endswith(f".tsv{packed}") for packed in ("", ".gz", ".zst"))
     return reading.separator or ("\t" if is_tab else ",")
@@ -164,26 +182,12 @@ def check_header_names(path: Path, reading: File) -> None:
     such names where somebody declares them; nobody is to be shown them unasked.
     """
     header = _header(_TextFile(path, reading, _separator(path, reading)))
-    if any(_is_value(name) for name in header) or _twice(header):
+    if looks_like_record(header):
         raise SourceError(
             f"the first line of {str(path)!r} has fields that are empty, numbers or given twice, "
             "and looks like a record; the first line of a CSV file must hold the names of its "
             "columns. Add a header line."
         )
-
-
-def _is_value(name: str) -> bool:
-    try:
-        float(name.strip().replace(",", "") or 0)
-    except ValueError:
-        return False
-    return True
-
-
-def _twice(header: Sequence[str]) -> list[int]:
-    """Return the places, from 1, of names that another one equals but for its case."""
-    counted = Counter(name.casefold() for name in header)
-    return [place for place, name in enumerate(header, 1) if counted[name.casefold()] > 1]
 
 
 def _header(file: _TextFile) -> list[str]:
@@ -210,7 +214,7 @@ def _header(file: _TextFile) -> list[str]:
         quoted: dict[str, Any] = {"quotechar": file.quote}
         if file.quote is None:
             quoted = {"quoting": csv.QUOTE_NONE}
-        lines = StringIO(text, newline="")
+        lines = StringIO(text.removeprefix(_MARK), newline="")
         return next(csv.reader(lines, delimiter=file.separator, strict=True, **quoted), [])
 
     header = sealed(unreadable, read)

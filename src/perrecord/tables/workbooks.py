@@ -17,7 +17,7 @@ from zipfile import BadZipFile, ZipFile
 import pyarrow as pa
 
 from perrecord.errors import SourceError, listing, suggestion
-from perrecord.tables.columns import checked_names
+from perrecord.tables.columns import check_first_line, checked_names, looks_like_record
 from perrecord.tables.engines.boundary import sealed
 from perrecord.tables.engines.database import Database
 from perrecord.tables.reading import ColumnUse, File
@@ -40,11 +40,7 @@ def load_sheet(
 
     Where nobody says which columns are read, no row is.
     """
-    if find_spec("openpyxl") is None:
-        raise SourceError(
-            f"the workbook {files[0].name!r} needs the package openpyxl, which is not installed; "
-            "type: pip install 'perrecord[excel]'."
-        )
+    _check_package(files[0])
     reading.check_only(("sheet",), "a workbook")
     header: list[str] = []
 
@@ -65,12 +61,33 @@ def load_sheet(
 
     with _sheet(files[0], reading.sheet) as rows:
         header = _header(files[0], rows)
+    check_first_line(header, f"the first row of the sheet in {files[0].name!r}")
     checked_names(header, f"the sheet of {files[0].name!r}")
     chosen = [each for each in header if use is None or each in use.names] or header[:1]
     schema = pa.schema([(each, pa.string()) for each in chosen])
     read = batches(chosen, schema) if use is not None else iter(())
     database.load(name, pa.RecordBatchReader.from_batches(schema, read))
     return dict.fromkeys(header, pa.string())
+
+
+def check_sheet_names(path: Path, reading: File) -> None:
+    """Refuse a sheet whose first row looks like a record; it is not quoted."""
+    _check_package(path)
+    with _sheet(path, reading.sheet) as rows:
+        header = _header(path, rows)
+    if looks_like_record(header):
+        raise SourceError(
+            f"the first row of the sheet in {path.name!r} has numbers, or a text twice, and looks "
+            "like a record; it must hold the names of the columns. Add a row of names."
+        )
+
+
+def _check_package(path: Path) -> None:
+    if find_spec("openpyxl") is None:
+        raise SourceError(
+            f"the workbook {path.name!r} needs the package openpyxl, which is not installed; type: "
+            "pip install 'perrecord[excel]'."
+        )
 
 
 @contextmanager

@@ -82,6 +82,27 @@ TWINS = (
         (f"{LINKED}::test_snapshots_cover_both_periods_and_their_order",),
     ),
     Twin(
+        "the name of one period stands for the file of the other",
+        "tables/snapshots.py",
+        "if name is None or any(isinstance(each, Files) for each in origin.sides):",
+        "if name is None:",
+        (f"{LINKED}::test_a_name_does_not_stand_for_a_file_beside_it",),
+    ),
+    Twin(
+        "changes are added up in any order of their periods",
+        "release/accumulating.py",
+        "(place and places[place - 1] >= places[place])",
+        "(place and places[place - 1] == places[place])",
+        (f"{SERIES}::test_folders_of_a_ledger_with_periods_follow_each_other",),
+    ),
+    Twin(
+        "levels and changes are added up whatever counts in them",
+        "release/accumulating.py",
+        "if rule is not None and rule != one:",
+        "if rule is None:",
+        (f"{SERIES}::test_a_base_that_left_out_giants_is_no_level_of_their_changes",),
+    ),
+    Twin(
         "the identity of a release forgets the period before",
         "release/spec/load.py",
         "return (*self.own_files, *(() if self.last is None else matching_files(self.last)))",

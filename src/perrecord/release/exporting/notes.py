@@ -5,6 +5,9 @@ from collections.abc import Iterator, Sequence
 from perrecord.errors import listing
 from perrecord.release.folders import PublishedTable, ReleaseFolder
 
+_FEW = "_few_records"
+"""The ending of flags beside averages whose count is too close to 0 to divide by."""
+
 NOISE = (
     "Noise was added to every number, so that it says little of any single record; columns that "
     "end in _se hold its standard error. methodology.md and policy.html, published with this "
@@ -37,4 +40,10 @@ def table_notes(
         yield table.about.note
     if left_out:
         yield f"Columns without numbers are left out: {listing(left_out)}."
+    few = [each.removesuffix(_FEW) for each in left_out if each.endswith(_FEW)]
+    if few:
+        yield (
+            f"Standard errors of {listing(few)} do not hold where few records are counted; columns "
+            f"that end in {_FEW} of the Parquet files say where."
+        )
     yield from (f"Warning: {each}" for each in folder.warnings)

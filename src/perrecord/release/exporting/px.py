@@ -27,6 +27,11 @@ def px(folder: ReleaseFolder) -> dict[str, bytes]:
     for name in folder.tables:
         table = folder.table(name)
         cube = cube_of(table, folder.labels(table))
+        if 0 in cube.size:
+            raise InputError(
+                f"the table {name!r} has no rows, and a PX file holds at least one; take another "
+                "format, such as jsonstat."
+            )
         lines = (*_keywords(folder, table, cube), *_data(cube))
         found[f"{name}.px"] = ("\r\n".join(lines) + "\r\n").encode()
     return found
