@@ -438,7 +438,7 @@ def test_what_is_kept_of_the_tail_has_its_law(nu, spread):
     top = envelope.factor(envelope.tail) * (envelope.most / envelope.starts[-1] ** 2) ** law.power
     source, uniform = Replayed(4), Shrunk(top, random.Random(4))
     piece = first + envelope.tail
-    tried = [_attempt(law, piece, bits, i % 2 == 1, uniform, source) for i in range(6000)]
+    tried = [_attempt(law, piece, bits, i % 2 == 1, uniform, source) for i in range(3000)]
     values = [abs(value) for value in tried if value is not None]
     assert min(value for value in values) >= envelope.starts[-1] << bits
     start = envelope.starts[-1] << bits
@@ -535,9 +535,9 @@ def test_a_law_is_drawn_by_itself():
 
 
 def test_attempts_are_nearly_always_kept():
-    """Nine in ten from A = 1024 on; below, a third or more."""
+    """Nine in ten from A = 1024 on; below A = 25, which no price allows, a fifth or more."""
     for nu in (3, 7):
-        for spread, least in (("1e-9", 0.3), ("25", 0.4), ("65", 0.4), ("1024", 0.9), ("1e6", 0.9)):
+        for spread, least in (("1e-9", 0.2), ("25", 0.4), ("65", 0.4), ("1024", 0.9), ("1e6", 0.9)):
             law = Student.of(DiscreteStudent(spread, nu))
             lanes = Lanes.of(listed(law, 20_000), np.arange(20_000))
             kept = lanes.attempt(Replayed(2), CERTAIN)[1]
