@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from perrecord.noise.bernoulli import Floats
 from perrecord.noise.blocks import Integers
 from perrecord.noise.envelopes import LAST, SLACK, STEPS
-from perrecord.noise.students import Places, Student
+from perrecord.noise.students import Indices, Student
 
 _INT64 = (1 << 63) - 1
 _WIDE = Fraction(1 << 100)
@@ -57,7 +57,7 @@ class Listed:
         """Return the law of one cell."""
         return self.laws[int(self.which[place])]
 
-    def columns(self, places: Places) -> tuple[NDArray[np.intp], Floats]:
+    def columns(self, places: Indices) -> tuple[NDArray[np.intp], Floats]:
         """Return the step and A of some cells."""
         which = self.which[places]
         return self.steps[which], self.spreads[which]
@@ -82,7 +82,7 @@ class Squares:
         spread = self.spread + self.growth * int(self.squares[place])
         return Student(int(spread * below), below, self.power)
 
-    def columns(self, places: Places) -> tuple[NDArray[np.intp], Floats]:
+    def columns(self, places: Indices) -> tuple[NDArray[np.intp], Floats]:
         """Return the step and A of some cells, A within 6u of itself."""
         spreads = self._spreads(places)
         # A little more than A: the class reaches up to A, and down to it but for the slack.
@@ -91,7 +91,7 @@ class Squares:
         steps -= _AT_ONE
         return steps, spreads
 
-    def _spreads(self, places: Places) -> Floats:
+    def _spreads(self, places: Indices) -> Floats:
         if min(self.spread, self.growth) < _LEAST_FLOAT:
             exact = [self[place].near_spread for place in places.tolist()]
             return np.array(exact, dtype=np.float64)

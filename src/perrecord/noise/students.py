@@ -32,7 +32,7 @@ from perrecord.noise.envelopes import (
 )
 from perrecord.noise.uniform import CERTAIN, Certainty, Real, Uniform
 
-Places = NDArray[np.intp]
+Indices = NDArray[np.intp]
 Entry = TypeVar("Entry", bound=np.generic)
 
 _CHUNK = 1 << 15
@@ -148,7 +148,7 @@ class Students(Protocol):
     def __getitem__(self, place: int, /) -> Student:
         """Return the law of one cell, exactly."""
 
-    def columns(self, places: Places) -> tuple[NDArray[np.intp], Floats]:
+    def columns(self, places: Indices) -> tuple[NDArray[np.intp], Floats]:
         """Return the step and A of some cells; beyond the last step A is unused."""
 
 
@@ -157,7 +157,7 @@ def draw_students(
     source: BitSource,
     certainty: Certainty = CERTAIN,
     *,
-    places: Places | None = None,
+    places: Indices | None = None,
     values: Integers | None = None,
 ) -> Integers:
     """Return one value for each cell, drawn from its law; with places, only for those cells.
@@ -193,13 +193,13 @@ def draw_students(
     return found
 
 
-def _stretches(count: int) -> Iterator[Places]:
+def _stretches(count: int) -> Iterator[Indices]:
     """Yield the places of all cells, some at a time."""
     for start in range(0, count, _CHUNK):
         yield np.arange(start, min(start + _CHUNK, count))
 
 
-def _parts(places: Places) -> Iterator[Places]:
+def _parts(places: Indices) -> Iterator[Indices]:
     """Yield places, some at a time."""
     for start in range(0, len(places), _CHUNK):
         yield places[start : start + _CHUNK]
@@ -210,13 +210,13 @@ class Lanes:
     """Cells that wait for a value, as arrays: which they are, and their laws."""
 
     cells: Students
-    places: Places
+    places: Indices
     steps: NDArray[np.intp]
     spreads: Floats
     """A, within 6u of itself."""
 
     @classmethod
-    def of(cls, cells: Students, places: Places) -> "Lanes":
+    def of(cls, cells: Students, places: Indices) -> "Lanes":
         """Return the cells at these places."""
         return cls(cells, places, *cells.columns(places))
 
