@@ -11,8 +11,9 @@ import pytest
 
 from perrecord.laws import DiscreteStudent
 from perrecord.noise import discrete_student_each, student_of_squares
+from perrecord.noise.envelopes import LAST, STEPS, Envelope, class_of
 from perrecord.noise.spreads import Listed, Squares
-from perrecord.noise.students import WIDEST_BITS, Student, block_bits, draw_students
+from perrecord.noise.students import Student, draw_students
 from perrecord.noise.uniform import Certainty
 from tests.noise.checks import FALSE_ALARM, Replayed, p_value
 
@@ -30,40 +31,50 @@ def random_cells(source, *, is_wide):
     spread = Fraction(source.randint(1, 10**9), source.randint(1, 10**6))
     growth = Fraction(source.randint(1, 10**6), source.randint(1, 10**8))
     squares = [0, 1, 2**53 + 1, 2**62 - 1]
-    for bits in range(WIDEST_BITS + 3):
-        end = int((Fraction(4) ** (bits + 1) - spread) // growth)
-        squares += [end + more for more in (-1, 0, 1)]
+    for step in range(LAST + 8):
+        seam = Fraction(2) ** (step // STEPS) * (1 + Fraction(step % STEPS, STEPS))
+        squares += [int((seam - spread) // growth) + more for more in (-1, 0, 1)]
     kept = [each for each in squares if each >= 0 and (is_wide or each < 2**62)]
     return spread, growth, np.array(kept, dtype=np.object_ if is_wide else np.int64)
 
 
 @pytest.mark.parametrize("is_wide", [False, True])
-def test_widths_are_those_of_the_exact_law(is_wide):
-    """On both sides of every seam, in int64 and in Python ints; beyond 2^48 all are wide."""
+def test_every_spread_lies_in_its_class(is_wide):
+    """On both sides of every seam, in int64 and in Python ints; beyond the last step all are wide.
+
+    The pieces of a class bound the weights of every A up to its end, so none may lie beyond.
+    """
     source = random.Random(1)
-    for _ in range(30):
+    for _ in range(8):
         spread, growth, squares = random_cells(source, is_wide=is_wide)
-        bits, _ = Squares.of(spread, growth, squares, 4).columns(0, len(squares))
-        exact = [block_bits(exact_law(int(each), 4, spread, growth)) for each in squares]
-        assert bits.tolist() == [min(each, WIDEST_BITS + 1) for each in exact]
+        steps, _ = Squares(spread, growth, squares, 4).columns(np.arange(len(squares)))
+        for square, step in zip(squares.tolist(), steps.tolist(), strict=True):
+            exact, law = spread + growth * square, exact_law(square, 4, spread, growth)
+            if step > LAST:
+                assert law.step >= LAST
+                continue
+            table, bits = class_of(step)
+            envelope = Envelope.of(table, 4)
+            assert envelope.least * 4**bits <= exact <= envelope.most * 4**bits
+            assert step - law.step in (0, 1)
 
 
-def test_rates_are_as_near_as_lemma_8_asks():
-    """Floats against rationals: 1/A within 7u of itself, for squares of every size."""
+def test_spreads_are_as_near_as_lemma_8_asks():
+    """Floats against rationals: A within 6u of itself, for squares of every size."""
     source, worst = random.Random(2), Fraction(0)
-    for is_wide in (False, True) * 20:
+    for is_wide in (False, True) * 4:
         spread, growth, squares = random_cells(source, is_wide=is_wide)
-        bits, rates = Squares.of(spread, growth, squares, 4).columns(0, len(squares))
-        for square, rate in zip(squares[bits <= WIDEST_BITS], rates, strict=False):
-            off = abs(Fraction(float(rate)) * (spread + growth * int(square)) - 1)
+        steps, spreads = Squares(spread, growth, squares, 4).columns(np.arange(len(squares)))
+        for square, near in zip(squares[steps <= LAST], spreads[steps <= LAST], strict=True):
+            off = abs(Fraction(float(near)) / (spread + growth * int(square)) - 1)
             worst = max(worst, off)
-    assert Fraction(1, 2) < worst * 2**53 < 7
+    assert Fraction(1, 2) < worst * 2**53 < 6
 
 
 def test_the_law_of_a_cell_is_exact():
     """What settles open comparisons has every digit of the square."""
     squares = np.array([0, 5, 2**53 + 1, 2**62 - 1])
-    cells = Squares.of(SPREAD, GROWTH, squares, 4)
+    cells = Squares(SPREAD, GROWTH, squares, 4)
     for place, square in enumerate(squares.tolist()):
         assert cells[place].spread == SPREAD + GROWTH * square
         assert cells[place].power == 4
@@ -90,7 +101,7 @@ def test_squares_are_drawn_as_a_list_of_laws(nu, spread, growth, most):
     laws = [exact_law(each, power, spread, growth) for each in squares]
     one = draw_students(Listed.of(laws, np.arange(len(laws))), Replayed(3))
     array = np.array(squares, dtype=kind)
-    two = draw_students(Squares.of(spread, growth, array, power), Replayed(3))
+    two = draw_students(Squares(spread, growth, array, power), Replayed(3))
     assert one.tolist() == two.tolist()
     assert one.dtype == two.dtype
     three = student_of_squares(spread, growth, array, nu=nu, _bits=Replayed(3))

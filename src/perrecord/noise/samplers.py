@@ -22,7 +22,7 @@ from perrecord.noise.buckets import KEPT_LAWS, Buckets, buckets
 from perrecord.noise.potential import Potential
 from perrecord.noise.shapes import Exponential, Shape
 from perrecord.noise.spreads import Listed, Squares
-from perrecord.noise.students import WIDEST_BITS, Student, block_bits, draw_students
+from perrecord.noise.students import Student, draw_students
 from perrecord.noise.uniform import CERTAIN, Certainty
 
 _WORTH_A_TABLE = 1 << 13
@@ -106,7 +106,7 @@ def discrete_student(
     dtype('int64')
     """
     law, count = Student.of(DiscreteStudent(spread, nu)), _size_of(size)
-    if block_bits(law) <= WIDEST_BITS:
+    if not law.is_wide:
         table = _table(law, count, _bits, _certainty)
         if table is not None:
             return table.draw(_bits or system_bits(), count)
@@ -146,18 +146,13 @@ def student_of_squares(
     (3,)
     """
     source, power = _bits or system_bits(), DiscreteStudent(spread, nu).power
-    is_empty = squares == 0
-    table = _table_of_empty(spread, nu, int(is_empty.sum()), _certainty)
+    cells = Squares(spread, growth, squares, power)
+    filled = np.flatnonzero(squares)
+    table = _table_of_empty(spread, nu, len(squares) - len(filled), _certainty)
     if table is None:
-        return draw_students(Squares.of(spread, growth, squares, power), source, _certainty)
-    drawn: Integers = np.empty(len(squares), dtype=np.int64)
-    drawn[is_empty] = table.draw(source, int(is_empty.sum()))
-    cells = Squares.of(spread, growth, squares[~is_empty], power)
-    others = draw_students(cells, source, _certainty)
-    if others.dtype == np.object_:
-        drawn = drawn.astype(np.object_)
-    drawn[~is_empty] = others
-    return drawn
+        return draw_students(cells, source, _certainty)
+    values = table.draw(source, len(squares))
+    return draw_students(cells, source, _certainty, places=filled, values=values)
 
 
 def draw(
@@ -254,7 +249,7 @@ def _table_of_empty(spread: Fraction, nu: int, count: int, certainty: Certainty)
     How many there are is confidential, so demand is not counted. The law is the same either way.
     """
     law = Student.of(DiscreteStudent(spread, nu))
-    if count < _WORTH_A_TABLE or block_bits(law) > WIDEST_BITS:
+    if count < _WORTH_A_TABLE or law.is_wide:
         return None
     return buckets(law, certainty)
 

@@ -1,8 +1,8 @@
 """Student laws of many cells: one of a list for each, or A = spread + growth Q for each (T28).
 
-With squares every cell may have a law of its own, so nothing is made for each of them. The width
-2^b of its blocks follows from comparing Q with whole numbers, one for each b; 1/A is computed in
-floats (docs/noise.md, Lemma 8); its exact law is made only where a comparison stays open.
+With squares every cell may have a law of its own, so nothing is made for each of them. A is
+computed in floats (docs/noise.md, Lemma 8), whose first bits say what class it has; its exact law
+is made only where a comparison stays open.
 """
 
 from collections.abc import Sequence
@@ -15,14 +15,18 @@ from numpy.typing import NDArray
 
 from perrecord.noise.bernoulli import Floats
 from perrecord.noise.blocks import Integers
-from perrecord.noise.students import WIDEST_BITS, Student, block_bits
+from perrecord.noise.envelopes import LAST, SLACK, STEPS
+from perrecord.noise.students import Indices, Student
 
 _INT64 = (1 << 63) - 1
-_LARGEST_SPREAD = 4 ** (WIDEST_BITS + 1)
-"""The largest A whose blocks are not wide."""
+_WIDE = Fraction(1 << 100)
+"""An A that is wide for sure; larger ones are as this one."""
 
 _LEAST_FLOAT = Fraction(1, 1 << 900)
 """A spread and a growth from here on give normal floats all the way."""
+
+_MANTISSA = 52 - (STEPS.bit_length() - 1)
+_AT_ONE = int(np.float64(1).view(np.int64)) >> _MANTISSA
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +35,15 @@ class Listed:
 
     laws: Sequence[Student]
     which: NDArray[np.intp]
-    bits: NDArray[np.int64]
-    rates: Floats
+    steps: NDArray[np.intp]
+    spreads: Floats
 
     @classmethod
     def of(cls, laws: Sequence[Student], which: NDArray[np.intp]) -> "Listed":
         """Return cells that have the laws at these indices, all of one power."""
-        bits = np.array([block_bits(law) for law in laws], dtype=np.int64)
-        return cls(laws, which, bits, np.array([law.rate for law in laws], dtype=np.float64))
+        spreads = np.array([law.near_spread for law in laws], dtype=np.float64)
+        steps = np.array([min(law.step, LAST + 1) for law in laws], dtype=np.intp)
+        return cls(laws, which, steps, spreads)
 
     @property
     def power(self) -> int:
@@ -52,10 +57,10 @@ class Listed:
         """Return the law of one cell."""
         return self.laws[int(self.which[place])]
 
-    def columns(self, start: int, end: int) -> tuple[NDArray[np.int64], Floats]:
-        """Return b and 1/A for the cells from start to end."""
-        which = self.which[start:end]
-        return self.bits[which], self.rates[which]
+    def columns(self, places: Indices) -> tuple[NDArray[np.intp], Floats]:
+        """Return the step and A of some cells."""
+        which = self.which[places]
+        return self.steps[which], self.spreads[which]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +69,9 @@ class Squares:
 
     spread: Fraction
     growth: Fraction
-    power: int
     squares: Integers
     """Q of each cell: int64, or Python ints in an object array."""
-    largest: Integers
-    """The largest Q whose blocks are at most 2^b wide, b = 0, ..., 48; of the type of the Q."""
-
-    @classmethod
-    def of(cls, spread: Fraction, growth: Fraction, squares: Integers, power: int) -> "Squares":
-        """Return the cells with these squares."""
-        widths = range(WIDEST_BITS + 1)
-        ends = [max(-1, (4 ** (bits + 1) - spread) // growth) for bits in widths]
-        if squares.dtype == np.object_:
-            return cls(spread, growth, power, squares, np.array(ends, dtype=np.object_))
-        fitting = np.array([min(each, _INT64) for each in ends], dtype=np.int64)
-        return cls(spread, growth, power, squares, fitting)
+    power: int
 
     def __len__(self) -> int:
         return len(self.squares)
@@ -89,16 +82,24 @@ class Squares:
         spread = self.spread + self.growth * int(self.squares[place])
         return Student(int(spread * below), below, self.power)
 
-    def columns(self, start: int, end: int) -> tuple[NDArray[np.int64], Floats]:
-        """Return b, exactly, and 1/A within 7u of itself, for the cells from start to end."""
-        squares = self.squares[start:end]
-        bits = np.searchsorted(self.largest, squares)
+    def columns(self, places: Indices) -> tuple[NDArray[np.intp], Floats]:
+        """Return the step and A of some cells, A within 6u of itself."""
+        spreads = self._spreads(places)
+        # A little more than A: the class reaches up to A, and down to it but for the slack.
+        steps = (spreads * (1 + SLACK / 2)).view(np.int64)
+        steps >>= _MANTISSA
+        steps -= _AT_ONE
+        return steps, spreads
+
+    def _spreads(self, places: Indices) -> Floats:
         if min(self.spread, self.growth) < _LEAST_FLOAT:
-            exact = [self[place].rate for place in range(start, end)]
-            return bits, np.array(exact, dtype=np.float64)
-        spread, growth = (float(min(each, _LARGEST_SPREAD)) for each in (self.spread, self.growth))
-        most = max(self.largest[-1], 0)  # beyond it blocks are wide, and any 1/A will do
-        spreads = np.minimum(squares, most).astype(np.float64)
+            exact = [self[place].near_spread for place in places.tolist()]
+            return np.array(exact, dtype=np.float64)
+        spread, growth = (float(min(each, _WIDE)) for each in (self.spread, self.growth))
+        squares = self.squares[places]
+        if squares.dtype == np.object_:
+            squares = np.minimum(squares, int(_WIDE / self.growth) + 1)
+        spreads = squares.astype(np.float64)
         spreads *= growth
         spreads += spread
-        return bits, 1 / spreads
+        return spreads

@@ -1,23 +1,17 @@
 """Draw from the discrete Student law, whose weights (A / (A + z^2))^m are rational.
 
-*Few values*: dyadic blocks. Let w = 2^b be the least power of two with 4 w^2 >= A. Block 0 is
-0 <= y < w, block j >= 1 is 2^(j-1) w <= y < 2^j w, and f(y) <= c_j there:
-
-    c_0 = 1,   c_j = (1 + 4^(j-2))^-m for j <= J,   c_j = 4^(-m (j-2)) for j > J.
-
-Draw j with probability proportional to its size times c_j, the offset uniformly, a side as
-`blocks.py` does, and keep z with probability f(|z|) / c_j. The law of j is the same for every A,
-and rational; beyond J = 12 it is geometric with ratio 2^(1-2m), which plain bits decide.
+*Few values*: pieces. One attempt draws a piece of the envelope that all A of a class share
+(`envelopes.py`), an offset in it uniformly and a side as `blocks.py` does, and keeps z with
+probability f(|z|) / c_j. The first 16 bits of the number that decides are compared with two whole
+numbers of the piece; nine attempts in ten are kept at that, and floats are computed for few.
 *Many values*: `Student` is a shape for `buckets.py`.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from itertools import accumulate
 from math import isqrt
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from flint import arb
@@ -25,16 +19,22 @@ from numpy.typing import NDArray
 
 from perrecord.laws import DiscreteStudent
 from perrecord.laws.enclosure import ball
-from perrecord.noise.bernoulli import Floats, below
-from perrecord.noise.bits import BitSource
+from perrecord.noise.bernoulli import Floats, begun, below
+from perrecord.noise.bits import BitSource, Words
 from perrecord.noise.blocks import Integers
-from perrecord.noise.tables import LabelTable
+from perrecord.noise.envelopes import (
+    HEIGHT_BITS,
+    LAST,
+    PIECE_BITS,
+    class_of,
+    envelopes,
+    step_of,
+)
 from perrecord.noise.uniform import CERTAIN, Certainty, Real, Uniform
 
-WIDEST_BITS = 48
-"""Wider blocks than 2^this give Python ints: J more bits and a sign must fit an int64."""
+Indices = NDArray[np.intp]
+Entry = TypeVar("Entry", bound=np.generic)
 
-_LAST_BLOCK = 12
 _CHUNK = 1 << 15
 _LARGEST_BITS = 200
 _PER_SPREAD = 64
@@ -56,6 +56,16 @@ class Student:
     def of(cls, law: DiscreteStudent) -> "Student":
         """Return the weights of a law."""
         return cls(law.spread.numerator, law.spread.denominator, law.power)
+
+    @property
+    def step(self) -> int:
+        """The step that A lies on, which says what class it has."""
+        return step_of(self.above, self.below)
+
+    @property
+    def is_wide(self) -> bool:
+        """Tell whether values may leave int64 so often that they are Python ints."""
+        return self.step > LAST
 
     @property
     def spread(self) -> Fraction:
@@ -86,6 +96,12 @@ class Student:
     def rate(self) -> float:
         """The number 1/A, rounded to nearest; above 2^200 that number serves."""
         return min(self.below, self.above << _LARGEST_BITS) / self.above
+
+    @property
+    def near_spread(self) -> float:
+        """The number A, rounded to nearest; beyond 2^200 and 2^-200 those numbers serve."""
+        least, most = self.below, self.below << 2 * _LARGEST_BITS
+        return min(max(self.above << _LARGEST_BITS, least), most) / (self.below << _LARGEST_BITS)
 
     def heights(self, last: int) -> Floats:
         """Return f(last), ..., f(1), f(0) in floats."""
@@ -132,39 +148,61 @@ class Students(Protocol):
     def __getitem__(self, place: int, /) -> Student:
         """Return the law of one cell, exactly."""
 
-    def columns(self, start: int, end: int) -> tuple[NDArray[np.int64], Floats]:
-        """Return b and 1/A for the cells from start to end; where b is above 48, 1/A is unused."""
+    def columns(self, places: Indices) -> tuple[NDArray[np.intp], Floats]:
+        """Return the step and A of some cells; beyond the last step A is unused."""
 
 
-def draw_students(cells: Students, source: BitSource, certainty: Certainty = CERTAIN) -> Integers:
-    """Return one value for each cell, drawn from its law.
+def draw_students(
+    cells: Students,
+    source: BitSource,
+    certainty: Certainty = CERTAIN,
+    *,
+    places: Indices | None = None,
+    values: Integers | None = None,
+) -> Integers:
+    """Return one value for each cell, drawn from its law; with places, only for those cells.
 
-    The values are int64, or Python ints in an object array when some block is wider than 2^48 or a
-    value does not fit. Whoever is drawn in vain waits, and tries again beside the next cells.
+    They are written into the values, if given and if they fit. They are int64, or Python ints in an
+    object array when some A is wide or a value does not fit.
     """
-    values = np.empty(len(cells), dtype=np.int64)
+    found = np.empty(len(cells), dtype=np.int64) if values is None else values
     rare: dict[int, int] = {}
-    has_wide, end, waiting = False, 0, Lanes.of(cells, 0, 0)
-    while len(waiting.places) or end < len(cells):
-        if end < len(cells):
-            start, end = end, min(end + _CHUNK - len(waiting.places), len(cells))
-            lanes = Lanes.of(cells, start, end)
-            wide = lanes.bits > WIDEST_BITS
-            for place in lanes.places[wide].tolist():
-                rare[place], has_wide = _draw_one(cells[place], source, certainty), True
-            waiting = waiting.and_then(lanes.at(np.flatnonzero(~wide)) if has_wide else lanes)
-        candidates, is_kept, found = waiting.attempt(source, certainty)
-        kept = np.flatnonzero(is_kept)
-        values[waiting.places[kept]] = candidates[kept]
-        rare.update({int(waiting.places[lane]): value for lane, value in found.items()})
-        waiting = waiting.at(np.flatnonzero(~is_kept))
-    if not has_wide and not any(abs(value) >> 62 for value in rare.values()):
-        values[list(rare)] = list(rare.values())
-        return values
-    result = values.astype(np.object_)
+    has_wide = False
+    waiting = _stretches(len(cells)) if places is None else _parts(places)
+    while True:
+        vain = [np.empty(0, dtype=np.intp)]
+        for part in waiting:
+            lanes = Lanes.of(cells, part)
+            wide = np.flatnonzero(lanes.steps > LAST)
+            if len(wide):
+                for place in part[wide].tolist():
+                    rare[place], has_wide = _draw_one(cells[place], source), True
+                lanes = lanes.at(np.flatnonzero(lanes.steps <= LAST))
+            candidates, is_kept, exact = lanes.attempt(source, certainty)
+            found[lanes.places] = candidates
+            rare.update({int(lanes.places[lane]): value for lane, value in exact.items()})
+            vain.append(lanes.places[np.flatnonzero(~is_kept)])
+        again = np.concatenate(vain)
+        if not len(again):
+            break
+        waiting = _parts(again)
+    if has_wide or any(abs(value) >> 62 for value in rare.values()):
+        found = found.astype(np.object_)
     for place, value in rare.items():
-        result[place] = value
-    return result
+        found[place] = value
+    return found
+
+
+def _stretches(count: int) -> Iterator[Indices]:
+    """Yield the places of all cells, some at a time."""
+    for start in range(0, count, _CHUNK):
+        yield np.arange(start, min(start + _CHUNK, count))
+
+
+def _parts(places: Indices) -> Iterator[Indices]:
+    """Yield places, some at a time."""
+    for start in range(0, len(places), _CHUNK):
+        yield places[start : start + _CHUNK]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,70 +210,101 @@ class Lanes:
     """Cells that wait for a value, as arrays: which they are, and their laws."""
 
     cells: Students
-    places: NDArray[np.intp]
-    bits: NDArray[np.int64]
-    """b, at most 48 where values are drawn."""
-    rates: Floats
-    """1 / A."""
+    places: Indices
+    steps: NDArray[np.intp]
+    spreads: Floats
+    """A, within 6u of itself."""
 
     @classmethod
-    def of(cls, cells: Students, start: int, end: int) -> "Lanes":
-        """Return the cells from start to end."""
-        return cls(cells, np.arange(start, end), *cells.columns(start, end))
+    def of(cls, cells: Students, places: Indices) -> "Lanes":
+        """Return the cells at these places."""
+        return cls(cells, places, *cells.columns(places))
 
     def at(self, lanes: NDArray[np.intp]) -> "Lanes":
         """Return some of the lanes."""
-        return Lanes(self.cells, self.places[lanes], self.bits[lanes], self.rates[lanes])
-
-    def and_then(self, more: "Lanes") -> "Lanes":
-        """Return these lanes and others after them."""
-        return Lanes(
-            self.cells,
-            np.concatenate([self.places, more.places]),
-            np.concatenate([self.bits, more.bits]),
-            np.concatenate([self.rates, more.rates]),
-        )
+        return Lanes(self.cells, self.places[lanes], self.steps[lanes], self.spreads[lanes])
 
     def attempt(
         self, source: BitSource, certainty: Certainty
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_], dict[int, int]]:
         """Return one candidate for each lane, which of them are kept, and those found exactly."""
-        power, count = self.cells.power, len(self.places)
-        block = _block_table(power, certainty).draw(source, count).astype(np.intp)
-        beyond = np.flatnonzero(block > _LAST_BLOCK).tolist()
-        block[beyond] = 0
-        word = source.words64(count)
-        starts, sizes = _blocks()
-        offset = word.view(np.int64) & ((sizes.take(block) << self.bits) - 1)
-        magnitude = (starts.take(block) << self.bits) + offset
-        side = (word >> np.uint64(63)).view(np.int64)
-        candidates = magnitude ^ -side  # -1 - y is the complement of y
+        count, every = len(self.places), envelopes(self.cells.power)
+        first, bits = source.words16(count), _at(every.bits, self.steps)
+        chance = _at(every.first, self.steps)
+        chance += first >> np.uint16(16 - PIECE_BITS)
+        piece = _at(every.pieces, chance).astype(np.intp)
+        candidates = _at(every.sizes, piece)
+        candidates <<= bits
+        candidates -= 1
+        candidates &= source.words64(count).view(np.int64)
+        start = _at(every.starts, piece)
+        start <<= bits
+        candidates += start
+        candidates ^= -(first & np.uint16(1)).astype(np.int64)  # -1 - y is the complement of y
+        shorter = np.uint16(max(0, HEIGHT_BITS - certainty.word))
+        height = source.words16(count) >> shorter
+        kept = height < _at(every.sure, piece) >> shorter
+        is_open = height <= _at(every.last, piece) >> shorter
+        is_open ^= kept
+        lanes = np.flatnonzero(is_open)
+        words = height.take(lanes).astype(np.uint64) << np.uint64(64 - HEIGHT_BITS + int(shorter))
+        if certainty.word > HEIGHT_BITS:
+            words |= source.words64(len(lanes)) >> np.uint64(HEIGHT_BITS)
+        open_ = Open(self.at(lanes), piece.take(lanes), candidates.take(lanes), words)
+        kept[lanes], exact = open_.settled(source, certainty)
+        return candidates, kept, {int(lanes[lane]): value for lane, value in exact.items()}
 
-        def exact(lane: int) -> Real:
-            law, value = self.cells[int(self.places[lane])], int(candidates[lane])
-            chance = law.at(abs(value)) / _bound(int(block[lane]), power)
-            return lambda: ball(chance)
 
-        near = self.near(block, magnitude + side)
-        kept = below(source.words64(count), near, exact, source, certainty)
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Candidates that the first bits of a number have neither kept nor refused."""
+
+    lanes: Lanes
+    pieces: NDArray[np.intp]
+    candidates: NDArray[np.int64]
+    words: Words
+    """What the numbers that decide begin with."""
+
+    def settled(
+        self, source: BitSource, certainty: Certainty
+    ) -> tuple[NDArray[np.bool_], dict[int, int]]:
+        """Return which are kept, and those in the tail that are."""
+        kept = below(self.words, self.near(), self._exact, source, certainty)
         found: dict[int, int] = {}
-        for lane in beyond:
-            law = self.cells[int(self.places[lane])]
-            value = _attempt_in(law, _LAST_BLOCK + 1 + _geometric(power, source), source)
+        every = envelopes(self.lanes.cells.power)
+        for lane in np.flatnonzero(every.is_tail.take(self.pieces)).tolist():
+            law, bits = self._law(lane), class_of(int(self.lanes.steps[lane])).bits
+            uniform = begun(self.words, lane, source, certainty)
+            is_negative = bool(self.candidates[lane] < 0)
+            value = _attempt(law, int(self.pieces[lane]), bits, is_negative, uniform, source)
             kept[lane] = value is not None
-            candidates[lane] = 0
             if value is not None:
                 found[lane] = value
-        return candidates, kept, found
+        return kept, found
 
-    def near(self, block: NDArray[np.intp], size: NDArray[np.int64]) -> Floats:
-        """Return f(size) / c_j in floats, within the bound of Lemma 8 (docs/noise.md)."""
-        points = size.astype(np.float64)
-        points *= points
-        points *= self.rates
-        points += 1
-        ratio = _tops().take(block) / points
-        return _power(ratio, self.cells.power)
+    def near(self) -> Floats:
+        """Return f(z) / c_j in floats, within the bound of Lemma 8 (docs/noise.md)."""
+        power = self.lanes.cells.power
+        ratio = self.candidates.astype(np.float64)
+        ratio *= ratio
+        ratio /= self.lanes.spreads
+        ratio += 1
+        np.divide(1, ratio, out=ratio)
+        return _power(ratio, power) * envelopes(power).factors.take(self.pieces)
+
+    def _exact(self, lane: int) -> Real:
+        law = self._law(lane)
+        envelope, piece = envelopes(law.power).whose[int(self.pieces[lane])]
+        chance = law.at(abs(int(self.candidates[lane]))) * envelope.factor(piece)
+        return lambda: ball(chance)
+
+    def _law(self, lane: int) -> Student:
+        return self.lanes.cells[int(self.lanes.places[lane])]
+
+
+def _at(entries: NDArray[Entry], places: NDArray[np.intp]) -> NDArray[Entry]:
+    """Return the entries at these places; the first or the last one for places beyond them."""
+    return entries.take(places, mode="clip")  # three times as fast as where they are checked
 
 
 def _power(ratio: Floats, power: int) -> Floats:
@@ -244,66 +313,30 @@ def _power(ratio: Floats, power: int) -> Floats:
     return squared if power == 2 else squared * squared
 
 
-def block_bits(law: Student) -> int:
-    """Return the least b with 4 * 4^b >= A."""
-    bits = max(0, (law.above.bit_length() - law.below.bit_length()) // 2 - 2)
-    while law.below << 2 * bits + 2 < law.above:
-        bits += 1
-    return bits
-
-
-def _bound(block: int, power: int) -> Fraction:
-    """Return c_j."""
-    if block == 0:
-        return Fraction(1)
-    quarter = Fraction(4) ** (block - 2)
-    return (quarter if block > _LAST_BLOCK else 1 + quarter) ** -power
-
-
-@lru_cache(maxsize=1)
-def _blocks() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where each block starts and how large it is, in units of w."""
-    sizes = [1, *(1 << j for j in range(_LAST_BLOCK))]
-    return np.array([0, *sizes[1:]], dtype=np.int64), np.array(sizes, dtype=np.int64)
-
-
-@lru_cache(maxsize=1)
-def _tops() -> Floats:
-    """Return 1 + 4^(j-2), exact in floats, and 1 for block 0."""
-    return np.array([1.0, *(1 + 4.0 ** (j - 2) for j in range(1, _LAST_BLOCK + 1))])
-
-
-@lru_cache(maxsize=16)
-def _block_table(power: int, certainty: Certainty) -> LabelTable:
-    """Return the law of the block; the label after the last stands for all beyond."""
-    starts, sizes = _blocks()
-    weights = [int(size) * _bound(block, power) for block, size in enumerate(sizes)]
-    # From J + 1 on each block has 2^(1-2m) of the weight of the one before.
-    first = (1 << _LAST_BLOCK) * _bound(_LAST_BLOCK + 1, power)
-    total = sum(weights) + first / (1 - Fraction(2) ** (1 - 2 * power))
-    ends = [end / total for end in accumulate(weights)]
-    return LabelTable.build(range(len(starts) + 1), lambda: [ball(end) for end in ends], certainty)
-
-
-def _draw_one(law: Student, source: BitSource, certainty: Certainty) -> int:
+def _draw_one(law: Student, source: BitSource) -> int:
     """Return one value by exact arithmetic alone."""
+    (table, bits), every = class_of(law.step), envelopes(law.power)
     while True:
-        block = int(_block_table(law.power, certainty).draw(source, 1)[0])
-        if block > _LAST_BLOCK:
-            block += _geometric(law.power, source)
-        value = _attempt_in(law, block, source)
+        piece = int(every.pieces[(table << PIECE_BITS) + source.integer(PIECE_BITS)])
+        is_negative = bool(source.integer(1))
+        value = _attempt(law, piece, bits, is_negative, Uniform(source), source)
         if value is not None:
             return value
 
 
-def _attempt_in(law: Student, block: int, source: BitSource) -> int | None:
-    """Return a value of a block, or None if it is not kept."""
-    bits = block_bits(law) + max(block - 1, 0)
-    value = source.integer(bits) + (1 << bits if block else 0)
-    if source.integer(1):
+def _attempt(
+    law: Student, piece: int, bits: int, is_negative: bool, uniform: Uniform, source: BitSource
+) -> int | None:
+    """Return a value of a piece, in units of 2^bits, or None if the number does not keep it."""
+    envelope, own = envelopes(law.power).whose[piece]
+    doubling = _geometric(law.power, source) if own == envelope.tail else 0
+    more = bits + doubling
+    offset = source.integer(envelope.sizes[own].bit_length() - 1 + more)
+    value = (envelope.starts[own] << more) + offset
+    if is_negative:
         value = -1 - value
-    chance = law.at(abs(value)) / _bound(block, law.power)
-    return value if _happens(chance, source) else None
+    chance = law.at(abs(value)) * envelope.factor(own, doubling)
+    return value if uniform.below(lambda: ball(chance)) else None
 
 
 def _geometric(power: int, source: BitSource) -> int:

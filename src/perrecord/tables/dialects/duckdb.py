@@ -4,6 +4,9 @@ from collections.abc import Sequence
 
 from perrecord.tables.dialects.dialect import Dialect
 
+_ROOT = 3_037_000_499
+"""The largest number whose square fits 64 bits."""
+
 
 class DuckDB(Dialect):
     """The SQL of DuckDB."""
@@ -87,8 +90,9 @@ class DuckDB(Dialect):
         return f"TRY_CAST({digits} AS BIGINT)"
 
     def square(self, value: str) -> str:
-        """Return the square of a 64-bit integer, in 128 bits."""
-        return f"(CAST({value} AS HUGEINT) * {value})"
+        """Return the square of a 64-bit integer, in 128 bits: faster where 64 are enough."""
+        short = f"{value} BETWEEN {-_ROOT} AND {_ROOT} THEN CAST({value} * {value} AS HUGEINT)"
+        return f"(CASE WHEN {short} ELSE CAST({value} AS HUGEINT) * {value} END)"
 
     def units(self, value: str, places: int) -> str:
         """Return a number of so many decimal places as a wide count of its last place.
