@@ -47,9 +47,8 @@ _EVALUATED = 3
 """One release in so many is evaluated and tuned, too."""
 _TAPERED = 2
 """One in so many has tapered answers."""
-_BLURRED = 1
-"""The one among those of `_EVALUATED` that has blurred totals, too; what `evaluate` says of them is
-not recomputed."""
+_BLURRED = (0, 1)
+"""Those of `_EVALUATED` that have blurred totals, too."""
 _WEIGHED = (0, 2)
 """Those that have weighted quantiles."""
 
@@ -68,7 +67,7 @@ def figures(
             random = Random(f"{seed} {index}")  # noqa: S311 - random specs, no noise
             # Tapers have a seed of their own: what is random otherwise is the same without them.
             tapers = Random(f"tapers {seed} {index}") if index % _TAPERED else None  # noqa: S311
-            is_blurred = index % _EVALUATED == _BLURRED
+            is_blurred = index % _EVALUATED in _BLURRED
             blurs = Random(f"blurs {seed} {index}") if is_blurred else None  # noqa: S311
             is_weighed = index % _EVALUATED in _WEIGHED
             weights = Random(f"weights {seed} {index}") if is_weighed else None  # noqa: S311
