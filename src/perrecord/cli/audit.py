@@ -84,8 +84,9 @@ def doors(
     The records are spelled as people and programs spell them, and come in as text files, Parquet
     files, globs, data frames, databases, Ibis and Spark tables, and to OpenDP measurements by a
     session. The exact numbers of every pair of neighbours are compared with the audit's own reading
-    of the records as they were spelled, and with P(r). Doors whose packages are not installed are
-    named and left out. The data is random; nothing of yours is read.
+    of the records as they were spelled, and with P(r). Files and frames come in as two linked
+    periods, too, charged to a period of a ledger. Doors whose packages are not installed are named
+    and left out. The data is random; nothing of yours is read.
     """
     from perrecord.lab.audit.doors.audit import BY_SESSION, doors_audit, every_door
 
