@@ -13,7 +13,7 @@ TWINS = (
         (f"{_LINKED}::test_changes_are_those_of_the_rows_as_they_were_spelled[Arrow]",),
     ),
     Twin(
-        "two periods that change places are one state of the data",
+        "the last of two periods does not count in a snapshot",
         "tables/snapshots.py",
         "    for each in (this, last):\n        mixed.update(framed(each.encode()))",
         "    for each in (this, this):\n        mixed.update(framed(each.encode()))",

@@ -180,7 +180,7 @@ def _changed(value: Any) -> Any:
         case bool() | None:
             return None
         case int():
-            return value + 1
+            return value + 1 if value else 2  # quantiles choose 0 or 1: either may be right
         case float():
             return value * 1.00137 if value else 1e-3
         case str() if _EXACT.fullmatch(value):
