@@ -98,8 +98,19 @@ def changes_spec(random: Random, spec: Mapping[str, Any]) -> dict[str, Any]:
         "dimensions": {**spec["dimensions"], "change_kind": "change_kind"},
         "measures": {**spec["measures"], "net": {"column": "record_count"}},
         "keys": {**spec["keys"], _EACH_KIND: {"values": {"change_kind": list(KINDS)}}},
-        "queries": [*found["queries"], asked],
+        "queries": [*map(_signed, found["queries"]), asked],
     }
+
+
+def _signed(query: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a query whose blurred totals are of values that may be negative, as changes are."""
+    answers = {
+        name: {**each, "blur": {"by": each["blur"], "signed": True}}
+        if isinstance(each.get("blur"), float)
+        else each
+        for name, each in query["answers"].items()
+    }
+    return {**query, "answers": answers}
 
 
 def moving_pairs_of(random: Random, rows: list[Row]) -> tuple[list[Row], list[Row]]:
