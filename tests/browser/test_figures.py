@@ -10,7 +10,7 @@ from perrecord.cli.audit import command_output
 from perrecord.lab.audit.shown import page as page_audit
 from perrecord.lab.audit.shown import page_curves
 from perrecord.lab.audit.shown.altered import altered_page
-from perrecord.lab.audit.shown.audit import published, text_of
+from perrecord.lab.audit.shown.audit import Kinds, published, text_of
 from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.page import TEXTS, check_page
 from perrecord.lab.audit.shown.page_curves import altered_curves, check_curves
@@ -48,7 +48,7 @@ def releases(tmp_path_factory):
     every = [(seed, 6, None) for seed in ("1 1", "1 3", "1 5", "1 6")]
     every.append(("1 2", 2, Random("tapers")))
     return [
-        published(Random(seed), tmp_path_factory.mktemp("page"), records, making, tapers=tapers)
+        published(Random(seed), tmp_path_factory.mktemp("page"), records, making, Kinds(tapers))
         for seed, records, tapers in every
     ]
 

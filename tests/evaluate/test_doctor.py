@@ -3,7 +3,18 @@
 import pyarrow as pa
 import pytest
 
-from perrecord import Domain, Keys, Lookup, Measure, Query, SelectCells, SourceError, Split, table
+from perrecord import (
+    Domain,
+    Keys,
+    Lookup,
+    Measure,
+    Query,
+    SelectCells,
+    SourceError,
+    Split,
+    Weight,
+    table,
+)
 from perrecord.evaluate.doctor import KeyFindings, MeasureFindings, RoleFindings, examine
 from tests.engines.conftest import spark
 
@@ -101,6 +112,23 @@ def test_text_of_a_csv_file_and_columns_of_a_lookup(tmp_path):
         MeasureFindings("acres", 2, 0, 0, "null"),
     )
     assert found.pieces[0].counts == ((1, 1, 3), (3, 4, 1))
+
+
+def test_derived_measures_beyond_their_largest_are_counted():
+    """Missing is what a value is missing for; what is beyond is cut or missing, and said."""
+    rows = pa.table({"hours": [1, 2, None, 50, 60], "wage": [10, None, 10, 10, 10], "w": [1.0] * 5})
+    for rule in ("null", "cut"):
+        measures = {
+            "hours": Measure(largest=100),
+            "wage": Measure(largest=100),
+            "pay": Measure(expression="hours * wage", largest=400, outside=rule),
+        }
+        with table(rows, measures=measures, weight=Weight("w", "0.5", largest=9)) as opened:
+            found = examine(opened, {}, {}).measures
+        named = {each.name: each for each in found}
+        assert named["pay"] == MeasureFindings("pay", 2, 0, 2, rule)
+        assert named["weighted_pay"].missing == (4 if rule == "null" else 2)
+        assert named["weighted_pay"].outside == 0
 
 
 def test_an_empty_table():

@@ -57,6 +57,14 @@ def test_a_frame_is_what_it_holds_however_it_is_cut(name):
     assert len(seen | {of(whole.slice(0, 0))}) == 9
 
 
+def test_a_categorical_column_of_polars_is_what_it_holds():
+    """Its texts are views, which Arrow does not put in place; order and nulls count."""
+    every = [["a", "b", None], ["b", "a", None], ["a", "b", "b"], ["a", "b", ""]]
+    frames = [pa.table(pl.DataFrame({"s": each}, {"s": pl.Categorical})) for each in every]
+    assert {each["s"].type.value_type for each in frames} == {pa.string_view()}
+    assert len({of(each) for each in frames}) == len(every)
+
+
 def test_what_lies_beneath_a_null_does_not_count():
     """Two frames with the same values are one snapshot, whatever their memory holds."""
     validity = pa.py_buffer(b"\x05")

@@ -86,8 +86,9 @@ def doors(
     Each kind of source is a door. The records are written as people and programs write them, in
     text files, Parquet files, globs, data frames, databases, Ibis and Spark tables, and are given
     to OpenDP measurements by a session. The exact numbers of every pair of neighbours are compared
-    with the audit's own reading of the records as written, and with P(r). Doors whose packages are
-    not installed are named and left out. The data is random; nothing of yours is read.
+    with the audit's own reading of the records as written, and with P(r). Files and frames are also
+    read as two linked periods, charged to a period of a ledger. Doors whose packages are not
+    installed are named and left out. The data is random; nothing of yours is read.
     """
     from perrecord.lab.audit.doors.audit import BY_SESSION, doors_audit, every_door
 

@@ -6,7 +6,7 @@ missing key before a release, and must not be published, nor thresholds and keys
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import uuid4
 
 import pyarrow as pa
@@ -39,7 +39,8 @@ class RoleFindings:
 class MeasureFindings:
     """A measure: NULL, no finite number, beyond the largest that is read, and what becomes of it.
 
-    Of a measure that a lookup adds only `missing` is known, and means any of the three.
+    Of a measure that a lookup adds, and of a derived one of changes, only `missing` is known, and
+    means any of the three.
     """
 
     name: str
@@ -117,11 +118,37 @@ def _counted(table: Table) -> tuple[int, tuple[MeasureFindings, ...]]:
         if measure.stored(name) in stored:
             found.append(MeasureFindings(name, next(rest), next(rest), next(rest), measure.outside))
         else:
-            missing_sql = _number_of(f"{dialect.identifier(name)} IS NULL")
-            records = f"({table.select([name])}) AS records"
-            (missing,) = _integers(table, f"SELECT {missing_sql} FROM {records}")
-            found.append(MeasureFindings(name, missing, 0, 0, measure.outside))
+            found.append(_of_records(table, name, measure))
     return numbers[0], tuple(found)
+
+
+def _of_records(table: Table, name: str, measure: Measure) -> MeasureFindings:
+    """Count the records without a measure that no column holds, and those beyond its largest.
+
+    A derived one is missing where one of those is that it is computed from.
+    """
+    identifier = table.engine.dialect.identifier
+    reads: tuple[str, ...] = (name,)
+    records = table
+    if measure.expression is not None and not table.schema.is_linked:
+        reads, records = measure.expression.names, _without_cuts(table, name, measure)
+    missing = " OR ".join(f"{identifier(each)} IS NULL" for each in reads)
+    beyond = f"{identifier(name)} IS NULL AND NOT ({missing})"
+    selected = f"({records.select(sorted({name, *reads}))}) AS records"
+    chosen = f"{_number_of(missing)}, {_number_of(beyond)}"
+    counted = _integers(table, f"SELECT {chosen} FROM {selected}")
+    return MeasureFindings(name, counted[0], 0, counted[1], measure.outside)
+
+
+def _without_cuts(table: Table, name: str, measure: Measure) -> Table:
+    """Return the table with one derived measure missing where it is beyond its largest."""
+    strict = Measure(
+        measure.resolution,
+        expression=measure.expression,
+        largest=measure.largest * measure.resolution,
+    )
+    rules = tuple((each, strict if each == name else kept) for each, kept in table.schema.measures)
+    return replace(table, schema=replace(table.schema, measures=rules))
 
 
 def _conditions(measure: Measure, value: str, kind: pa.DataType, dialect: Dialect) -> list[str]:

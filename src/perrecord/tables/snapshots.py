@@ -225,7 +225,7 @@ def _of_frame(table: pa.Table, secret: bytes) -> str:
 def _parts(column: pa.ChunkedArray) -> Iterator[bytes]:
     """Yield the bytes of a column: which rows are null, and the values with zeros for nulls."""
     if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+        column = _decoded(column)
     valid = pc.is_valid(column).to_numpy()
     yield np.packbits(valid).tobytes()
     kind = column.type
@@ -238,6 +238,15 @@ def _parts(column: pa.ChunkedArray) -> Iterator[bytes]:
         yield _fixed(pa.concat_arrays(column.chunks), valid, kind.bit_width // 8)
     else:  # what no query can read: lists, structures, bytes
         yield repr(column.to_pylist()).encode()
+
+
+def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column with its values in place; Arrow cannot do that for views of text."""
+    kind = column.type.value_type
+    if kind != pa.string_view():
+        return column.cast(kind)
+    values = [each.dictionary.cast(pa.large_string()).take(each.indices) for each in column.chunks]
+    return pa.chunked_array(values, pa.large_string())
 
 
 def _is_text(kind: pa.DataType) -> bool:

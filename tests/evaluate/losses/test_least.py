@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from perrecord import Keys, Query, Split
+from perrecord import Blur, Keys, Query, Split
 from perrecord.evaluate.losses.least import least_loss, least_losses, unbiased_outputs
 from perrecord.evaluate.losses.realised import losses
 from perrecord.lab.audit.shown.by_hand import least_loss as by_hand
@@ -98,6 +98,38 @@ def test_nothing_is_said_of_what_is_biased_or_selected(asked):
     with opened() as source:
         planned = plan(asked, source.schema)
         assert least_losses(planned, source).largest == 0
+
+
+@pytest.mark.parametrize(
+    "blur",
+    [Blur("0.1"), Blur("0.1", scale={"k": ["a", "b"], "size": [1_000, 10**6]})],
+    ids=["by its records", "by public sizes"],
+)
+def test_nothing_is_said_of_blurred_totals(blur):
+    """Their variance is another in each cell: neither of records of a table nor of any other."""
+    asked = Query().group_by("k", keys=KEYS).sum("emp", taper=50, blur=blur, rho="0.2")
+    counted = asked.count(rho="0.01")
+    with opened() as source:
+        for query, most in ((asked, 0.0), (counted, by_hand(1, variance(DiscreteGaussian(50))))):
+            planned = plan(query, source.schema)
+            outputs = unbiased_outputs(planned)
+            single = [float(least_loss(outputs, row)) for row in ROWS.to_pylist()]
+            assert max(single) == pytest.approx(most, rel=1e-9)
+            assert least_losses(planned, source).largest == pytest.approx(most, rel=1e-9)
+
+
+def test_a_missing_key_that_is_published_is_a_key():
+    """A record without a dimension has the cell of those without it, if there is one."""
+    rows = pa.table({"k": ["a", None], "emp": [40, 30]})
+    for values, cells in ((["a", None], 2), (["a"], 1)):
+        keys = Keys.from_dict({"k": values})
+        asked = Query().group_by("k", keys=keys).sum("emp", taper=50, rho="0.2")
+        with table(rows, dimensions=["k"], measures=["emp"]) as source:
+            planned = plan(asked, source.schema)
+            found, outputs = least_losses(planned, source), unbiased_outputs(planned)
+            single = [float(least_loss(outputs, row)) for row in rows.to_pylist()]
+        assert sorted(single) == pytest.approx(list(found.values), rel=1e-9)
+        assert sum(each > 0 for each in single) == cells
 
 
 def test_there_is_none_under_pure_epsilon():

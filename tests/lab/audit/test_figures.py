@@ -16,13 +16,14 @@ from perrecord.evaluate.accuracy.mixtures import mixture_sizes, mixture_widths
 from perrecord.lab.audit import random_tables
 from perrecord.lab.audit.frozen import FrozenBits
 from perrecord.lab.audit.shown import by_hand, students
-from perrecord.lab.audit.shown.audit import Blind, figures, published
+from perrecord.lab.audit.shown.audit import Blind, Kinds, figures, published
 from perrecord.lab.audit.shown.checks import check
+from perrecord.lab.audit.shown.declared import records_of
 from perrecord.lab.audit.shown.evaluation import thresholds
 from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.laws import Mean, mean_size
 from perrecord.lab.audit.shown.numerals import AtLeast, AtMost, Near, is_as_expected
-from perrecord.lab.audit.shown.source import asked, noisy, records_of
+from perrecord.lab.audit.shown.source import asked, noisy
 from perrecord.queries.plan import plan
 from perrecord.release import publish
 
@@ -74,9 +75,8 @@ def releases(tmp_path_factory):
                 tmp_path_factory.mktemp("figures"),
                 1,
                 command_output,
+                Kinds() if tapers is None else Kinds(Random(tapers), Random("blurs 4")),
                 is_evaluated=whole,
-                tapers=None if tapers is None else Random(tapers),
-                blurs=None if tapers is None else Random("blurs 4"),
             )
             for seed, whole, tapers in SEEDS
         ]
@@ -198,8 +198,9 @@ def test_errors_of_blurred_totals_are_recomputed_from_their_records():
     for currency in ("rho", "epsilon"):
         answer = {"sum": "emp", "taper": 50, "blur": {"by": 0.4, "signed": True}, currency: 0.3}
         query = {"name": "q", "group_by": ["sector"], "keys": "cells", "answers": {"b": answer}}
-        spec = {"queries": [query], "keys": {"cells": {"values": {}}}}
-        (one,) = asked(spec, records_of(rows))
+        keys = {"cells": {"values": {"sector": sectors}}}
+        spec = {"queries": [query], "keys": keys, "measures": {"emp": 1}}
+        (one,) = asked(spec, records_of(spec, rows))
         sizes = {
             key["sector"]: mean_size(noisy(spec, one, key, records)[0])
             for key, records in one.cells
@@ -219,4 +220,6 @@ def test_sizes_begin_at_a_tenth_of_a_taper_too():
     term = {"type": "tapered", "measure": "emp", "amount": "1", "spread": "10000", "nu": 7}
     policy = {"currency": "rho", "terms": [term], "splits": [], "slots": []}
     assert thresholds(policy, "emp") == [students.round_size(Fraction(10_000))]
+    blurred = {"type": "blurred", "measure": "emp", "spread": "10000", "nu": 7, "at": "70"}
+    assert thresholds({**policy, "terms": [blurred]}, "emp") == [70]
     assert thresholds(policy, "pay") == []

@@ -2,7 +2,33 @@
 
 from tests.twins.twin import Twin
 
+_LINKED = "lab/audit/test_doors_linked.py"
+
 TWINS = (
+    Twin(
+        "a change is that of the last period alone where a value is missing now",
+        "tables/linking.py",
+        "f\"CASE WHEN count({value}) > 0 THEN {' - '.join(sides)} END\"",
+        "f\"CASE WHEN count({value}) > 1 THEN {' - '.join(sides)} END\"",
+        (f"{_LINKED}::test_changes_are_those_of_the_rows_as_they_were_spelled[Arrow]",),
+    ),
+    Twin(
+        "the last of two periods does not count in a snapshot",
+        "tables/snapshots.py",
+        "    for each in (this, last):\n        mixed.update(framed(each.encode()))",
+        "    for each in (this, this):\n        mixed.update(framed(each.encode()))",
+        (
+            f"{_LINKED}::test_changes_are_those_of_the_rows_as_they_were_spelled[Arrow]",
+            f"{_LINKED}::test_changes_are_those_of_the_rows_as_they_were_spelled[Parquet]",
+        ),
+    ),
+    Twin(
+        "a categorical column of Polars is taken for its first text",
+        "tables/snapshots.py",
+        "each.dictionary.cast(pa.large_string()).take(each.indices)",
+        "each.dictionary.cast(pa.large_string()).take(pc.multiply(each.indices, 0))",
+        ("tables/test_snapshots.py::test_a_categorical_column_of_polars_is_what_it_holds",),
+    ),
     Twin(
         "a session answers before it charges",
         "session.py",

@@ -67,6 +67,27 @@ TWINS = (
         (f"{LEAST}::test_of_several_answers_the_largest_counts",),
     ),
     Twin(
+        "blurred totals are said to have a least loss",
+        "evaluate/losses/least.py",
+        "for each in grouping.answers if not each.answer.is_blurred)",
+        "for each in grouping.answers)",
+        (f"{LEAST}::test_nothing_is_said_of_blurred_totals",),
+    ),
+    Twin(
+        "blurred totals of a table are said to have a least loss",
+        "evaluate/losses/changes.py",
+        "if noise.widening is not None or noise.blurred is not None:",
+        "if False:",
+        (f"{LEAST}::test_nothing_is_said_of_blurred_totals",),
+    ),
+    Twin(
+        "a record without a dimension is in no published cell",
+        "evaluate/losses/least.py",
+        "pc.is_in(rows[name], value_set=own)",
+        "pc.equal(rows[name], own[0])",
+        (f"{LEAST}::test_a_missing_key_that_is_published_is_a_key",),
+    ),
+    Twin(
         "clamped totals are said to have a least loss",
         "evaluate/losses/changes.py",
         "if is_cut or is_selected or is_no_total:",

@@ -13,7 +13,16 @@ _CHANGES = f"{_WEIGHING}::test_no_change_costs_more_than_is_said_whatever_the_ot
 _ANSWERS = "mechanisms/test_weighted_quantiles.py"
 _INTEGERS = f"{_ANSWERS}::test_the_exact_integers_are_those_of_python_loops"
 
+_DOCTOR = "evaluate/test_doctor.py::test_derived_measures_beyond_their_largest_are_counted"
+
 TWINS = (
+    Twin(
+        "the doctor takes a derived number that is cut for one within its range",
+        "evaluate/doctor.py",
+        "reads, records = measure.expression.names, _without_cuts(table, name, measure)",
+        "reads = measure.expression.names",
+        (_DOCTOR,),
+    ),
     Twin(
         "a weighted quantile costs every record the same",
         "queries/measurements.py",

@@ -3,8 +3,9 @@
 Of every count and total that is unbiased, a record that moves it by r loses 2 t atanh(t) at least,
 whatever noise of the same variance is added. Of several answers the largest counts, and not the
 sum: their noise might be shared. Clamped totals are biased, counts of different values and
-quantiles are no totals, and of cells that noise decides to publish nothing is known; all of these
-are left out, so that what is said is never too much.
+quantiles are no totals, of cells that noise decides to publish nothing is known, and the variance
+of a blurred total is another in every cell, with its size; all of these are left out, so that what
+is said is never too much.
 """
 
 from collections.abc import Sequence
@@ -81,7 +82,8 @@ def unbiased_outputs(planned: Plan) -> tuple[tuple[PlannedGrouping, NoisyNumber]
     for grouping in planned.groupings:
         if isinstance(grouping.grouping.cells, SelectKeys | SelectCells):
             continue
-        for each in outputs_of(replace(planned, groupings=(grouping,))):
+        answers = tuple(each for each in grouping.answers if not each.answer.is_blurred)
+        for each in outputs_of(replace(planned, groupings=(replace(grouping, answers=answers),))):
             if isinstance(each, NoisyNumber) and each.distinct is None and _is_certain(each):
                 found.append((grouping, each))
     return tuple(found)
@@ -104,8 +106,8 @@ def least_loss(outputs: Sequence[tuple[PlannedGrouping, NoisyNumber]], record: R
             continue
         if not isinstance(cell, CellNoise) or cell.bounds is not None:
             continue
-        shift = output.noise.shift(record)
-        every.append(least_rho(shift, _variance(cell, shift)))
+        variance = largest_variance(scale_of(cell.law, cell.spread, cell.step), cell.step)
+        every.append(least_rho(output.noise.shift(record), variance))
     return max(every)
 
 
@@ -118,14 +120,12 @@ def _is_published(grouping: PlannedGrouping, record: Record) -> bool:
 
 
 def _holds(factor: pa.Table, known: set[str], record: Record) -> bool:
-    """Tell whether some row of a factor of keys is that of the record, as far as it says so."""
+    """Tell whether some row of a factor of keys is that of the record, as far as it says so.
+
+    A key that is missing is a key too.
+    """
     rows = factor
     for name in known.intersection(factor.column_names):
-        rows = rows.filter(pc.equal(rows[name], pa.scalar(record[name], rows[name].type)))
+        own = pa.array([record[name]], rows[name].type)
+        rows = rows.filter(pc.is_in(rows[name], value_set=own))
     return bool(rows.num_rows)
-
-
-def _variance(cell: CellNoise, shift: Fraction) -> Fraction:
-    """Return what the variance is not above in a cell that holds the record alone, or nobody."""
-    found = largest_variance(scale_of(cell.law, cell.spread, cell.step), cell.step)
-    return found + cell.variance_with(shift) - cell.variance

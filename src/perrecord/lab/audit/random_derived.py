@@ -64,10 +64,8 @@ class DerivedTable:
         if weight is not None and abs(weight) > self.largest_weight:
             yield _WEIGHT
         for name, (expression, step, largest, outside) in self.written.items():
-            values = [record[each] for each in _READS[expression]]
-            wanted = None
-            if None not in values:
-                wanted = _rounded(_MEANINGS[expression](*values), step, largest, outside)
+            exactly = meant(expression, record)
+            wanted = None if exactly is None else _rounded(exactly, step, largest, outside)
             if record[name] != wanted:
                 yield name
         for name in ("emp", "pay", "rate", *self.written):
@@ -75,6 +73,12 @@ class DerivedTable:
             product = None if weight is None or value is None else weight * value
             if record[f"weighted_{name}"] != product:
                 yield f"weighted_{name}"
+
+
+def meant(expression: str, record: Mapping[str, Any]) -> Fraction | None:
+    """Return what one of the random expressions means for a record, exactly."""
+    values = [record[each] for each in _READS[expression]]
+    return None if None in values else _MEANINGS[expression](*values)
 
 
 def _rounded(

@@ -8,10 +8,13 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any
 
+from perrecord.lab.audit.changes import KINDS
 from perrecord.lab.audit.random_tables import Row
 
 LAST = "last.parquet"
+_EACH_KIND = "each_change_kind"
 _OWN = ("emp", "pay", "rent", "mass")
+_HELD = ("id", *_OWN)
 _ENTER, _LEAVE, _STAY = 0.2, 0.4, 0.6
 """Below these an id is in this period alone, in the last alone, or in both as it was."""
 
@@ -77,6 +80,49 @@ def linked_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
     found = {**spec, "source": {"path": spec["source"], "last": LAST}}
     found.pop("post_processing", None)
     return found
+
+
+def changes_spec(random: Random, spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the spec about changes, with one query more: net entries and changes by their kind."""
+    currency = "rho" if "rho" in spec["budget"] else "epsilon"
+    amount = {currency: random.choice([0.1, 0.3])}
+    answers: dict[str, Any] = {
+        "records": {"count": "records", **amount},
+        "net": {"sum": "net", "clamp": [-1, 1], **amount},
+        "emp": {"sum": "emp", "split": "plain", **amount},
+    }
+    asked = {"name": "kinds", "group_by": ["change_kind"], "keys": _EACH_KIND, "answers": answers}
+    found = linked_spec(spec)
+    return {
+        **found,
+        "dimensions": {**spec["dimensions"], "change_kind": "change_kind"},
+        "measures": {**spec["measures"], "net": {"column": "record_count"}},
+        "keys": {**spec["keys"], _EACH_KIND: {"values": {"change_kind": list(KINDS)}}},
+        "queries": [*map(_signed, found["queries"]), asked],
+    }
+
+
+def _signed(query: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a query whose blurred totals are of values that may be negative, as changes are."""
+    answers = {
+        name: {**each, "blur": {"by": each["blur"], "signed": True}}
+        if isinstance(each.get("blur"), float)
+        else each
+        for name, each in query["answers"].items()
+    }
+    return {**query, "answers": answers}
+
+
+def moving_pairs_of(random: Random, rows: list[Row]) -> tuple[list[Row], list[Row]]:
+    """Return the rows of two periods, in which some ids have other dimensions or another firm."""
+    this, last = pairs_of(random, rows)
+    moved = []
+    for row in last:
+        other = random.choice(rows)
+        names = ["firm"] if random.random() < 0.5 else [each for each in row if each not in _HELD]
+        is_moved = random.random() < _ENTER
+        moved.append({**row, **{name: other[name] for name in names}} if is_moved else row)
+    return this, moved
 
 
 def pairs_of(random: Random, rows: list[Row]) -> tuple[list[Row], list[Row]]:

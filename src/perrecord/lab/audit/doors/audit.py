@@ -3,7 +3,8 @@
 A table goes in twice over: once beside itself without each of its records, so that every exact
 integer of every pair is compared with what the record adds by the audit's own reading of how it was
 spelled, and with P(r); and as two real sources, one without a record, each run with frozen bits and
-computed anew. Every table comes from its own seed.
+computed anew. Where the sources of a door can be linked, two periods go through it too, with and
+without an id (`linked`). Every table comes from its own seed.
 """
 
 import tempfile
@@ -21,6 +22,8 @@ from perrecord.lab.audit.doors.databases import database_doors
 from perrecord.lab.audit.doors.door import Door
 from perrecord.lab.audit.doors.frames import frame_doors
 from perrecord.lab.audit.doors.held import Held, random_held
+from perrecord.lab.audit.doors.linked import READING as READING_CHANGES
+from perrecord.lab.audit.doors.linked import linked_checks
 from perrecord.lab.audit.doors.measurements import MEASUREMENT, measurement_checks
 from perrecord.lab.audit.doors.other_files import other_file_doors
 from perrecord.lab.audit.doors.parquet import parquet_doors
@@ -41,6 +44,8 @@ READING = "the policy's own reading of a record"
 BY_SESSION = "a session, with OpenDP measurements"
 _TINY = 8
 """One in so many tables has a few records or a single one, whose neighbour is empty."""
+_LINKED = 12
+"""So many records at most have two periods that are linked."""
 _MEASURED_EVERY = 4
 """Every so many rounds through the doors, measurements are run."""
 
@@ -58,6 +63,8 @@ class DoorsTally:
     checks: Tally
     pairs: Counter[str] = field(default_factory=Counter)
     tables: Counter[str] = field(default_factory=Counter)
+    linked: Counter[str] = field(default_factory=Counter)
+    """Tables of changes."""
 
 
 def doors_audit(
@@ -126,6 +133,12 @@ def _table(door: Door, place: int, seed: int, tally: DoorsTally) -> None:
             tally.checks.add(found.whole, where)
         if not tally.checks.has_failed:
             tally.checks.add(_runs(door, held, asked, random, place), where)
+        if door.is_linked and not tally.checks.has_failed:
+            linked = Random(f"perrecord doors linked {seed} {place} {door.name}")  # noqa: S311
+            few = min(count, _LINKED)
+            found_linked = list(linked_checks(door, linked, few, place))
+            tally.checks.add(found_linked, f"{where}, two periods")
+            tally.linked[door.name] += 1
     except Exception as error:  # whatever the data, nothing here may fail
         tally.checks.fail(f"{where}: {type(error).__name__}: {error}")
     tally.checks.pairs += count
@@ -176,7 +189,9 @@ def _figures(tally: DoorsTally, every: Sequence[Door], seed: int) -> Figures:
         ("violations", number(checks.violations)),
         ("doors", number(len(tally.tables))),
         ("random tables", number(sum(tally.tables.values()))),
+        ("tables of changes, from two periods", number(sum(tally.linked.values()))),
         ("readings of a record by its policy compared", number(checks.made[READING])),
+        ("readings of a change compared", number(checks.made[READING_CHANGES])),
         ("answers, selections and runs compared", number(_compared(checks))),
         ("released numbers recomputed", number(checks.numbers)),
         ("seed", str(seed)),
@@ -185,10 +200,12 @@ def _figures(tally: DoorsTally, every: Sequence[Door], seed: int) -> Figures:
     for door in every:
         missing = ", ".join(door.missing())
         shown = f"not tried: needs {missing}" if missing else number(tally.pairs[door.name])
-        rows.append((door.name, shown, number(tally.tables[door.name])))
+        counted = number(tally.tables[door.name]), number(tally.linked[door.name])
+        rows.append((door.name, shown, *counted))
     session = tally.pairs[BY_SESSION]
-    rows.append((BY_SESSION, number(session), number(tally.tables[BY_SESSION])))
-    by_door = FiguresTable("Pairs by door", ("door", "pairs", "tables"), tuple(rows))
+    rows.append((BY_SESSION, number(session), number(tally.tables[BY_SESSION]), number(0)))
+    heads = ("door", "pairs", "tables", "of changes")
+    by_door = FiguresTable("Pairs by door", heads, tuple(rows))
     by_kind = FiguresTable(
         "What was compared",
         ("kind", "compared"),
@@ -198,4 +215,4 @@ def _figures(tally: DoorsTally, every: Sequence[Door], seed: int) -> Figures:
 
 
 def _compared(checks: Tally) -> int:
-    return sum(checks.made.values()) - checks.made[READING]
+    return sum(checks.made.values()) - checks.made[READING] - checks.made[READING_CHANGES]

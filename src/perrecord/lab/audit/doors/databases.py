@@ -2,6 +2,7 @@
 
 import atexit
 import sqlite3
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from random import Random
@@ -33,7 +34,7 @@ _SQLITE = {"int64": "INTEGER", "float64": "REAL", "text": "TEXT"}
 def database_doors() -> list[Door]:
     """Return the doors of databases."""
     kinds = ("int64", "float64")
-    return [
+    found = [
         Door("a DuckDB file, by its address", _duckdb_file),
         Door("a SQLite file, by its address", _sqlite_file, kinds),
         Door("Ibis on a DuckDB with odd settings", _ibis_duckdb, needs=("ibis",)),
@@ -43,6 +44,7 @@ def database_doors() -> list[Door]:
             for name, is_view in ((PUSHED, False), ("a view of PostgreSQL, copied", True))
         ),
     ]
+    return [replace(door, is_linked=False) for door in found]
 
 
 PUSHED = "a table of PostgreSQL, scanned by its server"

@@ -39,6 +39,11 @@ class Door:
     every: int = 1
     """Only every so many rounds is it tried; more where opening takes long."""
 
+    is_linked: bool = True
+    """Whether two of its sources can be linked as periods: tables of databases cannot."""
+    is_named: bool = False
+    """Whether nothing but a name tells one state of the data from another."""
+
     def missing(self) -> list[str]:
         """Return what it needs and is not there."""
         return [name for name in self.needs if find_spec(name) is None]

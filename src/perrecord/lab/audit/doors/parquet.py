@@ -20,7 +20,7 @@ def parquet_doors() -> list[Door]:
     return [
         Door("Parquet", _single),
         Door("several Parquet files, by a glob", _several),
-        Door("an Arrow dataset of Parquet files", _dataset),
+        Door("an Arrow dataset of Parquet files", _dataset, is_named=True),
     ]
 
 

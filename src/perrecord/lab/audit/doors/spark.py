@@ -19,7 +19,7 @@ _KINDS = (
 def spark_doors() -> list[Door]:
     """Return Spark's door, if there is a Java to run it."""
     needs = ("pyspark",) if shutil.which("java") else ("pyspark", "java")
-    return [Door("Spark", _spark, _KINDS, needs=needs, records=12, every=20)]
+    return [Door("Spark", _spark, _KINDS, needs=needs, records=12, every=20, is_named=True)]
 
 
 def _spark(_: Path, held: Held, __: Random) -> DoorSource:

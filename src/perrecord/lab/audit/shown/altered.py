@@ -6,7 +6,7 @@ part in a thousand, whole ones by one.
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
@@ -41,10 +41,16 @@ class _Place:
     """What stands around it, the same for figures of one kind."""
 
 
-def alterations(name: str, text: str, random: Random, most: int) -> Iterator[Altered]:
-    """Yield the text with one figure changed, for so many figures: first one of each kind."""
+def alterations(
+    name: str, text: str, random: Random, most: int, bare: Collection[str] = ()
+) -> Iterator[Altered]:
+    """Yield the text with one figure changed, for so many figures: first one of each kind.
+
+    `bare` are columns of noisy numbers beside which nothing stands: any of them may be right.
+    """
     is_json = text.lstrip().startswith(("{", "["))
-    every = list(_in_json(json.loads(text)) if is_json else _in_words(name, text))
+    found = _in_json(json.loads(text)) if is_json else _in_words(name, text)
+    every = [each for each in found if not (is_json and each.kind in bare)]
     random.shuffle(every)
     kinds: dict[str, list[_Place]] = {}
     for place in every:
@@ -180,7 +186,7 @@ def _changed(value: Any) -> Any:
         case bool() | None:
             return None
         case int():
-            return value + 1
+            return value + 1 if value else 2  # quantiles choose 0 or 1: either may be right
         case float():
             return value * 1.00137 if value else 1e-3
         case str() if _EXACT.fullmatch(value):

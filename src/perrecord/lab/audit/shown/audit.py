@@ -3,7 +3,7 @@
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -20,15 +20,16 @@ from perrecord.lab.audit import (
     random_tables,
     random_tapers,
 )
+from perrecord.lab.audit.changes import CHANGE_KIND, KINDS
 from perrecord.lab.audit.figures import Figures, number
 from perrecord.lab.audit.random_tables import VALUES
 from perrecord.lab.audit.shown.altered import alterations
 from perrecord.lab.audit.shown.checks import ShownRelease, check
-from perrecord.lab.audit.shown.document import Json
+from perrecord.lab.audit.shown.declared import measures_of, records_of, with_derived
+from perrecord.lab.audit.shown.document import Json, Row
 from perrecord.lab.audit.shown.evaluation import ExpectedEvaluation
 from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.previewed import previewed
-from perrecord.lab.audit.shown.source import GRID, records_of
 from perrecord.lab.audit.shown.tables import rows_of
 from perrecord.lab.audit.shown.tuned import ExpectedTuning
 from perrecord.lab.audit.shown.variants import ExpectedVariant, as_clamped, variants
@@ -47,11 +48,39 @@ _EVALUATED = 3
 """One release in so many is evaluated and tuned, too."""
 _TAPERED = 2
 """One in so many has tapered answers."""
-_BLURRED = 1
-"""The one among those of `_EVALUATED` that has blurred totals, too; what `evaluate` says of them is
-not recomputed."""
+_BLURRED = (0, 1)
+"""Those of `_EVALUATED` that have blurred totals, too."""
 _WEIGHED = (0, 2)
 """Those that have weighted quantiles."""
+_SURVEYS, _CHANGES = (1, 4), (2, 3)
+"""Of five, those that are of a survey, with weights and derived measures, and of changes."""
+_KINDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """What a random release has beside the rest, each from a seed of its own."""
+
+    tapers: Random | None = None
+    blurs: Random | None = None
+    weights: Random | None = None
+    surveys: Random | None = None
+    changes: Random | None = None
+
+    @classmethod
+    def of(cls, seed: int, index: int) -> "Kinds":
+        """Return what one release of a run has; what is random otherwise is the same without it."""
+
+        def own(name: str, *, is_drawn: bool) -> Random | None:
+            return Random(f"{name} {seed} {index}") if is_drawn else None  # noqa: S311 - no noise
+
+        return cls(
+            own("tapers", is_drawn=index % _TAPERED != 0),
+            own("blurs", is_drawn=index % _EVALUATED in _BLURRED),
+            own("weights", is_drawn=index % _EVALUATED in _WEIGHED),
+            own("surveys", is_drawn=index % _KINDS in _SURVEYS),
+            own("changes", is_drawn=index % _KINDS in _CHANGES),
+        )
 
 
 def figures(
@@ -66,21 +95,13 @@ def figures(
         findings.where = f"seed {seed}, release {index}"
         with tempfile.TemporaryDirectory(prefix="perrecord-audit-") as name:
             random = Random(f"{seed} {index}")  # noqa: S311 - random specs, no noise
-            # Tapers have a seed of their own: what is random otherwise is the same without them.
-            tapers = Random(f"tapers {seed} {index}") if index % _TAPERED else None  # noqa: S311
-            is_blurred = index % _EVALUATED == _BLURRED
-            blurs = Random(f"blurs {seed} {index}") if is_blurred else None  # noqa: S311
-            is_weighed = index % _EVALUATED in _WEIGHED
-            weights = Random(f"weights {seed} {index}") if is_weighed else None  # noqa: S311
             release = published(
                 random,
                 Path(name),
                 records,
                 command,
+                Kinds.of(seed, index),
                 is_evaluated=index % _EVALUATED == 0,
-                tapers=tapers,
-                blurs=blurs,
-                weights=weights,
             )
             check(findings, release)
             blind.look(release, random, altered, findings.where)
@@ -104,7 +125,7 @@ class Blind:
     def look(self, release: ShownRelease, random: Random, most: int, where: str) -> None:
         """Alter so many figures of each text of a release, and check it each time."""
         for name, text in release.shown.items():
-            for each in alterations(name, text, random, most):
+            for each in alterations(name, text, random, most, _bare(release.spec, name)):
                 self.tried[name.partition(" ")[0]] += 1
                 found = Comparisons()
                 changed = replace(release, shown={**release.shown, name: each.text})
@@ -117,34 +138,43 @@ class Blind:
                     self.missed.append(f"{where}: altered and not noticed: {each.where}")
 
 
+def _bare(spec: Json, name: str) -> list[str]:
+    """Return the blurred totals of a table that has no more of them than noisy numbers."""
+    table = name.removeprefix("tables/")
+    return [
+        answer
+        for query in spec["queries"]
+        if table == query["name"] or table.startswith(f"{query['name']}_")
+        for answer, each in query["answers"].items()
+        if isinstance(each.get("blur"), dict)
+    ]
+
+
 def published(
     random: Random,
     folder: Path,
     records: int,
     command: Command,
+    kinds: Kinds | None = None,
     *,
     is_evaluated: bool = False,
-    tapers: Random | None = None,
-    blurs: Random | None = None,
-    weights: Random | None = None,
 ) -> ShownRelease:
-    """Return a random release, made by the commands in a folder.
-
-    With tapers, blurs or weights, which are random by themselves, it has such answers.
-    """
+    """Return a random release of some kinds, made by the commands in a folder."""
+    kinds = kinds or Kinds()
     selects = random.random() < 0.3
-    spec = _spec(random, tapers, blurs, selects=selects)
-    if weights is not None:
-        spec = random_series.weighed_quantiles(weights, spec)
-    examples = {name: record(random, large=name == _EXAMPLES[1]) for name in _EXAMPLES}
+    spec = _spec(random, kinds, selects=selects)
+    examples = {name: record(random, spec, large=name == _EXAMPLES[1]) for name in _EXAMPLES}
     spec["examples"] = [
-        {"name": name, **{key: _given(value) for key, value in each.items()}}
+        {"name": name, **{key: _given(value) for key, value in _typed(spec, each)}}
         for name, each in examples.items()
     ]
     if not selects and random.random() < 0.5:
         spec["queries"] = [_wide(query) for query in spec["queries"]]
     rows = random_tables.rows(random, _RECORDS_OF_A_TABLE, extreme=False)
-    path = random_specs.write(folder / "release", spec, rows)
+    last: list[Any] | None = None
+    if kinds.changes is not None:
+        rows, last = random_series.moving_pairs_of(kinds.changes, rows)
+    path = random_specs.write(folder / "release", spec, rows, last)
     out, ledger = folder / "out", path.parent / random_specs.LEDGER
     shown = {"preview": previewed(path, folder)}
     command("ledger", "create", path)
@@ -156,14 +186,14 @@ def published(
         options = form.split()
         shown[f"ledger{form}"] = command("ledger", "show", ledger, *options)
         shown[f"doctor{form}"] = command("doctor", path, "--confidential", *options)
-    every = tuple(record(random, large=random.random() < 0.5) for _ in range(records))
+    every = tuple(record(random, spec, large=random.random() < 0.5) for _ in range(records))
     for place, each in enumerate(every):
-        fields = [f"--record={name}={text_of(value)}" for name, value in each.items()]
+        fields = [f"--record={name}={text_of(value)}" for name, value in _typed(spec, each)]
         for form in _FORMS:
             shown[f"policy {place}{form}"] = command("policy", out, *fields, *form.split())
     for place, (each, other) in enumerate(zip(every, examples.values(), strict=False)):
-        fields = [f"--record={name}={text_of(value)}" for name, value in each.items()]
-        fields += [f"--change={name}={text_of(value)}" for name, value in other.items()]
+        fields = [f"--record={name}={text_of(value)}" for name, value in _typed(spec, each)]
+        fields += [f"--change={name}={text_of(value)}" for name, value in _typed(spec, other)]
         for form in _FORMS:
             shown[f"change {place}{form}"] = command("policy", out, *fields, *form.split())
     for name in ("methodology.md", "manifest.json"):
@@ -175,16 +205,23 @@ def published(
     document = json.loads((out / "policy.json").read_text("utf-8"))
     shown["policy.json"] = json.dumps({"changes": document["changes"]})
     charge = _charger(path, command)
-    evaluation = evaluated(spec, rows, charge)
-    release = ShownRelease(out, spec, rows, document, every, examples, evaluation, shown)
+    evaluation = evaluated(spec, records_of(spec, rows, last), charge)
+    sides = (rows,) if last is None else (rows, last)
+    release = ShownRelease(out, spec, sides, document, every, examples, evaluation, shown)
     return _evaluated(random, release, path, command, charge) if is_evaluated else release
 
 
-def _spec(random: Random, tapers: Random | None, blurs: Random | None, *, selects: bool) -> Json:
+def _spec(random: Random, kinds: Kinds, *, selects: bool) -> Json:
     spec = random_specs.spec(random, selects=selects)
-    if tapers is not None:
-        spec = random_tapers.tapered_spec(tapers, spec)
-    return spec if blurs is None else random_blurs.blurred_spec(blurs, spec)
+    if kinds.tapers is not None:
+        spec = random_tapers.tapered_spec(kinds.tapers, spec)
+    if kinds.blurs is not None:
+        spec = random_blurs.blurred_spec(kinds.blurs, spec)
+    if kinds.weights is not None:
+        spec = random_series.weighed_quantiles(kinds.weights, spec)
+    if kinds.surveys is not None:
+        spec = random_series.weighed_spec(kinds.surveys, spec)
+    return spec if kinds.changes is None else random_series.changes_spec(kinds.changes, spec)
 
 
 def _charger(path: Path, command: Command) -> Callable[[Json], Json]:
@@ -200,9 +237,10 @@ def _charger(path: Path, command: Command) -> Callable[[Json], Json]:
     return charge
 
 
-def evaluated(spec: Json, rows: Any, charge: Callable[[Json], Json]) -> ExpectedEvaluation:
+def evaluated(
+    spec: Json, records: Sequence[Row], charge: Callable[[Json], Json]
+) -> ExpectedEvaluation:
     """Return what evaluating a spec must give."""
-    records = records_of(rows)
     other = {**spec, "accounting": "exact" if spec["accounting"] == "split" else "split"}
     return ExpectedEvaluation(
         spec,
@@ -249,17 +287,36 @@ def _percents(goal: str) -> Iterable[str]:
     return (each.removesuffix("%") for each in goal.split() if each.endswith("%"))
 
 
-def record(random: Random, *, large: bool) -> dict[str, Any]:
-    """Return a random record on the grids of the random specs; the head follows from the sector."""
+def record(random: Random, spec: Json, *, large: bool) -> dict[str, Any]:
+    """Return a random record on the grids of a spec; the head follows from the sector."""
     most = 10 ** random.choice([3, 5, 7]) if large else 60
     found: dict[str, Any] = {name: random.choice(VALUES[name]) for name in _DIMENSIONS}
     found = {name: None if value == "" else value for name, value in found.items()}
     found["head"] = None if found["sector"] is None else found["sector"][:1]
-    for name, step in GRID.items():
-        size = step * random.randrange(-most // 4, most)
-        within = max(-_MOST, min(size, _MOST))  # what some of the specs cut values to
+    if CHANGE_KIND in spec["dimensions"]:
+        found[CHANGE_KIND] = random.choice(KINDS)
+    for name, each in measures_of(spec).items():
+        if _follows(spec, name):
+            continue
+        size, limit = each.step * random.randrange(-most // 4, most), min(_MOST, each.largest)
+        within = max(-limit, min(size, limit))  # what some of the specs cut values to
         found[name] = None if random.random() < 0.1 else within
-    return found
+    return found if _is_linked(spec) else with_derived(spec, found)
+
+
+def _is_linked(spec: Json) -> bool:
+    return isinstance(spec["source"], dict)
+
+
+def _follows(spec: Json, name: str) -> bool:
+    """Tell whether a field of a record is computed from others; of changes none is."""
+    measure = measures_of(spec).get(name)
+    return measure is not None and measure.is_derived and not _is_linked(spec)
+
+
+def _typed(spec: Json, each: Row) -> list[tuple[str, Any]]:
+    """Return the fields of a record that are typed in."""
+    return [(name, value) for name, value in each.items() if not _follows(spec, name)]
 
 
 def _wide(query: Json) -> Json:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from perrecord.lab.audit.shown import laws
+from perrecord.lab.audit.shown.declared import exact
 from perrecord.lab.audit.shown.document import Json, Row, votes
 from perrecord.lab.audit.shown.source import (
     CellNumber,
     TableAnswer,
-    exact,
     measure_of,
     noisy,
     ways,

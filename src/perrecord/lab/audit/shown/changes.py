@@ -12,7 +12,7 @@ from perrecord.lab.audit.shown.change_costs import (
     delta_of_change,
     told_apart,
 )
-from perrecord.lab.audit.shown.document import Json, Row, loss_of, spare_of
+from perrecord.lab.audit.shown.document import Json, Row, loss_of, spare_of, with_computed
 from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.numerals import AtMost, Expected, Near, amount, numerals, text_of
 
@@ -36,7 +36,7 @@ def raised(
     for name, record in records.items():
         for field in document["fields"]:
             value = record[field["name"]]
-            if field["kind"] != "measure" or value is None:
+            if field["kind"] != "measure" or value is None or "computed" in field:
                 continue
             for percent in PERCENTS:
                 other = greater(field, value, percent)
@@ -64,7 +64,7 @@ def _check_raised(
 ) -> None:
     name, measure, _, value, other = wanted
     record = examples[name]
-    changed = {**record, measure: other}
+    changed = with_computed(document, {**record, measure: other})
     values = Fraction(shown["value"]), Fraction(shown["other"])
     findings.equal(f"{where}: value and the greater one", values, (value, other))
     _check_loss(findings, f"{where}: loss of a change", shown, change_of(document, record, changed))
@@ -90,7 +90,7 @@ def in_methodology(document: Json, examples: Mapping[str, Row]) -> Iterator[Expe
     yield "5"
     for name, measure, percent, value, other in raised(document, examples):
         record = examples[name]
-        changed = {**record, measure: other}
+        changed = with_computed(document, {**record, measure: other})
         yield from numerals(name)
         yield text_of(abs(value))
         yield percent
@@ -109,12 +109,14 @@ def largest(document: Json, examples: Mapping[str, Row]) -> tuple[Any, ...] | No
     """Return the greater value that `check` tells of: 10 % more of the example that loses most."""
     losses = {name: loss_of(document["total"], record) for name, record in examples.items()}
     most = max(losses, key=lambda name: losses[name])
-    own = [each for each in raised(document, {most: examples[most]}) if each[2] == 10]
-    return max(
-        own,
-        key=lambda e: change_of(document, examples[most], {**examples[most], e[1]: e[4]}).value,
-        default=None,
-    )
+    record = examples[most]
+    own = [each for each in raised(document, {most: record}) if each[2] == 10]
+
+    def cost(each: tuple[Any, ...]) -> float:
+        other = with_computed(document, {**record, each[1]: each[4]})
+        return change_of(document, record, other).value
+
+    return max(own, key=cost, default=None)
 
 
 def check_check_json(
@@ -136,7 +138,8 @@ def in_check(document: Json, examples: Mapping[str, Row]) -> Iterator[Expected]:
     name, measure, percent, value, other = wanted
     record = examples[name]
     yield from (*numerals(name), amount(abs(other)), amount(abs(value)), percent)
-    yield change_of(document, record, {**record, measure: other}).shown()
+    changed = with_computed(document, {**record, measure: other})
+    yield change_of(document, record, changed).shown()
     yield amount(loss_of(document["total"], record))
 
 

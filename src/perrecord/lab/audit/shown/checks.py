@@ -32,7 +32,8 @@ class ShownRelease:
 
     folder: Path
     spec: Json
-    rows: Sequence[Mapping[str, Any]]
+    rows: Sequence[Sequence[Mapping[str, Any]]]
+    """Those of the source; of changes, of both periods."""
     document: Json
     records: tuple[Row, ...]
     """Hypothetical records, which `perrecord policy` was asked about."""

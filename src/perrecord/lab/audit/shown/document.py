@@ -188,6 +188,66 @@ def _zeros(value: Any) -> dict[str, Fraction]:
     return found
 
 
+# -- measures that follow from others --------------------------------------------------------
+
+
+def with_computed(document: Json, record: Row, kept: str | None = None) -> dict[str, Any]:
+    """Return a record with its derived measures computed, but for one that is kept as it is."""
+    found = dict(record)
+    for field in document["fields"]:
+        if "computed" in field and field["name"] != kept:
+            found[field["name"]] = _computed(field, found)
+    return found
+
+
+def _computed(field: Json, record: Row) -> Fraction | None:
+    if any(record[name] is None for name in field["computed"]["reads"]):
+        return None
+    value = Fraction(0)
+    for factor, names in field["computed"]["terms"]:
+        value += Fraction(factor) * math.prod(record[name] for name in names)
+    step, most = Fraction(field["resolution"]), int(field["largest"])
+    steps = math.floor(abs(value) / step + Fraction(1, 2))
+    if steps > most and field["outside"] == "null":
+        return None
+    return (min(steps, most) if value >= 0 else -min(steps, most)) * step
+
+
+def told_by_themselves(document: Json) -> list[str]:
+    """Return the measures that nothing tells of but what is published of themselves.
+
+    What is computed from a measure tells of it, and what it is computed from tells of that.
+    """
+    measures = [each for each in document["fields"] if each["kind"] == "measure"]
+    read = _fields_read(document)
+    operands: set[str] = set()
+    for field in reversed(measures):
+        if "computed" in field and field["name"] in read | operands:
+            operands |= set(field["computed"]["reads"])
+    return [
+        field["name"]
+        for field in measures
+        if field["name"] not in operands
+        and (
+            "computed" not in field
+            or (field["name"] in read and not set(field["computed"]["reads"]) <= read)
+        )
+    ]
+
+
+def _fields_read(document: Json) -> set[str]:
+    """Return the fields that a loss depends on, and the measures that something is said of."""
+    policies = [each["policy"] for each in document["charges"]]
+    found = set().union(*(_zeros(each) for each in (*policies, document["total"])))
+    found |= set(_zeros(document["budget"] or {}))
+    for charge in document["charges"]:
+        found |= {each["measure"] for each in charge["noise"]}
+        for output in charge["outputs"]:
+            found |= {output["measure"]} if "measure" in output else set()
+            found |= {output["weight"]["measure"]} if "weight" in output else set()
+    return found
+
+
 # -- noise -----------------------------------------------------------------------------------
 
 

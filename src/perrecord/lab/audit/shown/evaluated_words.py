@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from perrecord.lab.audit.shown.cell_errors import at_share
-from perrecord.lab.audit.shown.document import Json, Row, loss_of, measures_read
+from perrecord.lab.audit.shown.document import Json, Row, loss_of, measures_read, with_computed
 from perrecord.lab.audit.shown.evaluation import (
     ExpectedEvaluation,
     changes_by_size,
@@ -30,7 +30,7 @@ def sentences(
         ("Half of the records really lose nothing", _gap(evaluation)),
         ("Units lose up to", _units(evaluation)),
         ("99 % of the records lose up to", _by_scheme(evaluation)),
-        ("As written, a record whose", _slope(evaluation, examples)),
+        ("As written, a record whose", _slope(evaluation, examples, document)),
         ("from one with 10 % more", _told(evaluation, examples, document)),
         ("which costs 99 % of the records least", _price(evaluation)),
     ):
@@ -136,16 +136,20 @@ def _by_scheme(evaluation: ExpectedEvaluation) -> Iterator[Expected]:
     yield from numerals(most)
 
 
-def _slope(evaluation: ExpectedEvaluation, examples: Mapping[str, Row]) -> Iterator[Expected]:
+def _slope(
+    evaluation: ExpectedEvaluation, examples: Mapping[str, Row], document: Json
+) -> Iterator[Expected]:
     policy = evaluation.written.policy
     measures = sorted(measures_read(policy))
     if not measures:
         return
-    base = {**next(iter(examples.values())), **dict.fromkeys(measures, Fraction(0))}
+    every = [each["name"] for each in document["fields"] if each["kind"] == "measure"]
+    base = {**next(iter(examples.values())), **dict.fromkeys(every, Fraction(0))}
     step = smallest_size(evaluation, measures[0])
     for size in (step, step * 10**6):
         yield Near(float(size))
-        yield Near(float(loss_of(policy, {**base, measures[0]: size})))
+        record = with_computed(document, {**base, measures[0]: size}, kept=measures[0])
+        yield Near(float(loss_of(policy, record)))
 
 
 def _told(

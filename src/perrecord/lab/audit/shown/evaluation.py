@@ -15,10 +15,10 @@ from perrecord.lab.audit.shown.cell_errors import (
     shares_within,
 )
 from perrecord.lab.audit.shown.change_costs import change_of, measures_published
-from perrecord.lab.audit.shown.document import Json, Row, least_loss, loss_of
+from perrecord.lab.audit.shown.declared import step_of
+from perrecord.lab.audit.shown.document import Json, Row, least_loss, loss_of, with_computed
 from perrecord.lab.audit.shown.realised import ExpectedUnitLosses, realised, unit_losses
 from perrecord.lab.audit.shown.source import (
-    GRID,
     TableAnswer,
     asked,
     groupings_of,
@@ -30,6 +30,7 @@ from perrecord.lab.audit.shown.source import (
 from perrecord.lab.audit.shown.variants import ExpectedVariant
 
 WITHIN = ("within_5_percent", "within_10_percent", "within_20_percent")
+_SIZED = ("tapered", "tapered_epsilon", "blurred", "blurred_epsilon")
 _CLASSES = ((0, "0"), (1, "1 to 9"), (10, "10 to 99"), (100, "100 to 999"), (1000, "1000 or more"))
 
 
@@ -222,7 +223,10 @@ def _share(part: Fraction, whole: Fraction) -> float:
 
 
 def thresholds(policy: Any, measure: str) -> list[Fraction]:
-    """Return every threshold of a measure in the terms of a policy, and round sizes of tapers."""
+    """Return every threshold of a measure in the terms of a policy, and the sizes of tapers.
+
+    The size that was written, or a round one.
+    """
     found: list[Fraction] = []
 
     def walk(value: Any) -> None:
@@ -234,8 +238,10 @@ def thresholds(policy: Any, measure: str) -> list[Fraction]:
                 walk(policy["splits"][value["split"]])
             if value.get("type") == "exact" and value["measure"] == measure:
                 found.append(Fraction(value["threshold"]))
-            if value.get("type") in ("tapered", "tapered_epsilon") and value["measure"] == measure:
-                found.append(students.round_size(Fraction(value["spread"])))
+            if value.get("type") in _SIZED and value["measure"] == measure:
+                written = value.get("at")
+                round_one = students.round_size(Fraction(value["spread"]))
+                found.append(round_one if written is None else Fraction(written))
             if value.get("type") == "weighed" and value["measure"] == measure:
                 found.append(Fraction(value["at"]))
             if measure in value.get("thresholds", {}):
@@ -253,7 +259,7 @@ def smallest_size(evaluation: ExpectedEvaluation, measure: str) -> Fraction:
     every = [
         each for variant in evaluation.variants for each in thresholds(variant.policy, measure)
     ]
-    step = GRID[measure]
+    step = step_of(evaluation.spec, measure)
     return round(max(min(every, default=step) / 10, step) / step) * step
 
 
@@ -266,17 +272,18 @@ def changes_by_size(
     names = [name for name, each in fields.items() if each["kind"] == "measure"]
     base = {**next(iter(examples.values())), **dict.fromkeys(names, Fraction(0))}
     for measure in sorted(measures_published(document)):
-        step, before = GRID[measure], Fraction(0)
+        step, before = step_of(evaluation.spec, measure), Fraction(0)
         least = min(thresholds(policy, measure), default=step)
         for place in range(25):  # four of each decade
             exactly = max(least / 10, step) * Fraction(10 ** (place / 4))
             size = round(exactly / step) * step
             if before < size <= int(fields[measure]["largest"]) * step:
-                record = {**base, measure: size}
+                record = with_computed(document, {**base, measure: size}, kept=measure)
                 row = {"measure": measure, "size": float(size)}
                 row["presence"] = float(loss_of(document["total"], record))
                 for percent in changes.PERCENTS:
-                    other = {**record, measure: changes.greater(fields[measure], size, percent)}
+                    other = {**base, measure: changes.greater(fields[measure], size, percent)}
+                    other = with_computed(document, other, kept=measure)
                     cost = change_of(document, record, other)
                     row[f"{percent}_percent_more"] = cost.value
                 yield row

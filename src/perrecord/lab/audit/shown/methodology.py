@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from perrecord.lab.audit.shown import by_hand, changes
+from perrecord.lab.audit.shown.declared import exact
 from perrecord.lab.audit.shown.document import (
     Json,
     Row,
@@ -14,13 +15,13 @@ from perrecord.lab.audit.shown.document import (
     least_loss,
     loss_of,
     spare_of,
+    told_by_themselves,
 )
 from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.ledger_commands import ends, errors_of
 from perrecord.lab.audit.shown.numerals import AtMost, Expected, Near, numerals, text_of
 from perrecord.lab.audit.shown.policy_command import recognised
 from perrecord.lab.audit.shown.source import (
-    exact,
     groupings_of,
     keys_of,
     measure_of,
@@ -39,10 +40,14 @@ def check_methodology(
     findings.numerals(
         "methodology: policy", sections["The policy"], list(_policy(document, examples))
     )
-    findings.numerals("methodology: measures", sections["Measures"], list(_measures(document)))
+    findings.numerals(
+        "methodology: measures", sections["Measures"], list(_measures(document, spec))
+    )
     for query in spec["queries"]:
         findings.numerals(
-            "methodology: tables", sections[query["title"]], list(_query(document, spec, query))
+            "methodology: tables",
+            sections[query.get("title", query["name"])],
+            list(_query(document, spec, query)),
         )
     budget = sections["Numbers and noise"].rpartition("this budget")[2]
     findings.numerals("methodology: budget", budget, described(document["budget"]))
@@ -77,9 +82,8 @@ def at_most(total: Json, record: Row) -> float:
 
 
 def _estimates(document: Json, record: Row) -> Iterator[Expected]:
-    for field in document["fields"]:
-        name = field["name"]
-        if field["kind"] != "measure" or record[name] is None:
+    for name in told_by_themselves(document):
+        if record[name] is None:
             continue
         error, value = estimate_of(document, record, name), abs(float(record[name]))
         if error is not None:
@@ -88,11 +92,16 @@ def _estimates(document: Json, record: Row) -> Iterator[Expected]:
                 yield Near(100 * error / value, whole=0)
 
 
-def _measures(document: Json) -> Iterator[Expected]:
+def _measures(document: Json, spec: Json) -> Iterator[Expected]:
+    """Yield steps and the largest values that are counted; of changes, in each period."""
+    periods = 2 if isinstance(spec["source"], dict) else 1
     for field in document["fields"]:
         if field["kind"] == "measure":
             step = Fraction(field["resolution"])
-            yield from (text_of(step), text_of(step * int(field["largest"])))
+            yield from (text_of(step), text_of(step * int(field["largest"]) / periods))
+    for field in document["fields"]:
+        if "computed" in field:
+            yield from numerals(field["expression"])
 
 
 def _query(document: Json, spec: Json, query: Json) -> Iterator[Expected]:

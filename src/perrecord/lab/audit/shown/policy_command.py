@@ -17,6 +17,7 @@ from perrecord.lab.audit.shown.document import (
     shifted_of,
     slots_of,
     spare_of,
+    told_by_themselves,
 )
 from perrecord.lab.audit.shown.findings import Comparisons
 from perrecord.lab.audit.shown.numerals import AtMost, Expected, Near, amount, numerals
@@ -115,9 +116,8 @@ def recognised(document: Json, record: Row) -> float | None:
 
 def estimates(document: Json, record: Row) -> Iterator[tuple[str, float | None, float | None]]:
     """Yield each measure that the record has, the error of an estimate, and that of its value."""
-    for field in document["fields"]:
-        name = field["name"]
-        if field["kind"] == "measure" and record[name] is not None:
+    for name in told_by_themselves(document):
+        if record[name] is not None:
             error, value = estimate_of(document, record, name), abs(Fraction(record[name]))
             yield name, error, None if error is None or not value else error / float(value)
 

@@ -7,12 +7,12 @@ from fractions import Fraction
 
 from perrecord.lab.audit.shown import by_hand, students
 from perrecord.lab.audit.shown.cell_errors import centre_of
+from perrecord.lab.audit.shown.declared import exact
 from perrecord.lab.audit.shown.document import Json, Row, votes, weighed_loss
 from perrecord.lab.audit.shown.source import (
     CellNumber,
     TableAnswer,
     asked,
-    exact,
     groupings_of,
     is_declared,
     measure_of,

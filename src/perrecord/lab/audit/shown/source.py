@@ -1,6 +1,5 @@
-"""A random spec's records and questions, read by docs/spec.md and by nothing of perrecord's own."""
+"""A random spec's questions, read by docs/spec.md and by nothing of perrecord's own."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
@@ -10,17 +9,8 @@ from typing import Any
 
 from perrecord.lab.audit.random_tables import VALUES
 from perrecord.lab.audit.shown import students
+from perrecord.lab.audit.shown.declared import exact, step_of
 from perrecord.lab.audit.shown.document import Json, Row
-
-GRID: Mapping[str, Fraction] = {
-    "emp": Fraction(1),
-    "pay": Fraction(1, 2),
-    "rent": Fraction(1, 10),
-    "load": Fraction(1000),
-}
-"""The measures of the random specs, and their resolutions."""
-
-_MOST_PAY = Fraction(1_000_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,35 +35,6 @@ class TableAnswer:
         if given is None:
             return (exact(self.answer["parts"]["default"][self.currency]),)
         return (exact(given) / 2,) * 2 if "average" in self.answer else (exact(given),)
-
-
-def exact(value: Any) -> Fraction:
-    """Return a number as a spec writes it."""
-    return Fraction(str(value))
-
-
-def on_grid(value: Any, step: Fraction) -> Fraction | None:
-    """Return a number on a grid, ties away from zero."""
-    if value is None:
-        return None
-    size = math.floor(abs(Fraction(value)) / step + Fraction(1, 2)) * step
-    return size if value > 0 else -size
-
-
-def records_of(rows: Sequence[Mapping[str, Any]]) -> tuple[Row, ...]:
-    """Return the rows of a source as the spec declares them."""
-    found = []
-    for row in rows:
-        sector, day = row["sector"], row["opened"]
-        record = {name: row[name] for name in ("firm", "sector", "code", "big", "region")}
-        record["head"] = None if sector is None else sector[:1]
-        record["opened"] = None if day is None else day.isoformat()
-        for name, step in GRID.items():
-            record[name] = on_grid(row["mass" if name == "load" else name], step)
-        if record["pay"] is not None:
-            record["pay"] = max(-_MOST_PAY, min(record["pay"], _MOST_PAY))
-        found.append(record)
-    return tuple(found)
 
 
 _PASSES: Mapping[str | None, Any] = {
@@ -113,14 +74,14 @@ def keys_of(spec: Json, columns: Sequence[str]) -> list[Row]:
     values = []
     for name in columns:
         declared = spec["keys"].get(f"each_{name}") or spec["keys"]["cells"]
-        is_listed = "values" in declared
-        values.append([each for each in VALUES[name] if not (is_listed and each is None)])
+        values.append(declared["values"][name] if "values" in declared else VALUES[name])
     return [dict(zip(columns, key, strict=True)) for key in product(*values)]
 
 
 def is_declared(query: Json) -> bool:
     """Tell whether every declared key is published, whatever the data."""
-    return bool(query.get("keys", "cells") == "cells")
+    keys = query.get("keys", "cells")
+    return isinstance(keys, str) and keys != "found"
 
 
 def _key(record: Row, columns: Sequence[str]) -> tuple[tuple[type, Any], ...]:
@@ -307,7 +268,8 @@ def _total(spec: Json, one: TableAnswer, key: Row, filled: Sequence[Row]) -> Cel
     measure = measure_of(one.answer) or ""
     cases, default = ways(spec, one)
     if default.by is not None and default.nu is not None:
-        return _blurred(one, default, default.by, default.nu, [each[measure] for each in filled])
+        values, step = [each[measure] for each in filled], step_of(spec, measure)
+        return _blurred(one, default, default.by, default.nu, values, step)
     every = [default, *(way for _, way in cases)]
     if "sector" in key:
         every = [way_of(spec, one, key["sector"])]
@@ -316,14 +278,13 @@ def _total(spec: Json, one: TableAnswer, key: Row, filled: Sequence[Row]) -> Cel
     true = sum((each[measure] for each in filled), Fraction(0))
     entered = sum((_cut(way_of(spec, one, each["sector"]), each[measure]) for each in filled), 0)
     is_centred = "average" in one.answer and not cases and default.bounds is not None
-    step = GRID[measure] / 2 if is_centred else GRID[measure]
+    step = step_of(spec, measure) / (2 if is_centred else 1)
     return CellNumber(true, Fraction(entered) - true, law, spread, step)
 
 
 def _blurred(
-    one: TableAnswer, way: Way, by: Fraction, nu: int, values: Sequence[Fraction]
+    one: TableAnswer, way: Way, by: Fraction, nu: int, values: Sequence[Fraction], step: Fraction
 ) -> CellNumber:
-    step = GRID[measure_of(one.answer) or ""]
     least = students.blurred_spread_for(way.amount, one.currency, way.size, nu, by)
     squares = sum(((value / step) ** 2 for value in values), Fraction(0))
     grown = _two_digits(nu * by**2 * squares) * step**2

@@ -13,10 +13,13 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from perrecord.lab.audit.shown import blurred, laws, ratios
+from perrecord.lab.audit.shown.declared import exact
 from perrecord.lab.audit.shown.document import Json, leaves_of, variance_of
 from perrecord.lab.audit.shown.findings import Comparisons
-from perrecord.lab.audit.shown.source import CellNumber, exact
+from perrecord.lab.audit.shown.source import CellNumber
 
+_WIDE = 1e-9
+"""By less than this the chances of a wide law differ from those of one without steps."""
 _CONFIDENCE = 0.95
 _FEW = 4
 
@@ -112,13 +115,12 @@ def _check_number(findings: Comparisons, row: Mapping[str, Any], answer: str, ce
     middle = Fraction(row[answer])
     slack = blurred.check_grid(findings, middle, step)
     noise = CellNumber(Fraction(0), Fraction(0), cell["law"], Fraction(cell["spread"]), step)
-    reach = Fraction(laws.reach(noise, _CONFIDENCE))
-    if laws.is_wide(noise):
-        slack += step  # by the law without steps
+    spare = _WIDE if laws.is_wide(noise) else 0.0  # by the law without steps
+    least, most = (laws.reach(noise, _CONFIDENCE + each) for each in (-spare, spare))
     low, high = (Fraction(row[f"{answer}{end}"]) for end in ("_low", "_high"))
     for shown in (middle - low, high - middle):
-        agrees = abs(shown - reach) <= slack
-        findings.add("tables: interval", agrees=agrees, shown=shown, expected=reach)
+        agrees = Fraction(least) - slack <= shown <= Fraction(most) + slack
+        findings.add("tables: interval", agrees=agrees, shown=shown, expected=(least, most))
 
 
 def _check_average(
