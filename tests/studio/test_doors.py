@@ -119,7 +119,7 @@ def test_no_value_of_a_record_is_answered_logged_or_written(planted, caplog, doo
     marked = {name for name, text in answers.items() if HEADER in text}
     of_data = (
         *("How accurate it would be</h3>", "<caption>Error of the median cell</caption>"),
-        "<h3>Values</h3>",
+        "<h1>Values</h1>",
     )
     shown = {name for name, text in answers.items() if any(each in text for each in of_data)}
     assert marked >= (shown if door == "confidential" else set())
@@ -128,7 +128,7 @@ def test_no_value_of_a_record_is_answered_logged_or_written(planted, caplog, doo
     )
     assert bool(shown) == (door != "closed")
     assert ("Frontier" in answers["/found beside the first"]) <= DOORS[door].is_public
-    assert ("<h3>Values</h3>" in answers["/values at first"]) == (door != "closed")
+    assert ("<h1>Values</h1>" in answers["/values at first"]) == (door != "closed")
     assert ('data-later="/values"' in answers["/ at first"]) == DOORS[door].is_public
     says_so = "started with --confidential" in answers["/ at first"]
     assert says_so == (door == "confidential")

@@ -1,6 +1,7 @@
 """The panels of goals, shares, variants and the release, as HTML."""
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 from perrecord.evaluate.column_values import ColumnValues
 from perrecord.evaluate.tuning.frontier import TUNED
@@ -81,10 +82,10 @@ def beside_panel(
     return template("beside.html.jinja").render(steps=steps, place=place, side=side, door=door)
 
 
-def values_panel(values: Sequence[ColumnValues], door: StudioDoor) -> str:
-    """Return what the columns hold, in words."""
+def values_panel(values: Sequence[ColumnValues], door: StudioDoor, *, is_alone: bool) -> str:
+    """Return what the columns hold, in words: as one panel, or as a page that stands alone."""
     columns = [(each.name, _held(each)) for each in values]
-    return template("values.html.jinja").render(columns=columns, door=door)
+    return template("values.html.jinja").render(columns=columns, door=door, is_alone=is_alone)
 
 
 def _held(column: ColumnValues) -> str:
@@ -95,11 +96,15 @@ def _held(column: ColumnValues) -> str:
         parts.append(f"{column.different:,} different; most often {most}")
     if column.sizes:
         *shares, (_, largest) = column.sizes
-        parts += [f"{percent(float(share))} have at most {text(size)}" for share, size in shares]
-        parts.append(f"the largest is {text(largest)}")
+        parts += [f"{percent(float(share))} have at most {_size(size)}" for share, size in shares]
+        parts.append(f"the largest is {_size(largest)}")
     if column.missing:
         parts.append(f"{column.missing:,} of {column.records:,} have none")
     return "; ".join(parts) or "no value"
+
+
+def _size(size: Fraction) -> str:
+    return f"{size.numerator:,}" if size.denominator == 1 else text(size)
 
 
 def _short(value: str) -> str:

@@ -213,12 +213,13 @@ class _Studio:
             return PlainTextResponse("No data was given that may be looked at.", 404)
         return part(lambda: pages.errors_panel(accuracy.of(facts), self.bench.door))
 
-    def values(self, _: Request) -> Response:
+    def values(self, request: Request) -> Response:
         """Show what the columns hold, of the data behind the door; without one, nothing."""
         values, facts, door = self.bench.values, self.bench.shown().facts, self.bench.door
         if values is None:
             return PlainTextResponse("No data was given that may be looked at.", 404)
-        return part(lambda: panels.values_panel(values.of(*facts.whole()), door))
+        is_alone = "x-part" not in request.headers
+        return part(lambda: panels.values_panel(values.of(*facts.whole()), door, is_alone=is_alone))
 
     def progress(self, _: Request) -> Response:
         """Answer with how much of the data has been counted, from 0 to 1; nothing if nothing is."""
