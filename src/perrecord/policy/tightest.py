@@ -26,8 +26,8 @@ _FAR = [2**j for j in range(7, 129)] + [2 ** (2**j) for j in range(8, 15)]
 _BATCH = 64
 _SLACK = 1 + 2.0**-30
 """Floats of losses, sizes and weights are wrong by less than this, all of them together."""
-_TINY = 1e-280
-"""Floats that are smaller may have lost digits."""
+_TINY = 1e-150
+"""Squares of smaller floats may have lost digits."""
 _ABOVE = [Fraction(1, 2**j) for j in (7, 20, 64, 512, 8192)]
 
 
@@ -58,7 +58,7 @@ def _clearly_below(
         sides = [_floats(each, places, power) for each in (left, right)]
         if sides[0] is None or sides[1] is None:
             return [False] * len(places)
-        found = (sides[0] * _SLACK < sides[1]) & (sides[0] > _TINY) & np.isfinite(sides[1])
+        found = (sides[0] * _SLACK < sides[1]) & (sides[1] > _TINY) & np.isfinite(sides[1])
     return [bool(each) for each in found]
 
 
@@ -87,12 +87,12 @@ def _sizes(places: Sequence[Measures], name: str) -> Floats:
 
 
 def _float(number: Fraction) -> float:
-    """Return a number as a float with all its digits; NaN, which tells nothing, if it has none."""
+    """Return a number as a float; NaN, which tells nothing, if its square would lose digits."""
     try:
         found = float(number)
     except OverflowError:
         return math.nan
-    return found if not number or abs(found) > _TINY else math.nan
+    return found if not number or _TINY < abs(found) < 1 / _TINY else math.nan
 
 
 def _value(weights: Weights, measures: Measures, power: int) -> Fraction:
