@@ -287,7 +287,8 @@ def test_what_was_kept_of_other_plans_changes_no_figure():
             *(("0.2", {"naics": "44"}, 5), ("0.1", {}, 1)),
         )
     ]
-    many += [(asked.sum("emp", split=Split(emp=size), rho="0.1"), {}, 1) for size in (10, 7)]
+    both = asked.sum("emp", taper=2000, rho="0.1", name="tapered")
+    many += [(both.sum("emp", split=Split(emp=size), rho="0.1"), {}, 1) for size in (500, 100)]
     seen = []
     for query, example, grid in many:
         measures = {"emp": grid, "pay": 1}

@@ -21,13 +21,13 @@ def panel(name: str, **values: Any) -> str:
     return _environment().get_template(f"{name}.html.jinja").render(**values)
 
 
-class Shown(Protocol):
-    """What notebooks can show."""
+class PanelSource(Protocol):
+    """What has a panel of its own."""
 
     def _repr_html_(self) -> str: ...
 
 
-def nested(shown: Shown) -> "Markup":
+def nested(shown: PanelSource) -> "Markup":
     """Return what one panel shows, to stand within another as it is."""
     from markupsafe import Markup  # noqa: PLC0415 - when shown
 

@@ -22,7 +22,7 @@ from perrecord.policy.blurring import blurred_growth
 from perrecord.policy.cases import Cases, Record, dimension, missing_field
 from perrecord.policy.choices import ChosenCandidate
 from perrecord.policy.compose import group_loss
-from perrecord.policy.loss import Loss, largest, total
+from perrecord.policy.loss import NOTHING, Loss, largest, total
 from perrecord.policy.policy import Policy
 from perrecord.policy.scopes import Scope, Signed, differing
 from perrecord.policy.slots import Slot, any_of
@@ -144,6 +144,8 @@ class NoisyNumber:
                 blurred_loss(cell, shifts, self.currency, is_sure=self._is_sure) for cell in cells
             )
         shift = self._net_shift(inside)
+        if not shift:
+            return NOTHING
         return largest(shift_loss(cell, shift, self.currency) for cell in cells)
 
     @property
