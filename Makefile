@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-# Where this is set, every worker of the tests and every process that they start compiles anew.
+# Where this is set, every worker of the tests and every process that they start compiles afresh.
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help demo test check docs audit vulnerabilities bench format lock system clean
@@ -14,10 +14,10 @@ help:
 	@echo "make test    every test (installs Java, Chromium, strace, PostgreSQL, npm and R where it can)"
 	@echo "make check   format check, lint, types, import contracts"
 	@echo "make docs    the documents as a site, into build/site; every link is checked"
-	@echo "make audit   everything that tries to prove it wrong, into docs/assurance.md (about an hour)"
-	@echo "make bench   every benchmark beside its alternatives, into benchmarks/RESULTS.md (half an hour)"
+	@echo "make audit   every attempt to prove it wrong, into docs/assurance.md (about an hour)"
+	@echo "make bench   every benchmark, compared with alternatives, into benchmarks/RESULTS.md (half an hour)"
 	@echo "make format  rewrite the files as make check wants them"
-	@echo "make lock    resolve the dependencies anew into the lock files"
+	@echo "make lock    resolve the dependencies afresh into the lock files"
 	@echo "make vulnerabilities   compare the lock files with known vulnerabilities (network)"
 
 # What the library needs to run, and the library itself.

@@ -14,10 +14,11 @@ WIDTH = "90"
 HEAD = """\
 # The command line
 
-Data goes to stdout, everything else to stderr, so that output can be piped. Where a program may
-read it, `--json` prints JSON; exact numbers are text in it, as in `policy.json`. Progress is shown
-on a terminal alone; `NO_COLOR` switches colours off. `perrecord --install-completion` teaches your
-shell the commands. [quickstart.md](quickstart.md) goes from nothing to a release.
+[quickstart.md](quickstart.md) goes from nothing to a release in five commands; this page has all of
+them. Data goes to stdout, everything else to stderr, so that output can be piped. `--json` prints
+JSON for programs, with exact numbers as text, as in `policy.json`. Progress is shown only on a
+terminal; `NO_COLOR` switches colours off. `perrecord --install-completion` teaches your shell the
+commands.
 
 | exit code | meaning |
 |---|---|
@@ -25,9 +26,9 @@ shell the commands. [quickstart.md](quickstart.md) goes from nothing to a releas
 | 1 | refused: the input, the budget, the ledger or the release; the message says why |
 | 2 | a mistake on the command line |
 | 3 | a fault of perrecord's own: please report it |
-| 130 | interrupted, or told to end (SIGTERM, SIGHUP); run again, a release goes on |
+| 130 | interrupted, or told to end (SIGTERM, SIGHUP); run it again, and a release continues |
 
-No message quotes a value of the data. An error that nobody foresaw is shown by its kind alone;
+No message quotes a value of the data. Of an unforeseen error only the kind is shown;
 `PERRECORD_DEBUG=1` adds where it happened, but never while data is open, because such an error may
 quote records.
 

@@ -15,11 +15,14 @@ import perrecord
 
 ROOT = Path(__file__).parent.parent
 STAGED = ROOT / "build" / "documents"
+_INTRODUCTION = """\
+What `from perrecord import ...` offers, with every method. T4 and the like are statements
+in [the mathematics](theory.md)."""
 PAGES = ("*.md", "docs/**/*", "benchmarks/*.md", "examples/**/*.yaml", "examples/**/*.ipynb")
 
 
 def stage() -> None:
-    """Write the pages into build/documents, which is made anew."""
+    """Write the pages into build/documents, which is made afresh."""
     shutil.rmtree(STAGED, ignore_errors=True)
     for pattern in PAGES:
         for page in sorted(ROOT.glob(pattern)):
@@ -33,9 +36,13 @@ def stage() -> None:
 
 
 def api() -> str:
-    """Return the page of every public name, from its docstring."""
-    names = "\n\n".join(f"::: perrecord.{name}" for name in perrecord.__all__)
-    return f"# Every public name\n\nWhat `from perrecord import ...` offers.\n\n{names}\n"
+    """Return the page of every public name, from its docstring; errors come last."""
+    errors = {name for name in perrecord.__all__ if name.endswith("Error")}
+    names = [name for name in perrecord.__all__ if name not in errors]
+    plain = "    options:\n      inherited_members: false"
+    parts = [f"::: perrecord.{name}" for name in names]
+    parts += [f"::: perrecord.{name}\n{plain}" for name in sorted(errors)]
+    return "\n\n".join(["# Every public name", _INTRODUCTION, *parts, ""])
 
 
 if __name__ == "__main__":

@@ -36,12 +36,12 @@ class Session:
     Later questions may depend on earlier answers. The guarantee of the whole session is its budget
     policy P_B, for every possible record, and never the sum of what was spent (T4).
 
-    Every charge says on which snapshot of the data it was made: files and frames in memory are
-    known by a keyed hash of what they hold. A table in Spark, Ibis, a database or a dataset has
-    none, so `snapshot="2026-11"` names its state, with another name when the data changes.
+    Every charge says on which snapshot of the data it was made. Files and frames in memory are
+    identified by a keyed hash of what they hold. A table in Spark, Ibis, a database or a dataset
+    has none, so `snapshot="2026-11"` names its state; give a new name when the data changes.
 
     Under a ledger with periods a session is about one of them, `period="2026"`, and its guarantee
-    is that period's part; `revision=` says why the period's data is another than before (T35).
+    is that period's part; `revision=` says why the period's data differs from before (T35).
 
     >>> import tempfile
     >>> import pyarrow as pa

@@ -53,7 +53,7 @@ def test_opendp_counts_what_the_page_says(tmp_path):
     plain, split = re.findall(r"(\d+)% high", text)
     assert abs(int(split) - 37) <= 1
     assert abs(int(plain) - 11) <= 1
-    assert "37 % high, where by establishment it is 11 %" in PAGE
+    assert "by worker, 37 % of wages are high; counted by establishment, 11 %" in PAGE
 
 
 def test_top_keys_are_those_of_workers_and_a_threshold_is_refused(tmp_path):

@@ -13,8 +13,8 @@ from perrecord.release import identity as identities
 from perrecord.release.identity import identity_of
 from perrecord.release.publish import ledger_of, release, releases_folder
 from perrecord.release.spec import load_spec
+from perrecord.release.spec.entry import SHOWN, Entry
 from perrecord.release.spec.models import Spec
-from perrecord.release.spec.scalars import SHOWN, Entry
 from tests.release.test_release import FILES, SPEC, contents, prepared
 
 SECRET = bytes(32)

@@ -1,11 +1,15 @@
 """The documents as a site: whole, linked, and asking no other machine."""
 
 import importlib.util
+import inspect
 import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import FunctionType
+
+import perrecord
 
 ROOT = Path(__file__).parent.parent.parent
 LOADED = re.compile(r"""<(?:script|link|img|iframe)[^>]*\s(?:src|href)=["']?(https?:[^"' >]+)""")
@@ -17,6 +21,21 @@ def named(entry):
         return [entry]
     entries = entry.values() if isinstance(entry, dict) else entry
     return [page for each in entries for page in named(each)]
+
+
+def methods():
+    """Yield every public method and property of every public class, inherited ones included."""
+    for name in perrecord.__all__:
+        value = getattr(perrecord, name)
+        if inspect.isclass(value) and not issubclass(value, Exception):
+            for parent in value.__mro__:
+                if parent.__module__.startswith("perrecord."):
+                    callables = (FunctionType, classmethod, staticmethod, property)
+                    yield from (
+                        f"{name}.{each}"
+                        for each, held in vars(parent).items()
+                        if not each.startswith("_") and isinstance(held, callables)
+                    )
 
 
 def test_every_page_has_its_place_in_the_navigation():
@@ -38,7 +57,13 @@ def test_the_site_builds_without_a_warning_and_asks_no_other_machine():
     asked = {found for each in pages for found in LOADED.findall(each.read_text())}
     assert not asked
     shown = (ROOT / "build" / "site" / "docs" / "api.html").read_text()
-    assert 'id="perrecord.Session.ask"' in shown
+    written = {*re.findall(r'id="perrecord\.([\w.]+)"', shown)}
+    assert {*perrecord.__all__} <= written
+    assert {"Policy.loss", "Session.ask"} <= {*methods()} <= written
+    theory = (ROOT / "build" / "site" / "docs" / "theory.html").read_text()
+    linked = {*re.findall(r'href="theory\.html#([\w-]+)"', shown)}
+    assert "adding-up-t4-t5-t6" in linked
+    assert all(f'id="{each}"' in theory for each in linked)
 
 
 def test_the_pictures_of_the_paper_are_of_numbers_that_the_page_states(tmp_path):

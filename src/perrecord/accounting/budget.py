@@ -71,8 +71,8 @@ def Budget(  # noqa: N802 - it reads as the value that it makes
     >>> Budget(1, fine, slots=slot)
     Policy(1·pieces² of Split(employees=50) + selection of industry at 13)
 
-    No amount covers tapered answers however it is spread over them, but for a scheme's pieces; so a
-    budget lists those that it allows beside, each as often as it may be asked (T26):
+    No amount covers tapered answers, except as far as a scheme's pieces do; so a budget also lists
+    those that it allows, each as often as it may be asked for (T26):
 
     >>> allowed = Budget(1, fine, tapers=6 * Policy.tapered("0.1", measure="employees", at=50))
     >>> (3 * Policy.tapered("0.1", measure="employees", at=50)).is_below(allowed)

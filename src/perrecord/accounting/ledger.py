@@ -48,7 +48,7 @@ class Ledger(LedgerReader):
     A charge is accepted only if all charges together stay below the budget for EVERY possible
     record. Queries may then be chosen one after the other, each knowing the answers before it,
     and the whole session is P_B-PRzCDP with P_B the budget (T4). That is the guarantee to state:
-    the running sum is none, because it depends on the answers.
+    the running sum is not one, because it depends on the answers.
 
     >>> import tempfile
     >>> from perrecord import Policy, Split
@@ -68,7 +68,7 @@ and its budget is 1. This charge takes 0.2 of it, and 0.1 is left. Nothing was c
 less rho, for fewer answers, or with a scheme that the budget declares.
 
     Any number of threads and processes may use one ledger at once. Nothing that depends on the data
-    belongs into a label, an identity, the name of a snapshot or details: they are not confidential.
+    belongs in a label, an identity, the name of a snapshot or details: they are not confidential.
     """
 
     # -- opening ----------------------------------------------------------------------------

@@ -64,8 +64,8 @@ class LedgerReader:
     def budget(self) -> Policy:
         """The policy that all charges together stay below: the guarantee of all answers (T4).
 
-        With periods it is the sum of their parts: what a record may lose that stays the same in
-        all of them (T35).
+        With periods it is the sum of their parts: what a record that stays the same in all of
+        them may lose (T35).
         """
         return self._budget
 
@@ -93,10 +93,10 @@ class LedgerReader:
             return tuple(self._every(connection))
 
     def spent(self) -> Policy:
-        """Return what all charges so far add up to; keep it on your desk, and publish the budget.
+        """Return what all charges so far add up to; keep it to yourself, and publish the budget.
 
         With charges on several snapshots of the data it is the sum of their largest losses (T4);
-        with periods what a record has lost that was the same in all of them.
+        with periods it is what a record has lost that stayed the same in all of them.
         """
         with reading(self._path) as connection:
             return self._refreshed(connection).parts.spent()
@@ -142,9 +142,9 @@ class LedgerReader:
     def verify(self, noted: Iterable[str] = ()) -> int:
         """Return the number of entries, having checked all of the file from the beginning.
 
-        The chain shows that entries belong together. That the whole was not rewritten, or
-        replaced by an older copy, only a hash that was kept elsewhere can show: give such hashes,
-        for example those of published charges, as `noted`.
+        The chain shows that entries belong together. Only a hash kept elsewhere can show that
+        the file was not rewritten, or replaced by an older copy: give such hashes, for example
+        those of published charges, as `noted`.
         """
         with reading(self._path) as connection:
             entries, _ = rows.whole(self._path, connection)

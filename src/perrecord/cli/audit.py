@@ -44,25 +44,25 @@ FIGURES_EXAMPLES = examples(
 )
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
-Seed = Annotated[int, typer.Option(help="The same seed asks the same again.")]
+Seed = Annotated[int, typer.Option(help="The same seed makes the same tables.")]
 _STEPS = 100
 
 
 def replay(
-    pairs: Annotated[int, typer.Option(min=1, help="How many pairs of tables at least.")] = 100_000,
+    pairs: Annotated[int, typer.Option(min=1, help="At least how many pairs of tables.")] = 100_000,
     seed: Seed = 1,
-    first: Annotated[int, typer.Option(min=0, help="Begin at this table of the seed.")] = 0,
+    first: Annotated[int, typer.Option(min=0, help="Start at this table of the seed.")] = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Take records out of random tables, and compare what changes with their policy.
 
     The exact numbers of every pair of neighbours are compared: what a record changes, divided by
-    the noise that is priced, must stay within P(r). Some of the tables are run, and released, for
-    real with the same random bits on both sides: every released number must be the exact one,
-    counted anew, with the noise of its law, drawn anew. Where keys are declared, keys, their order,
-    statements and files must not change but in the record's own cell. The samplers themselves are
-    not tested here; that is what audit sample is for. The data is random; nothing of yours is read.
+    the noise that is priced, must stay within P(r). Some of the tables are really run and released,
+    with the same random bits on both sides: every released number must be the exact one, counted
+    afresh, with the noise of its law, drawn afresh. Where keys are declared, keys, their order,
+    statements and files must not change except in the record's own cell. The samplers themselves
+    are not tested here; audit sample does that. The data is random; nothing of yours is read.
     """
     from perrecord.lab.audit.replay.audit import replay as replayed
 
@@ -72,20 +72,22 @@ def replay(
 
 
 def doors(
-    pairs: Annotated[int, typer.Option(min=1, help="How many pairs of sources at least.")] = 20_000,
+    pairs: Annotated[int, typer.Option(min=1, help="At least how many pairs of sources.")] = 20_000,
     seed: Seed = 1,
-    first: Annotated[int, typer.Option(min=0, help="Begin at this round of the seed.")] = 0,
-    only: Annotated[str | None, typer.Option(help="Only doors whose name holds this text.")] = None,
+    first: Annotated[int, typer.Option(min=0, help="Start at this round of the seed.")] = 0,
+    only: Annotated[
+        str | None, typer.Option(help="Only doors whose name contains this text.")
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Send random records through every way in, and compare what is counted with how they read.
+    """Read random records from every kind of source, and compare what is counted with the records.
 
-    The records are spelled as people and programs spell them, and come in as text files, Parquet
-    files, globs, data frames, databases, Ibis and Spark tables, and to OpenDP measurements by a
-    session. The exact numbers of every pair of neighbours are compared with the audit's own reading
-    of the records as they were spelled, and with P(r). Doors whose packages are not installed are
-    named and left out. The data is random; nothing of yours is read.
+    Each kind of source is a door. The records are written as people and programs write them, in
+    text files, Parquet files, globs, data frames, databases, Ibis and Spark tables, and are given
+    to OpenDP measurements by a session. The exact numbers of every pair of neighbours are compared
+    with the audit's own reading of the records as written, and with P(r). Doors whose packages are
+    not installed are named and left out. The data is random; nothing of yours is read.
     """
     from perrecord.lab.audit.doors.audit import BY_SESSION, doors_audit, every_door
 
@@ -114,10 +116,10 @@ def utility(
     """Compare every kind of answer with its meaning in plain SQL, and its noise with its law.
 
     With so much rho that noise vanishes, each published number, in answers and in files, must equal
-    what an aggregate in plain SQL gives. With little rho, what is left of it must follow the law
-    that its price calls for; standard errors and intervals must be that law's. A sound library
-    fails once in a million seeds. The data is random; nothing of yours is read. Needs scipy:
-    pip install 'perrecord[lab]'.
+    what an aggregate in plain SQL gives. With little rho, the difference from it must follow the
+    law that its price calls for; standard errors and intervals must be those of that law. A correct
+    library fails once in a million seeds. The data is random; nothing of yours is read. Needs
+    scipy: pip install 'perrecord[lab]'.
     """
     check_extra("the audit of utility", LAB)
     from perrecord.lab.audit.utility.audit import utility_audit
@@ -148,17 +150,17 @@ def sample(
         int, typer.Option(min=1000, help="How often each mechanism is run, with and without.")
     ] = 4_000_000,
     only: Annotated[
-        str | None, typer.Option(help="Only mechanisms whose name holds this text.")
+        str | None, typer.Option(help="Only mechanisms whose name contains this text.")
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Attack each mechanism by its outputs alone, and compare what is shown with its policy.
+    """Attack each mechanism by its outputs alone, and compare the result with its policy.
 
-    Each is run many times with a record and without it. From the shares of outputs above fixed
-    cuts follows, with 99.9 % confidence for all mechanisms together, how much the record loses at
-    least: never more than P(r), and nearly as much where accounting is exact. The data is made up;
-    nothing of yours is read. Needs scipy: pip install 'perrecord[lab]'.
+    Each is run many times with a record and without it. The shares of outputs above fixed cuts show
+    how much the record loses at least, with 99.9 % confidence for all mechanisms together: never
+    more than P(r), and nearly as much where accounting is exact. The data is made up; nothing of
+    yours is read. Needs scipy: pip install 'perrecord[lab]'.
     """
     check_extra("the audit by samples", LAB)
     from perrecord.lab.audit.sample.cases import every_case
@@ -184,7 +186,7 @@ def figures(
     releases: Annotated[int, typer.Option(min=1, help="How many random releases.")] = 100,
     records: Annotated[int, typer.Option(min=1, help="How many random records of each.")] = 10,
     altered: Annotated[
-        int, typer.Option(min=0, help="How many figures of each text are altered by a little.")
+        int, typer.Option(min=0, help="How many figures of each text are slightly altered.")
     ] = 3,
     seed: Seed = 1,
     as_json: AsJson = False,
@@ -194,8 +196,8 @@ def figures(
 
     Random specs are checked, released, evaluated and tuned, and random records looked up, by the
     commands themselves. Losses, limits, errors, intervals, shares of cells, counts and digests
-    that they print, report and publish are computed once more, by other lines than those under
-    audit. Some are then altered by one in their last digit, which must be noticed. The data is
+    that they print, report and publish are computed again, by code other than that under audit.
+    Some are then altered by one in their last digit, which must be noticed. The data is
     random; nothing of yours is read.
     """
     check_extra("perrecord audit figures", REPORTS)

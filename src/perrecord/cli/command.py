@@ -34,7 +34,7 @@ Exit codes:
   1    refused: the input, the budget, the ledger or the release; the message says why
   2    a mistake on the command line
   3    a fault of perrecord's own
-  130  interrupted, or told to end; a release goes on where it was when it is run again"""
+  130  interrupted, or told to end; run the command again, and a release continues"""
 
 _TIDYING = b"perrecord: tidying up first. Ctrl-\\ ends it at once, and may leave a spill folder.\n"
 

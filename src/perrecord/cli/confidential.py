@@ -24,13 +24,13 @@ Spec = Annotated[Path, typer.Argument(help="The release spec, a YAML file.", met
 Source = Annotated[
     str | None,
     typer.Option(
-        help="Read this file of the same columns in place of the spec's source.", metavar="FILE"
+        help="Read this file, with the same columns, instead of the spec's source.", metavar="FILE"
     ),
 ]
 Last = Annotated[
     str | None,
     typer.Option(
-        help="With --source, of a spec about changes: the file of the period before.",
+        help="With --source, for a spec about changes: the file of the previous period.",
         metavar="FILE",
     ),
 ]
@@ -42,7 +42,7 @@ Public = Annotated[
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
 
 MARK = "CONFIDENTIAL"
 

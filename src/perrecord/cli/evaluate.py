@@ -44,17 +44,19 @@ def evaluate(  # noqa: PLR0913, PLR0917 - an option for each
     out: Annotated[Path, typer.Option(help="The folder for the report.")] = Path("evaluation"),
     scheme: Annotated[
         list[str] | None,
-        typer.Option(help="Compare with this split of the spec; repeat it. Left out: with all."),
+        typer.Option(
+            help="Compare with this split of the spec; may be repeated. Default: all splits."
+        ),
     ] = None,
     top_codes: Annotated[
-        bool, typer.Option(help="Compare with top-coding at the schemes' thresholds, too.")
+        bool, typer.Option(help="Also compare with top-coding at the splits' thresholds.")
     ] = True,
     budget: Annotated[
         list[str] | None,
-        typer.Option(help="Compare with so many times the budget, such as 2; repeat it."),
+        typer.Option(help="Compare with this multiple of the budget, such as 2; may be repeated."),
     ] = None,
     confidence: Annotated[
-        str, typer.Option(help="The probability with which errors are to be kept.")
+        str, typer.Option(help="The probability with which an error is to stay within its limit.")
     ] = "0.95",
     source: Source = None,
     last: Last = None,
@@ -62,16 +64,16 @@ def evaluate(  # noqa: PLR0913, PLR0917 - an option for each
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Evaluate a release before it is made: what records lose, how accurate the answers are.
+    """Evaluate a release before it is made: what records lose, and how accurate the answers are.
 
-    Reads the data, and writes a report of one HTML page, with every figure as SVG, PNG and CSV
-    beside it: errors by table and answer, policy and realised losses of records and units, losses
-    by size, what fitness for use would cost; each beside other splits, top-codes and budgets. Of
-    consistent tables, errors are told before and after they are fitted, and of tables that follow.
+    Reads the data, and writes a report of one HTML page, and every figure as SVG, PNG and CSV:
+    errors by table and answer, policy and realised losses of records and units, losses by size,
+    and what fitness for use would cost, all compared with other splits, top-codes and budgets. For
+    consistent tables it shows errors before and after fitting, and those of tables that follow.
 
-    The results are exact and CONFIDENTIAL: they go to a folder for you alone, and nothing is
-    charged. Do not publish them, nor choose the spec by them; --source and --public evaluate the
-    spec on public, prior or synthetic data.
+    The results are exact and CONFIDENTIAL: they go to a folder that only you can open, and nothing
+    is charged. Do not publish them or choose the spec by them. With --source and --public, the spec
+    is evaluated on public, earlier or synthetic data.
     """
     check_extra("perrecord evaluate", REPORTS)
     from perrecord.evaluate.confidential import confidential_folder

@@ -56,11 +56,11 @@ def create(
         ),
     ] = None,
 ) -> None:
-    """Make the ledger that a spec names, with the spec's budget, which is fixed from then on.
+    """Create the ledger that a spec names, with the spec's budget, which is fixed from then on.
 
     Keep one ledger for each confidential table. An existing file is refused: a new ledger would
-    forget what was spent. With --periods there is a budget for each period, and a record may lose
-    all of them, one after the other.
+    forget what was spent. With --periods there is a budget for each period, and over time a record
+    may lose all of them.
     """
     from perrecord.release.publish import create_ledger
 
@@ -109,14 +109,14 @@ def show_ledger(
         ),
     ] = None,
     growth: Annotated[
-        str, typer.Option(help="By how many percent a record grows from period to period.")
+        str, typer.Option(help="By how many per cent a record grows from period to period.")
     ] = GROWTH,
     as_json: AsJson = False,
 ) -> None:
-    """Show a ledger: its budget, what was charged, what became of it.
+    """Show a ledger: its budget, what was charged, and what became of each charge.
 
-    Of a ledger with periods it says what is charged to each, how many releases like the last one
-    still fit, and what a record loses over all of them: one that stays as it is, and one that
+    For a ledger with periods it shows what is charged to each, how many releases like the last one
+    still fit, and what a record loses over all of them: one that stays the same, and one that
     grows.
     """
     from perrecord.accounting.ledger import Ledger
@@ -245,8 +245,8 @@ def verify(
 ) -> None:
     """Check all of a ledger: every page, every hash, every number.
 
-    That nobody rewrote the whole, or put an older copy in its place, only hashes that were kept
-    elsewhere can show: give them with --noted.
+    Only hashes kept elsewhere can show that nobody rewrote all of it, or replaced it with an older
+    copy: give them with --noted.
     """
     from perrecord.accounting.ledger import Ledger
 

@@ -46,10 +46,10 @@ def release(
 ) -> None:
     """Make the release that a spec describes, and publish it as a folder.
 
-    It is charged to the ledger before the data is read, and charged once: run again with the same
+    It is charged to the ledger before any noise is drawn, and only once: run again with the same
     spec and data, it publishes the same files. With another title, label, example, output or
-    post-processing it shows the same numbers anew, at no charge. An interrupted release goes on
-    where it was when the same command is run again.
+    post-processing it shows the same numbers again, at no charge. If a release is interrupted, run
+    the same command again, and it continues where it was.
     """
     from perrecord.release import publish
 

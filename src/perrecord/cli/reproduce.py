@@ -28,11 +28,11 @@ def reproduce(
     ],
     out: Annotated[Path, typer.Option(help="The folder to write into.")],
     quick: Annotated[
-        bool, typer.Option("--quick", help="Small tables: a minute in place of several.")
+        bool, typer.Option("--quick", help="Small tables: a minute instead of several.")
     ] = False,
     cis_file: Annotated[
         Path | None,
-        typer.Option(help="A county file of USDA NASS Quick Stats in place of synthetic cattle."),
+        typer.Option(help="A county file of USDA NASS Quick Stats instead of synthetic cattle."),
     ] = None,
     cbp_file: Annotated[
         Path | None,
@@ -45,7 +45,7 @@ def reproduce(
 ) -> None:
     """Reproduce the figures of the paper, and compare its claims with what is measured.
 
-    Writes index.html, with every figure as SVG, PNG and CSV beside it. The data is synthetic, or
+    Writes index.html, and every figure as SVG, PNG and CSV. The data is synthetic, or comes from
     public files that you name; nothing is charged.
     """
     _check(which, cis_file=cis_file, cbp_file=cbp_file)

@@ -22,7 +22,7 @@ def studio(
     data: Annotated[
         str | None,
         typer.Option(
-            help="A public, prior or synthetic file of the same columns, to show errors on.",
+            help="A public, earlier or synthetic file with the same columns, to show errors on.",
             metavar="FILE",
         ),
     ] = None,
@@ -36,23 +36,23 @@ def studio(
         bool,
         typer.Option(
             "--confidential",
-            help="Show errors on the confidential source itself; what rests on it is marked.",
+            help="Show errors on the confidential source itself; they are marked.",
         ),
     ] = False,
     idle: Annotated[
-        float, typer.Option(help="End after so many minutes without a request.", min=0)
+        float, typer.Option(help="End after this many minutes without a request.", min=0)
     ] = 60,
 ) -> None:
-    """Open a local page on which methods, sizes and amounts of a spec are chosen by looking.
+    """Open a local page on which to choose the methods, sizes and amounts of a spec.
 
-    What is chosen is written into the spec at once, comments kept; what an editor changes there
-    appears on the page. Shown are the noise of every answer, what example records and records of
-    any size would lose, hints, and what the ledger says; with --data or --synthetic also how
-    accurate the tables would be, by size of cell, and what goals of accuracy would take. No row of
-    the source is read unless --confidential is given, or before a release, which shows its command
-    and its charge, and asks.
+    Choices are written into the spec at once, and its comments are kept; what you change in an
+    editor appears on the page. It shows the noise of every answer, what example records and records
+    of any size would lose, hints, and what the ledger says. With --data or --synthetic it also
+    shows how accurate the tables would be, by size of cell, and what goals of accuracy would take.
+    No row of the source is read, except with --confidential and for a release, which first shows
+    its command and its charge, and asks.
 
-    The address that is printed can be opened once, on this machine alone. Ctrl-C ends it.
+    The printed address can be opened once, on this machine only. Ctrl-C ends the studio.
     """
     check_extra("perrecord studio", STUDIO)
     from perrecord.studio.doors import chosen_door

@@ -74,12 +74,12 @@ def business(
     size: Size = None,
     count: Count = None,
 ) -> None:
-    """Write synthetic business establishments: heavy-tailed, as County Business Patterns are.
+    """Write synthetic business establishments: heavy-tailed, like County Business Patterns.
 
     Columns: id, firm, state, county, naics, emp, payann and payqtr1. With --fit there are as many
     establishments of every place, industry and size class as a published table has, or their
-    proportion of --rows; one of ZIP codes adds the column zip. The columns of County and ZIP Code
-    Business Patterns are known by name. An existing file is never overwritten.
+    proportion of --rows; a table of ZIP codes adds the column zip. The columns of County and ZIP
+    Code Business Patterns are known by name. An existing file is never overwritten.
     """
     _check_new(out)
     from perrecord.lab.synth import business as establishments
@@ -125,10 +125,10 @@ def cis(
     out: Out,
     seed: Seed = 0,
 ) -> None:
-    """Write counties with their cattle and pastureland rents, as the Cattle Inventory Survey has.
+    """Write counties with their cattle and pastureland rents, like the Cattle Inventory Survey.
 
     Columns: id, year, state, district, county, inventory (heavy-tailed) and rent ($ per acre, 0.40
-    to 110). More rows than counties are those of the years before. An existing file is never
+    to 110). Rows beyond the number of counties are for earlier years. An existing file is never
     overwritten.
     """
     _check_new(out)
@@ -150,11 +150,13 @@ def nass(  # noqa: PLR0913 -- an option for every choice
     rent: Annotated[
         Path | None, typer.Option(help="Another file, with pastureland rents.", metavar="FILE")
     ] = None,
-    year: Annotated[int | None, typer.Option(help="Needed when the file has several.")] = None,
+    year: Annotated[
+        int | None, typer.Option(help="The year; needed when the file has several.")
+    ] = None,
     program: Annotated[str | None, typer.Option(help="CENSUS or SURVEY.")] = None,
     period: Annotated[str | None, typer.Option(help="Such as 'FIRST OF JAN'.")] = None,
     category: Annotated[
-        str | None, typer.Option(help="A Domain Category, in place of totals.")
+        str | None, typer.Option(help="A Domain Category, instead of totals.")
     ] = None,
     keep_suppressed: Annotated[
         bool, typer.Option("--keep-suppressed", help="Keep (D), (NA), (S), (X) as NULL.")
@@ -168,8 +170,8 @@ def nass(  # noqa: PLR0913 -- an option for every choice
 ) -> None:
     """Write the county records of a real USDA NASS Quick Stats file, with the columns of `cis`.
 
-    Values that are not published are left out, (Z) is 0; what became of every row is said on
-    stderr. Existing files are never overwritten.
+    Values that are not published are left out, and (Z) is 0; stderr says what became of every row.
+    Existing files are never overwritten.
     """
     from perrecord.lab.synth import nass as load
     from perrecord.lab.synth.files import gathered
@@ -207,9 +209,9 @@ def keys(
 ) -> None:
     """Write the public keys of the synthetic establishments as CSV files.
 
-    counties.csv lists the counties; industries2.csv to industries6.csv list the industries of so
-    many digits. With --fit they are those of a published table, and zips.csv lists its ZIP codes.
-    Of sim: categories.parquet; of cis: states.csv and districts.csv. Existing files are never
+    counties.csv lists the counties; industries2.csv to industries6.csv list the industries of 2 to
+    6 digits. With --fit they are those of a published table, and zips.csv lists its ZIP codes. For
+    sim it writes categories.parquet, for cis states.csv and districts.csv. Existing files are never
     overwritten.
     """
     from perrecord.lab.synth.keys import business_keys, cattle_keys, fitted_keys, simulation_keys

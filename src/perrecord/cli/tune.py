@@ -48,8 +48,8 @@ Goals = Annotated[
     list[str] | None,
     typer.Option(
         "--goal",
-        help="How accurate the answers should be; 'ANSWER: ...' for one. Repeat it. Of consistent "
-        "tables: 'levels count equally' or 'cells count equally'.",
+        help="How accurate the answers should be; 'ANSWER: ...' for one. May be repeated. For "
+        "consistent tables: 'levels count equally' or 'cells count equally'.",
         metavar="GOAL",
         show_default="those of the spec, else '5% for 95% of cells'",
     ),
@@ -59,7 +59,7 @@ Caps = Annotated[
     typer.Option(
         "--cap",
         help="The most that an example record may lose, 'NAME: LOSS' or 'emp=3, ...: LOSS'; "
-        "the errors of the goals are then made as small as the caps allow. Repeat it.",
+        "the errors of the goals are then made as small as the caps allow. May be repeated.",
         show_default="those of the spec",
         metavar="CAP",
     ),
@@ -74,7 +74,7 @@ SmallestIn = Annotated[
 ]
 KeepMethods = Annotated[
     bool,
-    typer.Option("--keep-thresholds", help="Change amounts alone: splits and tapers stay."),
+    typer.Option("--keep-thresholds", help="Change only amounts: splits and tapers stay."),
 ]
 Out = Annotated[Path, typer.Option(help="The folder for the tuned spec.")]
 
@@ -104,21 +104,21 @@ def tune(  # noqa: PLR0913, PLR0917 - an option for each
 ) -> None:
     """Find the amounts, and the splits or tapers, that reach a goal at the least loss.
 
-    Every count, total and average of every table gets the amount with which the share of its
-    cells comes within the error, and no more. Totals that are split or tapered are made private in
-    the way with the smallest policy: by the spec's splits, finer and coarser, or by a taper;
-    clamps and tapers with nu = 3 are shown beside them, and never chosen. With --cap it is the
-    other way round: the least errors, beside the goals, that keep the losses of named records.
-    Goals and caps may stand in the spec, under tuning. Closed forms, no simulation. Writes
-    tuned.yaml and a report with the frontier of privacy against error.
+    Every count, total and average of every table gets the amount at which the given share of its
+    cells comes within the error, and no more. Totals that are split or tapered get the method with
+    the smallest policy: one of the spec's splits, finer or coarser, or a taper; clamps and tapers
+    with nu = 3 are shown for comparison and never chosen. With --cap it is the other way round: the
+    least errors, relative to the goals, that keep the losses of named records below their caps.
+    Goals and caps may also be given in the spec, under tuning. Closed forms are used, and no
+    simulation. Writes tuned.yaml and a report with the frontier of privacy against error.
 
-    With the goal "levels count equally" or "cells count equally" the amounts of consistent tables
-    are shared anew among their levels, at the same sum, so that fitted numbers err least. No row is
-    read for that, and what is written is not confidential.
+    With the goal "levels count equally" or "cells count equally", the amounts of consistent tables
+    are divided afresh among their levels, with the same sum, so that fitted numbers err least. This
+    reads no row, and what it writes is not confidential.
 
     Tuning on the confidential data is not itself private: a spec that was chosen by the data says
-    something about it. So the results are CONFIDENTIAL, unless --source names public, prior or
-    synthetic data of the same columns and --public says so. That is the way to go.
+    something about it. So the results are CONFIDENTIAL, unless --source names public, earlier or
+    synthetic data with the same columns and --public says so, which is what we recommend.
     """
     check_extra("perrecord tune", REPORTS)
     path = out / "tuned.yaml"

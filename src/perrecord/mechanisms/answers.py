@@ -51,7 +51,7 @@ class Answers:
         return table
 
     def with_errors(self, confidence: Exact | None = "0.95") -> pa.Table:
-        """Return the table with each answer's standard error and confidence interval beside it.
+        """Return the table with each answer's standard error and confidence interval next to it.
 
         A quantile has neither. Without a confidence there are no intervals. An average has one more
         column, which says where its noisy count is too small to divide by: `..._few_records`.
@@ -69,7 +69,7 @@ class Answers:
         """Return the same table with numbers that follow from the answers, at no cost (T33).
 
         Each formula is one sum of answers times numbers, or one such sum divided by another, such
-        as {"pay_per_worker": "payroll / employment"}; its errors and ends stand beside it.
+        as {"pay_per_worker": "payroll / employment"}; its error and interval come next to it.
         """
         table = self.with_errors(confidence)
         for name, written in formulas.items():
@@ -146,7 +146,7 @@ class Answers:
     def write_csv(self, path: str | Path, confidence: Exact | None = "0.95") -> None:
         """Write the table with its errors as CSV that is safe to open in a spreadsheet.
 
-        Text that begins as a formula would, or with an apostrophe, has one more in front of it.
+        Text that begins like a formula, or with an apostrophe, gets an apostrophe in front of it.
         """
         write_csv(self.with_errors(confidence), path)
 

@@ -48,7 +48,7 @@ class LossFunction:
         return self.bounded_loss(record).amount
 
     def bounded_loss(self, record: Record) -> Loss:
-        """Return P(r) with whether it is exact, or at most so much (T26).
+        """Return P(r), and whether it is exact or an upper bound (T26).
 
         >>> from perrecord import Policy
         >>> print(Policy.constant("0.1").bounded_loss({}))
@@ -120,9 +120,9 @@ class LossFunction:
         """Return what replacing one record by another costs, rounded up (T20, T27).
 
         It holds for whatever keeps the promise: a policy alone does not say what is published. With
-        `of_totals` each `exact` and `tapered` term is taken for one total with noise of its own,
-        which costs the difference of the values alone, if the records differ in nothing but
-        measures of the policy: by anything else they may be in different cells. That is right for
+        `of_totals` each `exact` and `tapered` term is taken to be one total with noise of its own,
+        which costs only the difference of the values, if the records differ in nothing but
+        measures of the policy: otherwise they may be in different cells. That is right for
         the sum of such answers without filters on measures, and wrong for a budget. The exact cost
         under a release is `PublishedPolicy.change`.
 
@@ -159,10 +159,10 @@ class LossFunction:
         return supremum(self.normal, self.currency.power)
 
     def bound(self) -> Fraction | None:
-        """Return what no record at all loses more than; None if none is found.
+        """Return a loss that no possible record exceeds; None if none is found.
 
-        It is the supremum, or quickly found and above it where cases on different dimensions
-        depend on one another; None also where some records have no case.
+        It is the supremum, or a larger number that is found quickly where cases on different
+        dimensions depend on one another; None also where some records have no case.
 
         >>> from perrecord import Policy
         >>> Policy.by("sector", {"farm": Policy.constant("0.5")}, Policy.constant("0.1")).bound()

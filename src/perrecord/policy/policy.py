@@ -167,7 +167,7 @@ class Policy(ShownPolicy):
     ) -> "Policy":
         """Return the loss of a quantile with weights: a record of weight `at` loses rho, or less.
 
-        It is quadratic in small weights and in the end linear (T37).
+        It is quadratic in small weights and eventually linear (T37).
 
         >>> policy = Policy.weighed("0.2", measure="w", at=20)
         >>> [round(float(policy.loss({"w": weight})), 2) for weight in (20, 60, 1600)]
@@ -279,7 +279,7 @@ class Policy(ShownPolicy):
         """Tell whether P(r) <= other(r) for EVERY possible record (T4).
 
         True is always right. Key selections must each fill one of the other's slots exactly. The
-        work is bounded, by `most_steps` or to some seconds of it; who runs out of it gets False.
+        work is bounded, by `most_steps` or to some seconds; if it runs out, the answer is False.
 
         >>> from perrecord import Split
         >>> scheme = Split(employees=50)
@@ -298,7 +298,7 @@ class Policy(ShownPolicy):
     def excess(self, other: "Policy") -> Excess | None:
         """Return a possible record that loses more under this policy than under the other.
 
-        It is the counter-example behind a no of `is_below`, on the losses alone; key selections
+        It is the counter-example when `is_below` says no, on the losses alone; key selections
         are not looked at. None means that none was found: either the policy is below, or that
         could be neither proved nor disproved (a sum over several schemes on the other side).
 

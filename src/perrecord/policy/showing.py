@@ -18,7 +18,7 @@ class ShownPolicy(LossFunction):
         return "\n".join(map(str, self.lines()))
 
     def lines(self) -> tuple[words.Line, ...]:
-        """Return what `describe` says, line by line, each with how deep it stands."""
+        """Return what `describe` says, line by line, each with its depth."""
         return words.lines(self.form, self.currency)
 
     def formula(self) -> str:

@@ -28,7 +28,7 @@ class Split:
     >>> scheme.pieces({"employees": 0, "payroll": 0})   # still one record
     1
 
-    Measures whose names are no Python words go in a dictionary: `Split({"annual pay": 500})`.
+    Measures whose names are not Python names go in a dictionary: `Split({"annual pay": 500})`.
     """
 
     thresholds: tuple[tuple[str, Fraction], ...]

@@ -32,7 +32,7 @@ from perrecord.policy.split import Scheme, measure
 class Currency(Enum):
     """What a loss is counted in: rho of zCDP, or pure epsilon. The two never mix in one sum.
 
-    It says by itself how losses grow, which noise and which choice an amount buys, what a range of
+    It alone says how losses grow, which noise and which choice an amount buys, what a range of
     log ratios costs, and its words; nobody else asks which of the two it is to work these out.
     """
 

@@ -43,10 +43,10 @@ _SLACK = 1 + 2.0**-45
 
 @dataclass(frozen=True, slots=True, init=False)
 class Weighting:
-    """By which measure the records of a quantile are weighed, and the weight that pays the amount.
+    """The measure that weighs the records of a quantile, and the weight that costs the amount.
 
     A record of weight `at` loses at most what the answer costs, larger ones more: four times as
-    much at twice the weight while that is little, and in the end in proportion. Weights below 0
+    much at twice the weight while that is small, and eventually in proportion. Weights below 0
     count as 0, and a record without a weight is left out.
 
     >>> Weighting("w", at=20)

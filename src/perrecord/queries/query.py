@@ -194,7 +194,7 @@ class Query:
         """Return the query with the total of a measure, by splitting, clamping or tapering.
 
         `taper` is the size of a record that loses the amount: a number, or a `Taper` with sizes of
-        several measures (T26). `blur` makes its noise grow by this part of each record, or, as a
+        several measures (T26). `blur` makes its noise grow by this share of each record, or, as a
         `Blur` with a scale, of a public size of the cell (T28).
         With `parts`, each part of a public partition has its own method (T5):
         `parts=Parts("sector", {"farm": splitting(...), ...: clamping(...)})`.

@@ -59,7 +59,7 @@ class Linked:
 
     Both are files or frames, or both are Spark DataFrames of one session, with the same columns.
     `table(Linked("emp2027.csv", last="emp2026.csv"), id="establishment", ...)` has a record for
-    every id and every combination of dimensions, with this period's measures less the last's.
+    every id and every combination of dimensions, with this period's measures minus the last's.
     """
 
     this: OneSource

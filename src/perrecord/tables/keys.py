@@ -95,7 +95,7 @@ class Keys:
 
     @property
     def table(self) -> pa.Table:
-        """Every key as a row, sorted; a product is written out anew each time."""
+        """Every key as a row, sorted; a product is written out each time."""
         return self.factors[0] if len(self.factors) == 1 else _written_out(self.factors)
 
     @property

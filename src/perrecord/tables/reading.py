@@ -18,10 +18,11 @@ _ENCODINGS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """Files that are read otherwise than is usual: `File("est.csv", separator=";", decimal=",")`.
+    """Files that need settings of their own: `File("est.csv", separator=";", decimal=",")`.
 
-    The path may be a glob, and what is left out is as usual: text in UTF-8, with commas in .csv and
-    tabs in .tsv between fields, a decimal point, and double quotes; a workbook's only sheet.
+    The path may be a glob. Settings that are left out have their defaults: text in UTF-8, with
+    commas in .csv and tabs in .tsv between fields, a decimal point, and double quotes; a workbook's
+    only sheet.
 
     >>> File("est.csv", separator=";", encoding="latin-1", decimal=",").settings
     "decimal=',' encoding='iso8859-1' separator=';'"

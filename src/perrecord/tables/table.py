@@ -48,7 +48,7 @@ class Table:
         return records_sql(self.schema, names, self.engine.dialect, self.engine.relation)
 
     def close(self) -> None:
-        """Give up the source."""
+        """Close the source."""
         self.engine.close()
 
     def __enter__(self) -> "Table":
@@ -81,9 +81,9 @@ def table(  # noqa: PLR0913 -- a role for every kind of column
     Dimensions are columns or row-wise expressions, `{"naics2": "substr(naics, 1, 2)"}`; measures
     have a resolution, `{"emp": 1, "rent": "0.01"}`, or a `Measure` that says more, such as what it
     is computed from: `Measure("0.01", expression="hours * wage")`. The `id` names a record, the
-    `unit` whom several records may belong to. A `weight` is a measure too, and there is one more,
-    such as `weighted_emp`, for each measure. A lookup adds columns of a public table.
-    Of two periods, `Linked(this, last)`, the records are changes, and the id is needed.
+    `unit` the firm it belongs to. A `weight` is a measure too, and each measure gets another, such
+    as `weighted_emp`. A lookup adds columns of a public table. With two periods,
+    `Linked(this, last)`, the records are changes, and the id is needed.
 
     >>> source = pa.table({"naics": ["111110", "212220"], "emp": [12, 7]})
     >>> table(source, dimensions={"naics2": "substr(naics, 1, 2)"}, measures=["emp"])

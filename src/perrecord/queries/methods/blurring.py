@@ -19,12 +19,12 @@ _NONE = Fraction(0)
 
 @dataclass(frozen=True, slots=True, init=False)
 class Blur:
-    """By which part of what noise grows: of each record of the cell, or of a public size of it.
+    """How noise grows: by a share of each record of the cell, or of a public size of the cell.
 
     `scale` is a table, or the path of a CSV or Parquet file: the columns that the query groups by,
     and sizes under the name of the measure or under "size". Keys that it lacks have size 0. Without
     a scale the noise grows with the records, and its size is confidential: a total then has bounds
-    in place of a standard error, and none if its values may be negative, `signed`.
+    instead of a standard error, or none if its values may be negative, `signed`.
 
     >>> Blur("0.1"), Blur("0.1", scale={"county": ["Kent"], "emp": [1200]})
     (Blur(1/10), Blur(1/10, scale=...))

@@ -29,9 +29,9 @@ TaperedGrowth = TaperedRho | TaperedEpsilon | BlurredRho | BlurredEpsilon
 class Taper:
     """For each measure the size of a record that loses what an answer costs; larger ones lose more.
 
-    While a record is small beside the noise, one three times as large loses up to nine times as
-    much; in the end losses grow like the logarithm, and ten times the size adds 18.4. `nu` is 7, or
-    3 for losses that grow half as fast in the end and noise with more outliers.
+    While a record is small compared with the noise, one three times as large loses up to nine times
+    as much; eventually losses grow like the logarithm, and ten times the size adds 18.4. `nu` is 7,
+    or 3 for losses that eventually grow half as fast and noise with more outliers.
 
     >>> Taper(employees=50, payroll=5_000_000)
     Taper(employees=50, payroll=5000000)

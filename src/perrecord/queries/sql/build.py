@@ -64,6 +64,7 @@ def from_sql(  # noqa: PLR0913 - an option for whatever SQL cannot say
     - `blur`: with a taper, what widens the noise of a SUM, by answer or by measure (T28).
     - `candidates`: public numbers for the quantiles, by answer or by measure.
     - `weight`: by which measure their records are weighed, by answer or by measure (T37).
+    - `accounting`: `"split"` charges split totals by whole pieces, `"exact"` by the value itself.
     - `keys`: what `Query.group_by_sets` takes; every GROUP BY needs them (T9).
 
     >>> from fractions import Fraction

@@ -17,9 +17,9 @@ Bounds = tuple[Exact, Exact]
 
 
 class SQLOptions(TypedDict, total=False):
-    """What `Session.ask`, `ask_all` and `preview` take beside SQL text: the options of `from_sql`.
+    """What `Session.ask`, `ask_all` and `preview` take with SQL text: the options of `from_sql`.
 
-    A function of your own hands them on as `**options: Unpack[SQLOptions]`.
+    A function of your own passes them on as `**options: Unpack[SQLOptions]`.
     """
 
     keys: WhichCells | Mapping[tuple[str, ...], WhichCells] | None

@@ -7,9 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from perrecord.release.spec.entry import SHOWN, Entry
 from perrecord.release.spec.scalars import (
-    SHOWN,
-    Entry,
     Names,
     Positive,
     Text,

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from perrecord.errors import listing, suggestion
+from perrecord.release.spec.entry import descriptions
 from perrecord.release.spec.problems import Path, found
 
 _EXPECTED = {
@@ -86,8 +87,9 @@ def _described(model: type[BaseModel], path: Path) -> str:
     """Return what a field is for, in the words of its own description."""
     inside = _model_at(model, path[:-1])
     for name, field in (inside.model_fields if inside else {}).items():
-        if path[-1] in (name, field.alias):
-            return f"Expected: {str(field.description)[:1].lower()}{str(field.description)[1:]}"
+        if inside and path[-1] in (name, field.alias):
+            said = descriptions(inside)[name]
+            return f"Expected: {said[:1].lower()}{said[1:]}"
     return "Expected at least one."
 
 

@@ -9,11 +9,11 @@ from pydantic import ValidationError
 
 from perrecord.errors import SpecError
 from perrecord.release.spec.checks import check_spec
+from perrecord.release.spec.entry import DECIDING
 from perrecord.release.spec.explain import explained, is_echo
 from perrecord.release.spec.models import Spec
 from perrecord.release.spec.problems import Document, Problems, found
 from perrecord.release.spec.read import parse_document, read_document
-from perrecord.release.spec.scalars import DECIDING
 from perrecord.release.spec.unopened import check_unopened
 from perrecord.tables.addresses import absolute_address, is_address
 from perrecord.tables.files import matching_files

@@ -17,11 +17,10 @@ from perrecord.release.spec.declared import (
     SourceForm,
     WeightEntry,
 )
+from perrecord.release.spec.entry import SHOWN, Entry
 from perrecord.release.spec.processing import PostProcessing
 from perrecord.release.spec.questions import EVERY, QueryEntry
 from perrecord.release.spec.scalars import (
-    SHOWN,
-    Entry,
     FieldValue,
     Names,
     PeriodName,

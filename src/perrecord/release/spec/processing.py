@@ -6,8 +6,16 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from perrecord.errors import InputError
+from perrecord.release.spec.entry import Entry
 from perrecord.release.spec.problems import found
-from perrecord.release.spec.scalars import Entry, Names, Proportion, Text, TruthValue, Whole, short
+from perrecord.release.spec.scalars import (
+    Names,
+    Proportion,
+    Text,
+    TruthValue,
+    Whole,
+    short,
+)
 
 
 class ConsistentEntry(Entry):

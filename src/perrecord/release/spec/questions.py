@@ -5,11 +5,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from perrecord.release.spec.entry import SHOWN, Entry
 from perrecord.release.spec.scalars import (
-    SHOWN,
     Amount,
     Bounds,
-    Entry,
     Exact,
     Identifier,
     Names,

@@ -2,22 +2,16 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PlainSerializer,
     PlainValidator,
-    SerializationInfo,
-    SerializerFunctionWrapHandler,
     StrictBool,
     StrictInt,
-    model_serializer,
 )
 
 from perrecord.accounting.parts import period_name
@@ -29,37 +23,6 @@ from perrecord.release.spec.read import WrittenNumber
 
 _ZEROS_BEFORE = re.compile(r"\s*[-+]?0[0-9]")
 _LEAST, _GREATEST = Fraction(1, 10**100), Fraction(10**100)
-
-
-DECIDING = "what decides the numbers"
-"""The context in which a spec is written down without what is only shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class OnlyShown:
-    """Marks an entry that decides how numbers are shown, and never what they are."""
-
-
-SHOWN = OnlyShown()
-
-
-class Entry(BaseModel):
-    """A mapping of a spec: unknown keys are refused, and what was read stays as it is."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, populate_by_name=True
-    )
-
-    @model_serializer(mode="wrap")
-    def _written(
-        self, write: SerializerFunctionWrapHandler, info: SerializationInfo
-    ) -> dict[str, Any]:
-        values: dict[str, Any] = write(self)
-        if info.context == DECIDING:
-            for name, each in type(self).model_fields.items():
-                if SHOWN in each.metadata:
-                    values.pop(name, None)
-        return values
 
 
 def _exact(value: Any) -> Fraction:
