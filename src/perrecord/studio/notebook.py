@@ -76,6 +76,19 @@ def panel(
 
     Where something is `asked`, what that would cost stands below, as `session.preview` has it.
     Nothing is charged, and no row is read.
+
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> from perrecord import Budget, Split, table
+    >>> farms = table(pa.table({"cattle": [12, 40, 9000]}), name="farms", measures=["cattle"])
+    >>> scheme, path = Split(cattle=50), tempfile.mkdtemp() + "/farms.ledger"
+    >>> session = Session(farms, ledger=path, budget=Budget(1, scheme), new=True)
+    >>> answers = session.ask(Query("farms").sum("cattle", split=scheme, rho="0.4"))
+    >>> print(panel(session, examples={"a ranch": {"cattle": 900}}))
+    farms: cattle (rounded to 1)
+    Charged so far: Policy(0.4·pieces² of Split(cattle=50)), of the budget Policy(1·pieces² of \
+Split(cattle=50))
+      a ranch: has lost 129.6, leaving 194.4 of its budget
     """
     budget, spent = session.policy, session.spent
     records = list(examples.values() if isinstance(examples, Mapping) else examples)
