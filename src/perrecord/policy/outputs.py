@@ -140,6 +140,8 @@ class NoisyNumber:
         # One cell has one noise; if ever it had several, the least of them would cost the most.
         if any(cell.by is not None for cell in cells):
             shifts = self._shifts(differing(inside))
+            if not any(shift for _, shift in shifts):
+                return NOTHING
             return largest(
                 blurred_loss(cell, shifts, self.currency, is_sure=self._is_sure) for cell in cells
             )
