@@ -4,7 +4,8 @@
 
 The worked example's spec on a million synthetic establishments, declared public. After the first
 scan each kind of edit is made over HTTP, as a browser does: the choice, the page that follows, and
-every panel. Each response is timed. Edits that need a number which was not counted yet, such as a
+every panel. Each response is timed by the clock and by the processor, which others on the machine
+slow down less. Edits that need a number which was not counted yet, such as a
 clamp's, are timed apart: they scan the data once more. With `--write` the table is kept in
 `benchmarks/studio.md`.
 """
@@ -19,6 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from goals import Goal, goals_table, page_by
@@ -38,9 +40,22 @@ RESULTS = HERE / "studio.md"
 SPEC = HERE.parent / "examples" / "business" / "release.yaml"
 TURNS = 5
 GOAL = 0.3
-PANELS = ("/", "/errors", "/curves", "/ledger")
+PROCESSOR_GOAL = 0.15
+PANELS = ("/", "/errors", "/curves", "/ledger", "/levels", "/beside", "/found", "/values")
+HEADS = ("choice", "page", "errors", "curves", "ledger", "levels", "beside", "frontier", "values")
 COUNT, TOTAL, COUNTIES = "0/establishments", "0/employment", "1/employment"
 AVERAGE = "3/mean_payroll"
+
+
+class Took(NamedTuple):
+    """How long a response took: seconds by the clock, and of the processor."""
+
+    clock: float
+    processor: float
+
+
+Response = dict[str, Took]
+"""What a choice, the page and every panel took."""
 
 
 @dataclass(slots=True)
@@ -50,23 +65,23 @@ class Visitor:
     access: Access
     cookie: str = ""
 
-    def ask(self, address: str, form: dict[str, str] | None = None) -> tuple[str, str, float]:
-        """Return the text of an answer, its cookie, and the seconds that it took."""
+    def ask(self, address: str, form: dict[str, str] | None = None) -> tuple[str, str, Took]:
+        """Return the text of an answer, its cookie, and what it took; the server is ours, too."""
         connection = http.client.HTTPConnection(self.access.host, timeout=600)
         headers = {"Cookie": self.cookie, "Origin": f"http://{self.access.host}"}
         body = None if form is None else urlencode(form)
-        start = time.perf_counter()
+        start, worked = time.perf_counter(), time.process_time()
         connection.request("GET" if form is None else "POST", address, body, headers)
         answer = connection.getresponse()
         text = answer.read().decode()
-        taken = time.perf_counter() - start
+        taken = Took(time.perf_counter() - start, time.process_time() - worked)
         connection.close()
         if answer.status >= 400:
             raise RuntimeError(f"{address}: {answer.status} {text}")
         return text, answer.headers.get("set-cookie", ""), taken
 
-    def edit(self, answer: str, **typed: str) -> dict[str, float]:
-        """Make a choice, then ask for the page and every panel; return the seconds of each."""
+    def edit(self, answer: str, **typed: str) -> Response:
+        """Make a choice, then ask for the page and every panel; return what each took."""
         page = self.ask("/")[0]
         mark = f'name="answer" value="{answer}"'
         form = next(part for part in page.split("<form") if mark in part)
@@ -75,7 +90,7 @@ class Visitor:
         taken = {"choice": self.ask("/choose", {"answer": answer, **shown, **given, **typed})[2]}
         return taken | {address: self.ask(address)[2] for address in PANELS}
 
-    def undo(self) -> dict[str, float]:
+    def undo(self) -> Response:
         """Take the last choice back, likewise."""
         version = re.search(r'data-version="(\w+)"', self.ask("/")[0])
         taken = {"choice": self.ask("/undo", {"version": version[1] if version else ""})[2]}
@@ -91,7 +106,7 @@ def visiting(spec: Path, data: Path) -> Iterator[Visitor]:
         yield visitor
 
 
-Edit = tuple[str, Callable[[Visitor, int], dict[str, float]]]
+Edit = tuple[str, Callable[[Visitor, int], Response]]
 
 EDITS: tuple[Edit, ...] = (
     ("amount of a count", lambda v, turn: v.edit(COUNT, amount=f"0.1{turn + 1}")),
@@ -139,6 +154,7 @@ def report(rows: int) -> tuple[str, list[Goal]]:
             visitor.undo()
             found = {what: [edit(visitor, turn) for turn in range(TURNS)] for what, edit in EDITS}
         beside = fresh(Path(shutil.copy(SPEC, folder)), data)
+    medians = {what: _median(turns) for what, turns in found.items()}
     lines = [
         "# The studio: how fast a choice is answered",
         "",
@@ -146,37 +162,53 @@ def report(rows: int) -> tuple[str, list[Goal]]:
         f"{TURNS} turns of each edit, medians, over HTTP. A fresh `evaluate` of the "
         f"same spec takes {beside:.1f} s. Made by `python benchmarks/studio.py --write`.",
         "",
-        "| edit | choice, ms | page, ms | errors, ms | curves, ms | ledger, ms | all, ms | "
-        "of a fresh evaluate |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    slowest = 0.0
-    for what, turns in found.items():
-        middle = {each: statistics.median(turn[each] for turn in turns) for each in turns[0]}
-        slowest = max(slowest, *middle.values())
-        lines.append(_row(what, middle, beside))
-    lines += [
+        *_table("edit", medians, 0),
+        "",
+        "Of the processor, in all threads:",
+        "",
+        *_table("edit", medians, 1),
         "",
         "What needs the data: the first look at a spec, and edits that need a number of each cell "
         "which was not counted before. Such a number is counted once, behind a progress bar; the "
         "page itself is answered as above.",
         "",
-        "| | choice, ms | page, ms | errors, ms | curves, ms | ledger, ms | all, ms | "
-        "of a fresh evaluate |",
-        "|---|---|---|---|---|---|---|---|",
-        _row("first look", first, beside),
-        *(_row(what, taken, beside) for what, taken in counted.items()),
+        *_table("", {"first look": first, **counted}, 0),
+        "",
+        "Of the processor, in all threads:",
+        "",
+        *_table("", {"first look": first, **counted}, 1),
         "",
     ]
+    slowest, most = (
+        max(took[which] for response in medians.values() for took in response.values())
+        for which in (0, 1)
+    )
     goal = f"every response to an edit below {GOAL * 1000:.0f} ms after the first scan"
-    goals = [Goal(goal, f"at most {slowest * 1000:.0f} ms", slowest < GOAL)]
+    worked = f"every response to an edit below {PROCESSOR_GOAL * 1000:.0f} ms of the processor"
+    goals = [
+        Goal(goal, f"at most {slowest * 1000:.0f} ms", slowest < GOAL),
+        Goal(worked, f"at most {most * 1000:.0f} ms", most < PROCESSOR_GOAL),
+    ]
     return "\n".join([*lines, *goals_table(goals)]) + "\n", goals
 
 
-def _row(what: str, taken: dict[str, float], beside: float) -> str:
-    cells = [f"{1000 * taken[each]:.0f}" if each in taken else "" for each in ("choice", *PANELS)]
-    every = sum(taken.values())
-    return f"| {what} | {' | '.join(cells)} | {1000 * every:.0f} | {every / beside:.3f} |"
+def _median(turns: list[Response]) -> Response:
+    """Return the median of each response, by either measure."""
+    return {
+        each: Took(*(statistics.median(turn[each][which] for turn in turns) for which in (0, 1)))
+        for each in turns[0]
+    }
+
+
+def _table(head: str, rows: dict[str, Response], which: int) -> Iterator[str]:
+    """Yield a table of milliseconds, by the clock or of the processor."""
+    yield f"| {head} | {' | '.join(f'{each}, ms' for each in HEADS)} | all, ms |"
+    yield "|---" * (len(HEADS) + 2) + "|"
+    for what, response in rows.items():
+        taken = [response.get(each) for each in ("choice", *PANELS)]
+        cells = ["" if each is None else f"{1000 * each[which]:.0f}" for each in taken]
+        every = sum(each[which] for each in taken if each is not None)
+        yield f"| {what} | {' | '.join(cells)} | {1000 * every:.0f} |"
 
 
 if __name__ == "__main__":

@@ -33,6 +33,8 @@ def rational(value: object, what: str = "this number") -> Fraction:
     perrecord.errors.InexactNumberError: rho is a float. Floats are not exact: write it as text, \
 such as "0.1", or as an int or Fraction.
     """
+    if type(value) is Fraction:  # most are, and nothing is left to do
+        return value
     match value:
         case bool():
             raise InputError(f"{what} is a truth value; expected a number such as 5 or '0.1'.")

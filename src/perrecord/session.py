@@ -22,6 +22,7 @@ from perrecord.queries.query import Query
 from perrecord.queries.sql import SQLOptions, from_sql
 from perrecord.queries.sql.options import check_known
 from perrecord.tables.readable import check_readable
+from perrecord.tables.schema import Schema
 from perrecord.tables.snapshots import check_name, check_unchanged, snapshot_of
 from perrecord.tables.table import Table
 
@@ -91,6 +92,19 @@ rho, for fewer answers, or with a scheme that the budget declares.
         With periods it is the part of the session's own: of all that is asked about it (T35).
         """
         return self._ledger.part(self._period).budget
+
+    @property
+    def spent(self) -> Policy:
+        """What all charges so far add up to; keep it on your desk, and publish the budget.
+
+        With periods it is what was charged to the session's own.
+        """
+        return self._ledger.part(self._period).spent.total()
+
+    @property
+    def schema(self) -> Schema:
+        """The public description of the table: names, types and grids, and no value of it."""
+        return self._table.schema
 
     @overload
     def preview(self, asked: Query | Sequence[Query], *, examples: Examples = ()) -> Preview: ...

@@ -275,6 +275,31 @@ def test_what_greater_values_cost_ends_where_the_table_does():
     assert found["10_percent_more"][0].as_py() == pytest.approx(0.01)  # 1 becomes 2
 
 
+def test_what_was_kept_of_other_plans_changes_no_figure():
+    """Other amounts, sizes, examples and grids: one after the other, the figures are the same."""
+    rows, kept = pa.table({"naics": ["44"], "emp": [1], "pay": [2]}), {}
+    asked = Query().group_by("naics", keys=Keys.from_dict({"naics": ["44", "31"]}))
+    asked = asked.count(rho="0.1").median("pay", candidates=range(0, 90, 10), rho="0.1")
+    many = [
+        (asked.sum("emp", taper=20, rho=rho), example, grid)
+        for rho, example, grid in (
+            *(("0.1", {}, 1), ("0.2", {}, 1), ("0.2", {"naics": "44"}, 1)),
+            *(("0.2", {"naics": "44"}, 5), ("0.1", {}, 1)),
+        )
+    ]
+    both = asked.sum("emp", taper=2000, rho="0.1", name="tapered")
+    many += [(both.sum("emp", split=Split(emp=size), rho="0.1"), {}, 1) for size in (500, 100)]
+    seen = []
+    for query, example, grid in many:
+        measures = {"emp": grid, "pay": 1}
+        with table(rows, dimensions=["naics"], measures=measures) as source:
+            planned = plan(query, source.schema)
+            seen.append(changes_by_size(planned, example, kept))
+            assert seen[-1].equals(changes_by_size(planned, example))
+    assert seen[0].equals(seen[4])
+    assert not seen[0].equals(seen[3])
+
+
 @pytest.mark.parametrize("epsilon", [False, True])
 @pytest.mark.parametrize(
     "values",

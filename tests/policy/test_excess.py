@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perrecord import Currency, Policy, Split
-from perrecord.policy import excess
+from perrecord.policy import excess, tightest
 from tests.policy import strategies as some
 from tests.policy.test_dominate import both_currencies, one_scheme, quarters, schemes_on_x
 
@@ -30,6 +30,29 @@ def test_whatever_is_returned_exceeds(first, second, factor):
         if found is not None:
             assert not low.is_below(high)
             assert low.loss(found.record) == found.loss > found.limit == high.loss(found.record)
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_floats_hide_no_record(data):
+    """Where floats decide that a place need not be looked at, looking finds nothing either."""
+    amounts = st.fractions(min_value="1/1000", max_value=5, max_denominator=1000)
+    grows = st.builds(
+        lambda kind, amount, size, name: (
+            Policy.exact(amount, measure=name, threshold=size)
+            if kind == "exact"
+            else Policy.tapered(amount, measure=name, at=size)
+            if kind == "tapered"
+            else Policy.constant(amount)
+        ),
+        *(st.sampled_from(["exact", "tapered", "constant"]), amounts),
+        *(st.sampled_from([1, 20, 5000]), st.sampled_from("xy")),
+    )
+    low, high = (Policy.total(data.draw(st.lists(grows, min_size=1, max_size=4))) for _ in "12")
+    with pytest.MonkeyPatch.context() as patched:
+        found = low.excess(high)
+        patched.setattr(tightest, "_clearly_below", lambda *given: [False] * len(given[2]))
+        assert low.excess(high) == found
 
 
 def over_one_scheme(scheme, weights):

@@ -37,7 +37,7 @@ examples:
   - {name: a corner shop, emp: 3, rent: 1.5, county: "37001", kind: "11"}
 """
 ADDRESSES = (
-    *("/", "/errors", "/beside", "/found", "/levels", "/curves", "/ledger", "/policy"),
+    *("/", "/errors", "/values", "/beside", "/found", "/levels", "/curves", "/ledger", "/policy"),
     *("/progress", "/guide", "/changed?since=x"),
     *("/studio.js", "/progress.js", "/studio.css", "/nothing"),
 )
@@ -72,7 +72,7 @@ def seen(spec, door):
     """Return all that is answered while somebody works with a studio, by address."""
     answers = {}
 
-    def look(visitor, when, addresses=ADDRESSES[:8]):
+    def look(visitor, when, addresses=ADDRESSES[:9]):
         for address in addresses:
             status, headers, text = visitor.ask(address)
             answers[f"{address} {when}"] = f"{status}\n{headers}\n{text}"
@@ -97,12 +97,19 @@ def seen(spec, door):
 
 @pytest.mark.parametrize("door", DOORS)
 def test_no_value_of_a_record_is_answered_logged_or_written(planted, caplog, door):
-    """Whichever door: pages, errors, files, temporary files, logs; a release's files as well."""
+    """Whichever door: pages, errors, files, temporary files, logs; a release's files as well.
+
+    But for the panel of values behind the confidential door, which is marked.
+    """
     canaries, spec, temporary = planted
     caplog.set_level(logging.DEBUG)
     run("ledger", "create", "release.yaml")
     answers = seen(spec, DOORS[door])
     places = [(name, text.encode(), SAID) for name, text in answers.items()]
+    values = [each for each in places if each[0].startswith("/values")]
+    if door == "confidential":
+        assert search(canaries, values).found != ()
+        places = [each for each in places if each not in values]
     places.append(("the log", caplog.text.encode(), SAID))
     files = [*files_below(spec.parent, apart_from=["est.parquet"]), *files_below(temporary)]
     assert len(canaries) > 90
@@ -110,14 +117,19 @@ def test_no_value_of_a_record_is_answered_logged_or_written(planted, caplog, doo
     assert sorted(each.name for each in temporary.iterdir()) == []
     # What rests on confidential records says so, and nothing else does.
     marked = {name for name, text in answers.items() if HEADER in text}
-    of_data = ("How accurate it would be</h3>", "<caption>Error of the median cell</caption>")
+    of_data = (
+        *("How accurate it would be</h3>", "<caption>Error of the median cell</caption>"),
+        "<h1>Values</h1>",
+    )
     shown = {name for name, text in answers.items() if any(each in text for each in of_data)}
     assert marked >= (shown if door == "confidential" else set())
     assert {name.split()[0] for name in marked} <= (
-        {"/errors", "/beside"} if door == "confidential" else set()
+        {"/errors", "/beside", "/values"} if door == "confidential" else set()
     )
     assert bool(shown) == (door != "closed")
     assert ("Frontier" in answers["/found beside the first"]) <= DOORS[door].is_public
+    assert ("<h1>Values</h1>" in answers["/values at first"]) == (door != "closed")
+    assert ('data-later="/values"' in answers["/ at first"]) == DOORS[door].is_public
     says_so = "started with --confidential" in answers["/ at first"]
     assert says_so == (door == "confidential")
 

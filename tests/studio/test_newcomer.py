@@ -108,6 +108,23 @@ def test_a_change_in_an_editor_appears(studio):
     until(tab, "document.querySelector('#ledger h3')")
 
 
+def test_values_of_the_public_file_stay_beside_names_and_types(studio):
+    """While choices are made; they go with a spec that cannot be read, and come back with it."""
+    path, tab = studio
+    until(tab, "document.querySelector('#values dl')")
+    shown = tab.evaluate("document.getElementById('values').textContent")
+    assert "3 different; most often 37001 (30), 48001 (30), 48003 (30)" in shown
+    assert "the largest is 60" in shown
+    fill(tab, TOTAL, "amount", "0.7")
+    written(tab, path, "rho: 0.7}")
+    until(tab, "document.querySelector('#values:not([aria-busy=\"true\"]) dl')")
+    assert tab.evaluate("document.getElementById('values').textContent") == shown
+    path.write_text("title: [")
+    until(tab, "document.querySelector('#values') === null")
+    path.write_text(SPEC)
+    until(tab, "document.querySelector('#values dl')")
+
+
 def test_text_that_is_being_typed_is_not_overwritten(studio):
     """A change elsewhere leaves it as it is; saving shows both, and nothing is lost."""
     path, tab = studio

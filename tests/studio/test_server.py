@@ -26,7 +26,9 @@ from tests.studio.conftest import SPEC, Visitor, visiting
 
 # -- who is let in -----------------------------------------------------------------------------
 
-ADDRESSES = ("/", "/changed?since=x", "/curves", "/ledger", "/policy", "/guide", "/studio.js")
+ADDRESSES = (
+    *("/", "/changed?since=x", "/curves", "/ledger", "/policy", "/values", "/guide", "/studio.js"),
+)
 POSTED = ("/choose", "/write", "/undo", "/redo", "/dismiss")
 
 
@@ -303,6 +305,37 @@ def test_errors_by_size_are_the_librarys(spec, tmp_path, monkeypatch):
         cell = '<td class="number">(.*?)</td>'
         assert re.findall(f'data-size="([^"]+)">.*?{3 * cell}', shown) == wanted
     assert text != changed
+
+
+def test_values_are_those_of_the_public_file(spec, tmp_path):
+    """As the library reads them, and nothing of the source; hostile ones are text."""
+    other = tmp_path / "synthetic.parquet"
+    places = ["37001"] * 50 + [HOSTILE] * 9 + [None]
+    rows = pa.table({"id": range(60), "county": places, "emp": [*range(59), None]})
+    pq.write_table(rows, other)
+    with visiting(spec, str(other)) as visitor:
+        _, _, text = visitor.ask("/values")
+        assert 'data-later="/values"' in visitor.page()
+        visitor.choose("0/employees", amount="0.8")
+        assert visitor.ask("/values")[2] == text
+        pq.write_table(rows.slice(0, 50), other)
+        assert "37001 (50)" in visitor.ask("/values")[2]
+        assert "have none" not in visitor.ask("/values")[2]
+    shown = html.unescape(text)
+    assert f"2 different; most often 37001 (50), {HOSTILE[:40]}… (9); 1 of 60 have none" in shown
+    assert "50\xa0% have at most 29; 90\xa0% have at most 53; 99\xa0% have at most 58" in shown
+    assert "the largest is 58; 1 of 60 have none" in shown
+    assert "<script>" not in text
+    assert SECRET not in text
+
+
+def test_without_a_door_there_are_no_values(visitor):
+    """Names and types alone; what follows from what is declared."""
+    assert visitor.ask("/values")[0] == 404
+    page = visitor.page()
+    assert "/values" not in page
+    assert "no value of a record is on this page" in page
+    assert "<dt>county</dt><dd>fixes state</dd>" in page
 
 
 def test_the_source_itself_is_not_taken_for_public(spec):

@@ -5,7 +5,7 @@ import re
 import pyarrow as pa
 import pytest
 
-from perrecord import Policy, Query, Session, Split, table
+from perrecord import Policy, Query, Session, Split, studio, table
 from perrecord.evaluate.confidential import HEADER
 from perrecord.evaluate.evaluation import evaluate
 from perrecord.exact import amount_up
@@ -42,6 +42,40 @@ def test_a_preview_shows_the_panels_of_the_studio(source, tmp_path):
     assert "The budget allows it." in shown
     assert "&lt;script&gt;" in shown
     assert is_inert(shown)
+
+
+def test_a_session_shows_its_budget_and_what_is_left(source, tmp_path):
+    """Of its table names and types, of the ledger what was charged; a preview below."""
+    session = Session(source, ledger=tmp_path / "ledger", budget=Policy.split(9, SPLIT), new=True)
+    examples = {HOSTILE: {"emp": 3}, "a plant": {"emp": 120}}
+    fresh = studio.panel(session, examples=examples)
+    assert fresh.spent == Policy.zero()
+    assert [left for _, _, left in fresh.losses] == [9, 81]
+    session.ask(ASKED)
+    found = studio.panel(session, ASKED, examples=examples)
+    shown = found._repr_html_()
+    assert found.spent == session.spent == found.preview.policy
+    assert found.losses == tuple(
+        (name, loss, session.policy.loss(examples[name]) - loss)
+        for name, loss in found.preview.losses
+    )
+    assert panel("charge", charge=session.policy.lines()) in shown
+    assert session.preview(ASKED, examples=examples)._repr_html_() in shown
+    assert '<th scope="row">emp</th><td>rounded to 1</td>' in shown
+    assert "&lt;script&gt;" in shown
+    assert "970" not in shown + str(found)
+    assert "has lost 1.8, leaving 79.2 of its budget" in str(found)
+    assert is_inert(shown)
+
+
+def test_a_panel_reads_no_row_and_charges_nothing(source, tmp_path, monkeypatch):
+    """It follows from what is declared and from the ledger."""
+    session = Session(source, ledger=tmp_path / "ledger", budget=Policy.split(9, SPLIT), new=True)
+    before = list(session.ledger.entries())
+    for method in ("keep", "stream", "local"):
+        monkeypatch.setattr(type(source.engine), method, None, raising=False)
+    studio.panel(session, examples=[{"emp": 3}])._repr_html_()
+    assert list(session.ledger.entries()) == before
 
 
 def test_an_evaluation_shows_its_mark_losses_and_errors(source):

@@ -22,12 +22,17 @@ def studio(
     data: Annotated[
         str | None,
         typer.Option(
-            help="A public, earlier or synthetic file with the same columns, to show errors on.",
+            help="A public, earlier or synthetic file with the same columns: show its values, "
+            "and errors on it.",
             metavar="FILE",
         ),
     ] = None,
     synthetic: Annotated[
-        bool, typer.Option("--synthetic", help="Show errors on records drawn from the spec alone.")
+        bool,
+        typer.Option(
+            "--synthetic",
+            help="Show values of records drawn from the spec alone, and errors on them.",
+        ),
     ] = False,
     rows: Annotated[
         int, typer.Option(min=1, help="With --synthetic: how many records are drawn.")
@@ -36,7 +41,8 @@ def studio(
         bool,
         typer.Option(
             "--confidential",
-            help="Show errors on the confidential source itself; they are marked.",
+            help="Show errors on the confidential source itself, and its values when asked "
+            "for; both are marked.",
         ),
     ] = False,
     idle: Annotated[

@@ -120,24 +120,27 @@ class _Move:
 
 @lru_cache(maxsize=65536)
 def _epsilon(move: _Move) -> Fraction:
-    wider = (move.power - 1 + NORMALISER) * _log_ratio(move)
-    return move.power * _distance(move) + wider
+    return _pure(move.power, _distance(move), _log_ratio(move))
+
+
+def _pure(power: int, distance: Fraction, log_ratio: Fraction) -> Fraction:
+    return power * distance + (power - 1 + NORMALISER) * log_ratio
 
 
 @lru_cache(maxsize=65536)
 def _rho(move: _Move) -> Fraction:
-    in_range = bounded_range(2 * move.power * _distance(move)).upper
+    distance, log_ratio = _distance(move), _log_ratio(move)
+    in_range = bounded_range(2 * move.power * distance).upper
     shifted = tapered_rho(sqrt_up(move.square), move.larger, 2 * move.power - 1)
-    widened = _widening(move)
+    widened = _widening(move.power, log_ratio)
     apart = shifted + widened + 2 * sqrt_up(shifted * widened)
-    return min(rho_of_pure(_epsilon(move)), in_range, apart)
+    return min(rho_of_pure(_pure(move.power, distance, log_ratio)), in_range, apart)
 
 
-def _widening(move: _Move) -> Fraction:
+def _widening(power: int, log_ratio: Fraction) -> Fraction:
     """Return what it costs to pass from the lesser A to the larger without a shift."""
-    log_ratio = _log_ratio(move)
-    pure = rho_of_pure((2 * move.power - 1 + NORMALISER) * log_ratio)
-    return min(pure, bounded_range(2 * move.power * log_ratio).upper)
+    pure = rho_of_pure((2 * power - 1 + NORMALISER) * log_ratio)
+    return min(pure, bounded_range(2 * power * log_ratio).upper)
 
 
 def _distance(move: _Move) -> Fraction:

@@ -5,10 +5,11 @@ shows wherever HTML does.
 """
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 
 def panel(name: str, **values: Any) -> str:
@@ -18,6 +19,19 @@ def panel(name: str, **values: Any) -> str:
     True
     """
     return _environment().get_template(f"{name}.html.jinja").render(**values)
+
+
+class PanelSource(Protocol):
+    """What has a panel of its own."""
+
+    def _repr_html_(self) -> str: ...
+
+
+def nested(shown: PanelSource) -> "Markup":
+    """Return what one panel shows, to stand within another as it is."""
+    from markupsafe import Markup  # noqa: PLC0415 - when shown
+
+    return Markup(shown._repr_html_())  # noqa: S704 - a panel, which escapes what it is given
 
 
 @cache

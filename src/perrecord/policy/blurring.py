@@ -35,7 +35,7 @@ from perrecord.laws.enclosure import ball, enclose
 from perrecord.laws.scales import student_scale
 from perrecord.laws.tapering import ON_INTEGERS, power_of
 from perrecord.policy.growth import Floats, Growth
-from perrecord.policy.loss import Loss
+from perrecord.policy.loss import NOTHING, Loss
 from perrecord.policy.tapering import (
     FLOAT_SLACK,
     check_at,
@@ -85,7 +85,9 @@ class _Blurred(Growth):
 
     def loss(self, size: Fraction) -> Loss:
         """Return the loss of a record of this size, rounded up; nothing, exactly, for none."""
-        return Loss(self.between(size, Fraction(0), size**2), is_exact=not size)
+        if not size:
+            return NOTHING
+        return Loss(self.between(size, Fraction(0), size**2), is_exact=False)
 
     def change(self, before: Fraction, after: Fraction) -> Loss:
         """Return what it costs to replace a value by another: bounded for a change by a share."""

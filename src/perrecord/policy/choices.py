@@ -93,6 +93,9 @@ class ChosenCandidate:
         changed by da and db it changes by min(0, da, db) at least and max(0, da, db) at most.
         Values come with what they add to n, or take away.
         """
+        values = _net(values)
+        if not values:
+            return Fraction(0)
         count = sum((weight for weight, _ in values), Fraction(0))
         ups, downs = [], []
         for place, candidate in self._standing(values):
@@ -108,3 +111,11 @@ class ChosenCandidate:
             if place != other
         )
         return max(pairs, default=Fraction(0))
+
+
+def _net(values: list[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, Fraction]]:
+    """Return what values add and take away together; what stays as it is counts for nothing."""
+    found: dict[Fraction, Fraction] = {}
+    for weight, value in values:
+        found[value] = found.get(value, Fraction(0)) + weight
+    return [(weight, value) for value, weight in found.items() if weight]

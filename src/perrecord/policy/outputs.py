@@ -22,7 +22,7 @@ from perrecord.policy.blurring import blurred_growth
 from perrecord.policy.cases import Cases, Record, dimension, missing_field
 from perrecord.policy.choices import ChosenCandidate
 from perrecord.policy.compose import group_loss
-from perrecord.policy.loss import Loss, largest, total
+from perrecord.policy.loss import NOTHING, Loss, largest, total
 from perrecord.policy.policy import Policy
 from perrecord.policy.scopes import Scope, Signed, differing
 from perrecord.policy.slots import Slot, any_of
@@ -140,10 +140,14 @@ class NoisyNumber:
         # One cell has one noise; if ever it had several, the least of them would cost the most.
         if any(cell.by is not None for cell in cells):
             shifts = self._shifts(differing(inside))
+            if not any(shift for _, shift in shifts):
+                return NOTHING
             return largest(
                 blurred_loss(cell, shifts, self.currency, is_sure=self._is_sure) for cell in cells
             )
         shift = self._net_shift(inside)
+        if not shift:
+            return NOTHING
         return largest(shift_loss(cell, shift, self.currency) for cell in cells)
 
     @property

@@ -31,7 +31,7 @@ from perrecord.laws.tapering import (
     tapered_rho,
 )
 from perrecord.policy.growth import Floats, Growth
-from perrecord.policy.loss import Loss
+from perrecord.policy.loss import NOTHING, Loss
 
 FLOAT_SLACK = 1 + 2.0**-45
 """Some forty roundings, each of one part in 2^52 at most, lose less than this."""
@@ -72,7 +72,7 @@ class _Tapered(Growth):
 
     def loss(self, size: Fraction) -> Loss:
         """Return the loss of a record of this size, rounded up; nothing, exactly, for none."""
-        return Loss(self._amount(size), is_exact=not size)
+        return Loss(self._amount(size), is_exact=False) if size else NOTHING
 
     def floats(self, sizes: Floats) -> Floats | None:
         """Return the loss of each size, rounded up by more than all roundings can take off.

@@ -6,12 +6,15 @@ the right side does not see. This module lists those places and evaluates both s
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import chain
+from itertools import chain, islice
+
+import numpy as np
 
 from perrecord.errors import InternalError
 from perrecord.policy.cover import Weights
+from perrecord.policy.growth import Floats
 from perrecord.policy.normal import LargestOf, Normal, One, PiecesOf, PowerOf, SizeOf
 from perrecord.policy.split import Split
 
@@ -20,6 +23,11 @@ Measures = dict[str, Fraction]
 _FIRST = 64
 _MOST_CORNERS = 20_000  # as many as `corners` walks
 _FAR = [2**j for j in range(7, 129)] + [2 ** (2**j) for j in range(8, 15)]
+_BATCH = 64
+_SLACK = 1 + 2.0**-30
+"""Floats of losses, sizes and weights are wrong by less than this, all of them together."""
+_TINY = 1e-150
+"""Squares of smaller floats may have lost digits."""
 _ABOVE = [Fraction(1, 2**j) for j in (7, 20, 64, 512, 8192)]
 
 
@@ -31,10 +39,60 @@ def exceeded_at(
     The left side holds no maximum. Every corner that `walk` looks at is worth looking at only
     where it has found that one of them fails.
     """
-    for measures in _places(left, right, power, every_corner):
-        if _value(left, measures, power) > _value(right, measures, power):
-            return measures
+    places = _places(left, right, power, every_corner)
+    while batch := list(islice(places, _BATCH)):
+        below = _clearly_below(left, right, batch, power)
+        for measures, is_below in zip(batch, below, strict=True):
+            if is_below:
+                continue
+            if _value(left, measures, power) > _value(right, measures, power):
+                return measures
     return None
+
+
+def _clearly_below(
+    left: Weights, right: Weights, places: Sequence[Measures], power: int
+) -> Sequence[bool]:
+    """Return at which places floats show that the left side is the smaller; the rest is open."""
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        sides = [_floats(each, places, power) for each in (left, right)]
+        if sides[0] is None or sides[1] is None:
+            return [False] * len(places)
+        found = (sides[0] * _SLACK < sides[1]) & (sides[1] > _TINY) & np.isfinite(sides[1])
+    return [bool(each) for each in found]
+
+
+def _floats(weights: Weights, places: Sequence[Measures], power: int) -> Floats | None:
+    """Return the sum at each place, about; None where floats do not tell."""
+    total = np.zeros(len(places))
+    for basis, weight in weights.items():
+        factor = _float(weight)
+        match basis:
+            case One():
+                found: Floats | None = np.ones(len(places))
+            case PowerOf(name):
+                found = _sizes(places, name) ** power
+            case SizeOf(name, growth):
+                found = growth.floats(_sizes(places, name))
+            case _:
+                found = None
+        if found is None or factor < 0:
+            return None
+        total += factor * found
+    return total
+
+
+def _sizes(places: Sequence[Measures], name: str) -> Floats:
+    return np.array([_float(each.get(name, Fraction(0))) for each in places])
+
+
+def _float(number: Fraction) -> float:
+    """Return a number as a float; NaN, which tells nothing, if its square would lose digits."""
+    try:
+        found = float(number)
+    except OverflowError:
+        return math.nan
+    return found if not number or _TINY < abs(found) < 1 / _TINY else math.nan
 
 
 def _value(weights: Weights, measures: Measures, power: int) -> Fraction:

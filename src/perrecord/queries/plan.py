@@ -5,7 +5,7 @@ for; coarser sets are rolled up from their exact integers, never scanned again.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import parse_one
 
@@ -110,6 +110,32 @@ def plan(queries: Query | Sequence[Query], schema: Schema) -> Plan:
         for condition, index in filters.items()
     )
     return Plan(schema, every, scans, tuple(groupings))
+
+
+def of_choices(planned: Plan) -> Plan:
+    """Return the plan of the quantiles alone: what counts between candidates, and nothing else."""
+    chosen = [each for each in planned.groupings if each.buckets]
+    return _part(planned, [replace(each, aggregates=()) for each in chosen])
+
+
+def without_choices(planned: Plan) -> Plan:
+    """Return the plan whose scans do not count between candidates; its groupings are the same."""
+    return _part(planned, [replace(each, buckets=()) for each in planned.groupings])
+
+
+def _part(planned: Plan, groupings: list[PlannedGrouping]) -> Plan:
+    """Return the plan of some groupings; a scan that none of them reads is left out."""
+    numbers = sorted({each.scan for each in groupings})
+    scans = tuple(
+        _scan(
+            planned.scans[number].filter,
+            [each for each in groupings if each.scan == number],
+            planned.schema,
+        )
+        for number in numbers
+    )
+    moved = tuple(replace(each, scan=numbers.index(each.scan)) for each in groupings)
+    return replace(planned, scans=scans, groupings=moved)
 
 
 def _grouping(

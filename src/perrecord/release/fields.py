@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from perrecord.errors import SchemaError, listing
@@ -109,14 +110,18 @@ class Field:
         """Return the rule that rounds a measure."""
         if self.resolution is None or self.largest is None or self.outside is None:
             raise SchemaError(f"the field {self.name!r} is no measure; it is not rounded.")
-        limit = self.largest * self.resolution
-        return Measure(self.resolution, largest=limit, outside=self.outside)
+        return _rule(self.resolution, self.largest, self.outside)
 
     def number(self, value: Any) -> Fraction | None:
         """Return the number that the policy sees; text is read exactly as it is written."""
         if isinstance(value, str):
             value = rational(value, f"the measure {self.name!r}")
         return self.measure().number(value)
+
+
+@lru_cache(maxsize=1024)
+def _rule(resolution: Fraction, largest: int, outside: Outside) -> Measure:
+    return Measure(resolution, largest=largest * resolution, outside=outside)
 
 
 def check_computed(fields: Iterable[Field]) -> None:

@@ -5,6 +5,8 @@ follow from what was counted, in closed form, and only those of the answer that 
 choice that needs another number of each cell, such as a clamp, has that number counted.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from threading import Lock
@@ -22,10 +24,13 @@ from perrecord.evaluate.accuracy.truths import Asked, CountedCells, Truth, count
 from perrecord.release.names import table_names
 from perrecord.release.spec import LoadedSpec, Workload
 from perrecord.studio.doors import StudioDoor
+from perrecord.watch import Progress, within
 
 CONFIDENCE = Fraction(19, 20)
 _SIZES = (1, 10, 100, 1000)
 _LIMIT = "0.05"
+_CELLS = 0.6
+"""How much of the counting is that of cells, where quantiles are counted after them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +113,23 @@ class DataErrors:
         if before is None or not before.is_beside(workload.plan):
             self._known, self._quantiles = {}, None
         if before is None or not before.serves(workload.plan):
-            self.done = 0.0
-            try:
-                with self.door.opened(loaded) as table:
-                    before = counted(workload.plan, table, before=before, share=self._told)
-            finally:
-                self.done = None
+            is_first = self._quantiles is None and any(e.buckets for e in workload.plan.groupings)
+            with (
+                self._telling(0.0, _CELLS if is_first else 1.0) as share,
+                self.door.opened(loaded) as table,
+            ):
+                before = counted(workload.plan, table, before=before, share=share)
             self._counted = state, before
         return before
+
+    @contextmanager
+    def _telling(self, start: float, end: float) -> Iterator[Progress]:
+        """Give whom to tell how much was counted, which is shown as a part of all there is."""
+        self.done = start
+        try:
+            yield within(self._told, start, end)
+        finally:
+            self.done = None
 
     def _told(self, done: float) -> None:
         self.done = done
@@ -126,8 +140,8 @@ class DataErrors:
         if self._quantiles is not None:
             known = quantile_truths_of(workload.plan, self._quantiles)
         if known is None:
-            with self.door.opened(loaded) as table:
-                known = quantile_truths(workload.plan, table)
+            with self._telling(_CELLS, 1.0) as share, self.door.opened(loaded) as table:
+                known = quantile_truths(workload.plan, table, share=share)
             self._quantiles = known
         return known
 

@@ -8,7 +8,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from perrecord.errors import InputError
-from perrecord.release.spec import LoadedSpec, Workload
 from perrecord.studio import panels
 from perrecord.studio.accuracy import SizeErrors
 from perrecord.studio.beside import side_by_side
@@ -80,7 +79,7 @@ class Choosing:
             facts, found, public = self.bench.shown().facts, self.bench.found, self.bench.counting
             stands = None
             if found is not None and public is not None:
-                stands = standing_of(found, public, *_whole(facts))
+                stands = standing_of(found, public, *facts.whole())
             return panels.found_panel(found, stands, facts)
 
         return part(made)
@@ -94,7 +93,7 @@ class Choosing:
         )
 
     def _shared(self, typed: Typed, facts: Facts) -> tuple[str, str]:
-        loaded, workload = _whole(facts)
+        loaded, workload = facts.whole()
         if counted := typed.get("counted"):
             text = text_counted(facts.text, loaded, workload, counted)
             return text, f"shares of tables: {counted}"
@@ -195,12 +194,6 @@ def _wish(typed: Typed) -> Callable[[Facts], tuple[str, str]]:
         return changed(facts.text, wished(facts.text, spec, wish)), wish.words
 
     return change
-
-
-def _whole(facts: Facts) -> tuple[LoadedSpec, Workload]:
-    if facts.loaded is None or facts.workload is None:
-        raise InputError("the spec has mistakes; correct them first.")
-    return facts.loaded, facts.workload
 
 
 def _number(typed: Typed, name: str) -> int:

@@ -45,6 +45,12 @@ class Facts:
     checked: CheckedRelease | None = None
     choices: tuple[AnswerChoices, ...] = ()
 
+    def whole(self) -> tuple[LoadedSpec, Workload]:
+        """Return the spec and its workload, or refuse while the spec has mistakes."""
+        if self.loaded is None or self.workload is None:
+            raise InputError("the spec has mistakes; correct them first.")
+        return self.loaded, self.workload
+
 
 @dataclass(frozen=True, slots=True)
 class Curves:
@@ -156,11 +162,9 @@ class Kept(Generic[Result]):
 
     def of(self, facts: Facts) -> Result:
         """Return it, or refuse while the spec has mistakes."""
-        if facts.loaded is None or facts.workload is None:
-            raise InputError("the spec has mistakes; correct them first.")
-        last = self._last
+        whole, last = facts.whole(), self._last
         if last is None or last[0] != facts.text:
-            last = self._last = facts.text, self.compute(facts.loaded, facts.workload)
+            last = self._last = facts.text, self.compute(*whole)
         return last[1]
 
     def forget(self) -> None:

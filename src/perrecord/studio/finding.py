@@ -53,9 +53,7 @@ def found_values(facts: Facts, door: StudioDoor) -> FoundValues:
             "again with a public, prior or synthetic file: perrecord studio "
             "release.yaml --data synthetic.parquet"
         )
-    if facts.loaded is None or facts.workload is None:
-        raise InputError("the spec has mistakes; correct them first.")
-    loaded = facts.loaded
+    loaded, _ = facts.whole()
     goals, caps = goals_of(loaded.spec), dict(loaded.spec.tuning.caps)
     with door.opened(loaded) as table:
         workload = build(loaded, table.schema)

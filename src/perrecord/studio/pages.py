@@ -13,6 +13,7 @@ from perrecord.evaluate.tuning.of_spec import DEFAULT_GOAL
 from perrecord.exact import amount_up
 from perrecord.policy.terms import Currency
 from perrecord.preview import losses_of
+from perrecord.queries.hierarchies.following import followed
 from perrecord.release.changes import PERCENTS
 from perrecord.release.spec import LoadedSpec, Workload
 from perrecord.release.spec.questions import EVERY
@@ -134,12 +135,22 @@ def _table(loaded: LoadedSpec, workload: Workload | None) -> dict[str, list[tupl
             for name, each in spec.measures.items()
         ],
         "keys": [(name, _form(entry.model_fields_set)) for name, entry in spec.keys.items()],
+        "hierarchy": [] if workload is None else list(_hierarchy(workload)),
         "splits": [(name, _form(entry.model_fields_set)) for name, entry in spec.splits.items()],
         "tapers": [
             (name, ", ".join(f"{m} {amount_up(size)}" for m, size in entry.sizes.items()))
             for name, entry in spec.tapers.items()
         ],
     }
+
+
+def _hierarchy(workload: Workload) -> Iterator[tuple[str, str]]:
+    """Yield each dimension that others follow from, and these: a county, and its state."""
+    schema = workload.schema
+    for name in schema.dimension_names:
+        others = followed(schema, [name], workload.hierarchies).keys() - {name}
+        if others:
+            yield name, f"fixes {', '.join(sorted(others))}"
 
 
 def _form(given: set[str]) -> str:

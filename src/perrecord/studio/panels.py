@@ -1,12 +1,16 @@
 """The panels of goals, shares, variants and the release, as HTML."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
+from perrecord.evaluate.column_values import ColumnValues
 from perrecord.evaluate.tuning.frontier import TUNED
 from perrecord.evaluate.tuning.shares import COUNTED
 from perrecord.evaluate.tuning.tune import shown_amounts, shown_choices, shown_goal
-from perrecord.exact import amount_up, figure_down
+from perrecord.exact import amount_up, figure_down, text
 from perrecord.release.checking import LedgerCheck
+from perrecord.report.numbers import percent
+from perrecord.report.text import plain
 from perrecord.studio.beside import SideBySide
 from perrecord.studio.doors import StudioDoor
 from perrecord.studio.drawing import DrawnLine, DrawnMark, curve_picture
@@ -16,6 +20,9 @@ from perrecord.studio.levels import DividedAmounts
 from perrecord.studio.pages import currency_of, template
 from perrecord.studio.releasing import Releasing
 from perrecord.studio.workbench import StudioState
+
+_LONGEST = 40
+"""Longer values are cut off."""
 
 
 def found_panel(found: FoundValues | None, stands: Standing | None, facts: Facts) -> str:
@@ -73,6 +80,36 @@ def beside_panel(
         if number != shown.place
     ]
     return template("beside.html.jinja").render(steps=steps, place=place, side=side, door=door)
+
+
+def values_panel(values: Sequence[ColumnValues], door: StudioDoor, *, is_alone: bool) -> str:
+    """Return what the columns hold, in words: as one panel, or as a page that stands alone."""
+    columns = [(each.name, _held(each)) for each in values]
+    return template("values.html.jinja").render(columns=columns, door=door, is_alone=is_alone)
+
+
+def _held(column: ColumnValues) -> str:
+    """Return the values of a column in words."""
+    parts = []
+    if column.common:
+        most = ", ".join(f"{_short(value)} ({number:,})" for value, number in column.common)
+        parts.append(f"{column.different:,} different; most often {most}")
+    if column.sizes:
+        *shares, (_, largest) = column.sizes
+        parts += [f"{percent(float(share))} have at most {_size(size)}" for share, size in shares]
+        parts.append(f"the largest is {_size(largest)}")
+    if column.missing:
+        parts.append(f"{column.missing:,} of {column.records:,} have none")
+    return "; ".join(parts) or "no value"
+
+
+def _size(size: Fraction) -> str:
+    return f"{size.numerator:,}" if size.denominator == 1 else text(size)
+
+
+def _short(value: str) -> str:
+    shown = plain(value)
+    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
 
 
 def step_name(shown: StudioState, place: int) -> str:

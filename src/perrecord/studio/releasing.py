@@ -93,15 +93,14 @@ class Releasing:
         return self._question(asked.kind, asked.out, facts).ledger == asked.ledger
 
     def _question(self, kind: str, out: str, facts: Facts) -> ReleaseQuestion:
-        if facts.loaded is None or facts.workload is None:
-            raise InputError("the spec has mistakes; correct them first.")
-        spec, ledger = shlex.quote(str(self.path)), ledger_of(facts.loaded, facts.workload)
+        loaded, workload = facts.whole()
+        spec, ledger = shlex.quote(str(self.path)), ledger_of(loaded, workload)
         if ledger.refusal is not None:
             raise InputError(ledger.refusal)
         if kind == "ledger":
             if ledger.exists:
                 raise InputError("the ledger is there already.")
-            if facts.loaded.spec.period is not None:
+            if loaded.spec.period is not None:
                 raise InputError(
                     "a ledger with periods is made in a terminal, where they are named: perrecord "
                     f"ledger create {spec} --periods 2026..2035"

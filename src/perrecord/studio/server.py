@@ -135,6 +135,7 @@ def application(bench: Workbench, access: Access) -> Gate:
         Route("/curves", studio.curves),
         Route("/errors", studio.errors),
         Route("/progress", studio.progress),
+        Route("/values", studio.values),
         Route("/ledger", studio.ledger),
         Route("/policy", studio.policy),
         Route("/guide", studio.guide),
@@ -211,6 +212,14 @@ class _Studio:
         if accuracy is None:
             return PlainTextResponse("No data was given that may be looked at.", 404)
         return part(lambda: pages.errors_panel(accuracy.of(facts), self.bench.door))
+
+    def values(self, request: Request) -> Response:
+        """Show what the columns hold, of the data behind the door; without one, nothing."""
+        values, facts, door = self.bench.values, self.bench.shown().facts, self.bench.door
+        if values is None:
+            return PlainTextResponse("No data was given that may be looked at.", 404)
+        is_alone = "x-part" not in request.headers
+        return part(lambda: panels.values_panel(values.of(*facts.whole()), door, is_alone=is_alone))
 
     def progress(self, _: Request) -> Response:
         """Answer with how much of the data has been counted, from 0 to 1; nothing if nothing is."""

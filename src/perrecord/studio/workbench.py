@@ -17,6 +17,7 @@ from perrecord.studio.levels import DividedAmounts, divided_of
 from perrecord.studio.releasing import Releasing
 from perrecord.studio.revisions import Revision, Revisions
 from perrecord.studio.spec_file import ChangedMeanwhileError, SpecFile, version_of
+from perrecord.studio.values import DataValues
 
 _OUTSIDE = "a change made in the file by another program"
 
@@ -62,6 +63,8 @@ class Workbench:
     door: StudioDoor = CLOSED
     counting: DataErrors | None = None
     """Whoever counts that data, and knows how far it has come."""
+    values: DataValues | None = None
+    """Whoever reads values of it; None where the door is closed."""
     found: FoundValues | None = None
     """What was found last for goals and caps."""
     beside: int | None = None
@@ -254,5 +257,11 @@ def opened(path: Path, door: StudioDoor = CLOSED) -> Workbench:
         )
     errors = DataErrors(door) if door.has_data else None
     accuracy = None if errors is None else Kept(errors.of)
-    reading = SpecReading(path, door)
-    return Workbench(SpecFile(path), reading, accuracy=accuracy, door=door, counting=errors)
+    return Workbench(
+        SpecFile(path),
+        SpecReading(path, door),
+        accuracy=accuracy,
+        door=door,
+        counting=errors,
+        values=DataValues(door) if door.has_data else None,
+    )

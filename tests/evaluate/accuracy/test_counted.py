@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 from perrecord import Keys, Query, Split, table
+from perrecord.evaluate.accuracy import quantiles
 from perrecord.evaluate.accuracy import truths as numbers
 from perrecord.evaluate.accuracy.truths import counted, truths, truths_of
 from perrecord.queries.aggregates import Rows
@@ -96,3 +97,26 @@ def test_answers_that_are_known_are_left_out():
         dearer = plan(asked(split=SPLIT, rho="0.7"), source.schema)
         known |= {(total.query, total.columns, total.answer)}
         assert [each.answer.name for each in truths_of(dearer, cells, known)] == [total.answer.name]
+
+
+def test_what_one_of_them_needs_is_not_counted_for_the_other(monkeypatch):
+    """Cells without candidates between them; for quantiles those alone, of the scans that ask."""
+    planned = []
+
+    def watched(given, *how):
+        planned.append(given)
+        return scanned(given, *how)
+
+    for module in (numbers, quantiles):
+        monkeypatch.setattr(module, "scanned", watched)
+    median = asked().median("pay", candidates=[1, 2, 3], rho="0.1")
+    with table(ROWS, dimensions=["county"], measures=["emp", "pay"]) as source:
+        every = plan([asked().where("emp > 5"), median], source.schema)
+        truths(every, source)
+        (found,) = quantiles.quantile_truths(every, source)
+    assert (found.query, found.low.tolist()) == (1, [1.0, 3.0])
+    of_cells, of_quantiles = (list(each.scans) for each in planned)
+    assert [scan.sets for scan in of_cells] == 2 * [(frozenset({"county"}),)]
+    (scan,) = of_quantiles
+    assert scan.aggregates == (Rows(),)
+    assert [len(each) for each in scan.sets] == [2]

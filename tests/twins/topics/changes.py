@@ -27,6 +27,13 @@ TWINS = (
         )
     ),
     Twin(
+        "floats hide records that exceed by less than half",
+        "policy/tightest.py",
+        "(sides[0] * _SLACK < sides[1])",
+        "(sides[0] / 2 < sides[1])",
+        ("policy/test_excess.py::test_floats_hide_no_record",),
+    ),
+    Twin(
         "the loss of a range is rounded down",
         "laws/bounded_range.py",
         "return Enclosure(found.lower, min(found.upper, square, eta))",

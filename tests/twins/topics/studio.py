@@ -102,6 +102,23 @@ TWINS = (
         (f"{DOORS}::test_no_value_of_a_record_is_answered_logged_or_written[confidential]",),
     ),
     Twin(
+        "the studio reads values of confidential records without being asked to",
+        "studio/workbench.py",
+        "values=DataValues(door) if door.has_data else None,",
+        "values=DataValues(door),",
+        (
+            f"{DOORS}::test_no_value_of_a_record_is_answered_logged_or_written[closed]",
+            f"{SERVER}::test_without_a_door_there_are_no_values",
+        ),
+    ),
+    Twin(
+        "what a change costs is kept for records of other sizes",
+        "evaluate/losses/record_sizes.py",
+        "if before is None or before[0] != sized:",
+        "if before is None:",
+        ("evaluate/test_evaluation.py::test_what_was_kept_of_other_plans_changes_no_figure",),
+    ),
+    Twin(
         "records that the studio draws are those of the source",
         "studio/doors.py",
         "return open_table(loaded, drawn_table(loaded, self.rows))",

@@ -30,7 +30,7 @@ from perrecord.queries.aggregates import Rows
 from perrecord.queries.answers import Answer
 from perrecord.queries.cells import Cells, Counts, scanned
 from perrecord.queries.measurements import Choice
-from perrecord.queries.plan import Plan, PlannedGrouping
+from perrecord.queries.plan import Plan, PlannedGrouping, of_choices
 from perrecord.queries.positions import Coded, Places
 from perrecord.queries.values import weight_value
 from perrecord.released.numbers import Integers, common_step
@@ -38,6 +38,7 @@ from perrecord.tables.dialects import DUCKDB
 from perrecord.tables.expressions import Expression, to_sql
 from perrecord.tables.keys import Keys
 from perrecord.tables.table import Table
+from perrecord.watch import Progress, nobody
 
 _STEEPEST = Fraction(10**6)
 """Whole-numbered scores at a higher rate leave the best candidates alone, as floats see it."""
@@ -65,15 +66,21 @@ class QuantileTruth:
     high: Floats
 
 
-def quantile_truths(planned: Plan, table: Table) -> list[QuantileTruth]:
-    """Return the exact numbers of every quantile of a plan; without one nothing is read."""
-    if not any(grouping.buckets for grouping in planned.groupings):
+def quantile_truths(
+    planned: Plan, table: Table, *, share: Progress = nobody
+) -> list[QuantileTruth]:
+    """Return the exact numbers of every quantile of a plan; without one nothing is read.
+
+    `share` is told how much was scanned, where the engine knows.
+    """
+    chosen = of_choices(planned)
+    if not chosen.groupings:
         return []
-    with scanned(planned, table) as cells, workspace(table) as space:
-        reader = _Reader(planned, table, space, {})
+    with scanned(chosen, table, share) as cells, workspace(table) as space:
+        reader = _Reader(chosen, table, space, {})
         return [
             truth
-            for grouping in planned.groupings
+            for grouping in chosen.groupings
             for truth in reader.truths(grouping, cells[grouping.scan])
         ]
 

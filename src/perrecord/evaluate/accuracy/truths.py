@@ -21,7 +21,7 @@ from perrecord.queries.cells import Cells, scanned
 from perrecord.queries.groupings import Grouping, SelectCells, SelectKeys
 from perrecord.queries.measurements import Measurement
 from perrecord.queries.noise_plan import NoisePlan
-from perrecord.queries.plan import Plan, PlannedGrouping
+from perrecord.queries.plan import Plan, PlannedGrouping, without_choices
 from perrecord.queries.scan import Scan
 from perrecord.released.numbers import Integers
 from perrecord.tables.keys import Keys
@@ -153,6 +153,7 @@ def _groupings(planned: Plan) -> tuple[tuple[int, Grouping], ...]:
 
 def _counting(planned: Plan, lacking: Sequence[Sequence[Aggregate]]) -> Plan:
     """Return the plan with scans of the number of records, and of what groupings lack."""
+    planned = without_choices(planned)
     wanted: list[dict[Aggregate, None]] = [{Rows(): None} for _ in planned.scans]
     for grouping, needed in zip(planned.groupings, lacking, strict=True):
         wanted[grouping.scan] |= dict.fromkeys(needed)

@@ -1,7 +1,9 @@
 """How the loss of a hypothetical record grows with one of its measures. Public: no data is read."""
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from itertools import takewhile
 from typing import Any
 
 import pyarrow as pa
@@ -10,7 +12,6 @@ from perrecord.evaluate.losses.least import least_loss, unbiased_outputs
 from perrecord.exact import float_down, float_up
 from perrecord.policy.cases import Cases, DimensionValue
 from perrecord.policy.changes import change_loss
-from perrecord.policy.loss import Loss, total
 from perrecord.policy.outputs import Output
 from perrecord.policy.policy import Policy
 from perrecord.policy.reads import names_read
@@ -69,8 +70,44 @@ def losses_by_size(
     return pa.Table.from_pylist(rows, pa.schema(kinds))
 
 
-KeptCosts = dict[Output, dict[Hashable, Loss]]
-"""What changes cost at each output, kept from one plan to the next: few outputs differ."""
+@dataclass(frozen=True, slots=True)
+class _Sized:
+    """Records that hold one measure and nothing else, from small to large, and greater ones."""
+
+    schema: Schema
+    base: tuple[tuple[str, Any], ...]
+    measure: str
+    sizes: tuple[Fraction, ...]
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Yield the records."""
+        base = dict(self.base)
+        yield from (_holding(self.schema, base, self.measure, size) for size in self.sizes)
+
+    def greater(self, percent: int) -> Iterator[dict[str, Any]]:
+        """Yield them so many percent greater."""
+        base, rule = dict(self.base), self.schema.rules[self.measure]
+        for size in self.sizes:
+            raised = raised_value(rule, size, percent)
+            yield _holding(self.schema, base, self.measure, raised)
+
+    def costs(self, output: Output) -> "_Costs":
+        """Return what the greater ones cost at an output; what costs nothing is left out."""
+        found = {}
+        for percent in PERCENTS:
+            pairs = zip(self.records(), self.greater(percent), strict=True)
+            for place, (record, other) in enumerate(pairs):
+                cost = change_loss([output], [record], [other])
+                if cost.amount:
+                    found[place, percent] = cost.amount
+        return found
+
+
+_Costs = dict[tuple[int, int], Fraction]
+"""What changes cost: by the place of the record, and by how many percent it is greater."""
+
+KeptCosts = dict[Output, dict[str, tuple[_Sized, _Costs]]]
+"""What changes cost at each output by measure, from one plan to the next: few outputs differ."""
 
 
 def changes_by_size(
@@ -83,7 +120,7 @@ def changes_by_size(
     the outputs of another plan is not computed again.
     """
     schema, outputs, policy = planned.schema, outputs_of(planned), planned.policy
-    costs = _of_outputs(outputs, {} if kept is None else kept)
+    known = _of_outputs(outputs, {} if kept is None else kept)
     rules = schema.rules
     base: dict[str, Any] = dict.fromkeys(distinct_columns(outputs), "")
     base |= dict.fromkeys(schema.dimension_names)
@@ -92,16 +129,18 @@ def changes_by_size(
     rows = []
     for measure in sorted(measures_published(outputs)):
         rule = rules[measure]
-        for size in _sizes({"": policy}, measure, rule.resolution, per_decade=_PER_DECADE_CHANGED):
-            if size > rule.largest * rule.resolution:
-                break
-            record = _holding(schema, base, measure, size)
+        every = _sizes({"": policy}, measure, rule.resolution, per_decade=_PER_DECADE_CHANGED)
+        most = rule.largest * rule.resolution
+        sizes = tuple(takewhile(lambda size, most=most: size <= most, every))  # type: ignore[misc]
+        sized = _Sized(schema, tuple(base.items()), measure, sizes)
+        costs = [_kept_costs(each, sized, own) for each, own in known]
+        for place, (size, record) in enumerate(zip(sizes, sized.records(), strict=True)):
             row: dict[str, Any] = {"measure": measure, "size": float(size)}
             row["presence"] = float_up(policy.loss(record))
             for percent in PERCENTS:
-                other = _holding(schema, base, measure, raised_value(rule, size, percent))
-                cost = total(_kept_loss(each, own, record, other) for each, own in costs)
-                row[f"{percent}_percent_more"] = float_up(cost.amount)
+                amounts = (each.get((place, percent)) for each in costs)
+                cost = sum(filter(None, amounts), Fraction(0))
+                row[f"{percent}_percent_more"] = float_up(cost)
             rows.append(row)
     names = ["size", "presence", *(f"{percent}_percent_more" for percent in PERCENTS)]
     kinds = [("measure", pa.string()), *((name, pa.float64()) for name in names)]
@@ -110,7 +149,7 @@ def changes_by_size(
 
 def _of_outputs(
     outputs: Sequence[Output], kept: KeptCosts
-) -> list[tuple[Output, dict[Hashable, Loss]]]:
+) -> list[tuple[Output, dict[str, tuple[_Sized, _Costs]]]]:
     """Return what is kept of each output; what was kept of others is forgotten."""
     known = {each: kept.get(each, {}) for each in outputs}
     kept.clear()
@@ -118,13 +157,11 @@ def _of_outputs(
     return [(each, known[each]) for each in outputs]
 
 
-def _kept_loss(
-    output: Output, kept: dict[Hashable, Loss], record: dict[str, Any], other: dict[str, Any]
-) -> Loss:
-    key = tuple(record.items()), tuple(other.items())
-    if key not in kept:
-        kept[key] = change_loss([output], [record], [other])
-    return kept[key]
+def _kept_costs(output: Output, sized: _Sized, kept: dict[str, tuple[_Sized, _Costs]]) -> _Costs:
+    before = kept.get(sized.measure)
+    if before is None or before[0] != sized:
+        before = kept[sized.measure] = sized, sized.costs(output)
+    return before[1]
 
 
 def _holding(

@@ -116,7 +116,7 @@ def candidates_of(given: Iterable[Exact] | None) -> tuple[Fraction, ...]:
                 f"numbers, such as {_SUCH}."
             )
         finest = lcm(*(each.denominator for each in found))
-        largest = max(abs(each) for each in found)
+        largest = max(-found[0], found[-1])
         if finest > _LARGEST_NUMBER or largest > _LARGEST_NUMBER:  # as floats they must exist
             raise QueryError(
                 "the candidates have too many digits; expected numbers between -1e30 and 1e30, and "
@@ -125,11 +125,11 @@ def candidates_of(given: Iterable[Exact] | None) -> tuple[Fraction, ...]:
         return found
 
 
-def _different(given: Iterable[Exact]) -> set[Fraction]:
-    """Return the different numbers; where they are too many, not all of them."""
-    found: set[Fraction] = set()
+def _different(given: Iterable[Exact]) -> dict[Fraction, None]:
+    """Return the different numbers as they come, most often rising; if too many, not all."""
+    found: dict[Fraction, None] = {}
     for each in given:
-        found.add(parameter(each, "a candidate"))
+        found[parameter(each, "a candidate")] = None
         if len(found) > _MOST_CANDIDATES:
             break
     return found

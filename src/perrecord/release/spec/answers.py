@@ -4,6 +4,9 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
+from math import lcm
+from types import MappingProxyType
 from typing import Any
 
 from perrecord.errors import about
@@ -115,14 +118,17 @@ class Candidates:
         yield from self.entry.values or ()
         first, last, step = self.entry.first, self.entry.to, self.entry.step
         if first is not None and last is not None and step is not None:
+            common = lcm(first.denominator, step.denominator)
+            start, width = int(first * common), int(step * common)
             for place in range(int((last - first) // step) + 1):
-                yield first + place * step
+                yield Fraction(start + place * width, common)
 
 
+@cache
 def takes(form: str) -> Mapping[str, inspect.Parameter]:
     """Return what the method of `Query` takes, beside itself and the column."""
     every = inspect.signature(getattr(Query, form)).parameters
-    return dict(list(every.items())[2:])
+    return MappingProxyType(dict(list(every.items())[2:]))
 
 
 def _needs(form: str) -> list[str]:

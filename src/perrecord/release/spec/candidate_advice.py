@@ -41,7 +41,9 @@ def _hints(candidates: list[Fraction]) -> Iterator[str]:
         )
     else:
         for low, high in pairwise(candidates):
-            if 0 < _FAR * low < high:
+            if low > 0 and _FAR * low.numerator * high.denominator < (
+                high.numerator * low.denominator
+            ):
                 yield (
                     f"no candidate lies between {text(low)} and {text(high)}; a quantile between "
                     "them is answered by the one that is nearer in rank. More cost nothing."

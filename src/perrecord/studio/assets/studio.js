@@ -32,7 +32,7 @@ const follow = (next, isNewSpec) => {
   const hadAll = document.querySelector("[data-later]") !== null;
   const hasAll = next.querySelector("[data-later]") !== null;
   if (hadAll !== hasAll) {
-    for (const id of ["answers", "follows"]) {
+    for (const id of ["table", "answers", "follows"]) {
       document.getElementById(id).replaceChildren(...next.getElementById(id).childNodes);
     }
   }
