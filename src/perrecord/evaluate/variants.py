@@ -20,6 +20,7 @@ from perrecord.queries.methods import (
     tree_of,
 )
 from perrecord.queries.query import Query
+from perrecord.release.goals import answer_names
 from perrecord.release.names import table_names
 
 _TOP_CODE = "top-code "
@@ -189,7 +190,7 @@ class WorkloadTable:
 
     def names(self, answer: str) -> list[str]:
         """Return what an answer may be called, from the least precise name to the most."""
-        return list(dict.fromkeys([answer, f"{self.origin}.{answer}", f"{self.name}.{answer}"]))
+        return answer_names(self.origin, self.name, answer)
 
 
 def one_set_each(

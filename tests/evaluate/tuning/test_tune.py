@@ -15,7 +15,7 @@ from perrecord.evaluate.accuracy.errors import accuracy
 from perrecord.evaluate.losses.policies import policy_quantiles
 from perrecord.evaluate.tuning.candidates import splits
 from perrecord.evaluate.tuning.capped import least_sum
-from perrecord.evaluate.tuning.goals import sizes, smallest
+from perrecord.evaluate.tuning.senses import sizes, smallest
 from perrecord.evaluate.tuning.tune import tune
 from perrecord.evaluate.variants import scaled
 from perrecord.lab.synth import business

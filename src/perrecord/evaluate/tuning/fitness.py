@@ -23,7 +23,6 @@ from perrecord.evaluate.losses.policies import (
     cell_losses,
     policy_losses,
 )
-from perrecord.evaluate.tuning.goals import Goal
 from perrecord.evaluate.tuning.needs import (
     allowed,
     allowed_by_law,
@@ -40,6 +39,7 @@ from perrecord.policy.terms import Currency
 from perrecord.queries.methods import Branch, Method, Scales, Tapering, Tree, leaves
 from perrecord.queries.plan import Plan
 from perrecord.queries.policies import on_filtered
+from perrecord.release.goals import Goal
 from perrecord.tables.table import Table
 
 _BITS = 64
