@@ -25,7 +25,7 @@ shell the commands. [quickstart.md](quickstart.md) goes from nothing to a releas
 | 1 | refused: the input, the budget, the ledger or the release; the message says why |
 | 2 | a mistake on the command line |
 | 3 | a fault of perrecord's own: please report it |
-| 130 | interrupted, or told to end (SIGTERM, SIGHUP); run again, a release goes on |
+| 130 | interrupted or terminated (SIGTERM, SIGHUP); run a release again to continue it |
 
 No message quotes a value of the data. An error that nobody foresaw is shown by its kind alone;
 `PERRECORD_DEBUG=1` adds where it happened, but never while data is open, because such an error may

@@ -141,7 +141,7 @@ def test_what_contradicts_itself_is_refused(released):
     published = read_published((released / "policy.json").read_text())
     row = {"state": "TX", "hours": 40, "wage": 10, "w": 1}
     assert published.record(row)["weighted_pay"] == 400
-    with pytest.raises(Exception, match="'pay' is another than what follows from hours, wage"):
+    with pytest.raises(Exception, match="'pay' does not match what follows from hours, wage"):
         published.record({**row, "pay": 401})
 
 

@@ -399,8 +399,8 @@ def test_decimal_commas_that_nobody_declared_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"separator": ";;"}, "expected one sign"),
-        ({"separator": "a"}, "expected one sign"),
+        ({"separator": ";;"}, "expected one character"),
+        ({"separator": "a"}, "expected one character"),
         ({"separator": "\x01"}, "cannot be seen"),
         ({"separator": ",", "decimal": ","}, "so is the decimal sign"),
         ({"encoding": "rot13"}, "'rot13' is not known"),

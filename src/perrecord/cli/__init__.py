@@ -63,7 +63,7 @@ app = _group(
 )
 _audit = _group("Try to disprove the guarantee.")
 _ledger = _group("Make a ledger, look at it, check it.")
-_synth = _group("Write synthetic data and public keys, to try things on.")
+_synth = _group("Write synthetic data and public keys to try things on.")
 
 
 def _add(
@@ -74,36 +74,48 @@ def _add(
 
 
 _add(app, "init", init.init, "Write a spec to start from.", init.EXAMPLES)
-_add(app, "check", check.check, "Say what a release would cost, how noisy.", check.EXAMPLES)
-_add(app, "studio", studio.studio, "Choose by looking, on a page.", studio.EXAMPLES)
-_add(app, "evaluate", evaluate.evaluate, "Say what it costs and buys.", evaluate.EXAMPLES)
-_add(app, "tune", tune.tune, "Reach a goal at the least loss.", tune.EXAMPLES)
-_add(app, "reproduce", reproduce.reproduce, "Make the paper's figures again.", reproduce.EXAMPLES)
+_add(
+    app,
+    "check",
+    check.check,
+    "Say what a release would cost and how noisy it would be.",
+    check.EXAMPLES,
+)
+_add(app, "studio", studio.studio, "Choose methods and amounts on a local page.", studio.EXAMPLES)
+_add(
+    app,
+    "evaluate",
+    evaluate.evaluate,
+    "Say what a release costs and how accurate it is.",
+    evaluate.EXAMPLES,
+)
+_add(app, "tune", tune.tune, "Reach a goal of accuracy at the least loss.", tune.EXAMPLES)
+_add(app, "reproduce", reproduce.reproduce, "Reproduce the paper's figures.", reproduce.EXAMPLES)
 _add(app, "release", release.release, "Make a release and publish it.", release.EXAMPLES)
 _add(app, "policy", policy.policy, "Say what a hypothetical record loses.", policy.EXAMPLES)
-_add(app, "compare", compare.compare, "Say what changed between two.", compare.EXAMPLES)
-_add(app, "export", export.export, "Write it as Excel, SDMX and more.", export.EXAMPLES)
-_add(app, "series", series.series, "Add changes up to levels.", series.EXAMPLES)
-_add(app, "doctor", doctor.doctor, "Check whether everything is there.", doctor.EXAMPLES)
+_add(app, "compare", compare.compare, "Say what changed between two releases.", compare.EXAMPLES)
+_add(app, "export", export.export, "Write a release as Excel, SDMX and more.", export.EXAMPLES)
+_add(app, "series", series.series, "Add releases of changes up to levels.", series.EXAMPLES)
+_add(app, "doctor", doctor.doctor, "Check that everything needed is there.", doctor.EXAMPLES)
 _add(app, "schema", schema.schema, "Print the JSON Schema of a spec.", schema.EXAMPLES)
 app.add_typer(_audit, name="audit")
 _add(_audit, "replay", audit.replay, "Compare neighbours exactly.", audit.REPLAY_EXAMPLES)
-_add(_audit, "doors", audit.doors, "The same, by every way in.", audit.DOORS_EXAMPLES)
+_add(_audit, "doors", audit.doors, "The same, through every kind of source.", audit.DOORS_EXAMPLES)
 _add(_audit, "utility", audit.utility, "Compare answers with SQL.", audit.UTILITY_EXAMPLES)
 _add(_audit, "figures", audit.figures, "Recompute every figure.", audit.FIGURES_EXAMPLES)
-_add(_audit, "sample", audit.sample, "Attack outputs, many times.", audit.SAMPLE_EXAMPLES)
+_add(_audit, "sample", audit.sample, "Attack the outputs of many runs.", audit.SAMPLE_EXAMPLES)
 app.add_typer(_ledger, name="ledger")
 _add(_ledger, "create", ledger.create, "Make the ledger of a spec.", ledger.CREATE_EXAMPLES)
 _add(_ledger, "show", ledger.show_ledger, "Show what was charged.", ledger.SHOW_EXAMPLES)
 _add(_ledger, "verify", ledger.verify, "Check all of a ledger.", ledger.VERIFY_EXAMPLES)
-_add(_ledger, "export", ledger.export, "Print it as lines of JSON.", ledger.EXPORT_EXAMPLES)
+_add(_ledger, "export", ledger.export, "Print a ledger as lines of JSON.", ledger.EXPORT_EXAMPLES)
 app.add_typer(_synth, name="synth")
 _add(_synth, "business", synth.business, "Write establishments.", synth.BUSINESS_EXAMPLES)
-_add(_synth, "cbp", synth.business, "The same, by another name.", synth.CBP_EXAMPLES)
+_add(_synth, "cbp", synth.business, "The same as business, under another name.", synth.CBP_EXAMPLES)
 _add(_synth, "keys", synth.keys, "Write public keys.", synth.KEYS_EXAMPLES)
 _add(_synth, "sim", synth.sim, "Write the paper's simulated records.", synth.SIM_EXAMPLES)
 _add(_synth, "cis", synth.cis, "Write counties with cattle and rents.", synth.CIS_EXAMPLES)
-_add(_synth, "nass", synth.nass, "Write those of a real NASS file.", synth.NASS_EXAMPLES)
+_add(_synth, "nass", synth.nass, "Write county records of a real NASS file.", synth.NASS_EXAMPLES)
 
 
 def _version(wanted: bool) -> None:

@@ -44,12 +44,14 @@ FIGURES_EXAMPLES = examples(
 )
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
-Seed = Annotated[int, typer.Option(help="The same seed asks the same again.")]
+Seed = Annotated[int, typer.Option(help="The same seed asks the same questions.")]
 _STEPS = 100
 
 
 def replay(
-    pairs: Annotated[int, typer.Option(min=1, help="How many pairs of tables at least.")] = 100_000,
+    pairs: Annotated[
+        int, typer.Option(min=1, help="The least number of pairs of tables.")
+    ] = 100_000,
     seed: Seed = 1,
     first: Annotated[int, typer.Option(min=0, help="Begin at this table of the seed.")] = 0,
     as_json: AsJson = False,
@@ -61,8 +63,8 @@ def replay(
     the noise that is priced, must stay within P(r). Some of the tables are run, and released, for
     real with the same random bits on both sides: every released number must be the exact one,
     counted anew, with the noise of its law, drawn anew. Where keys are declared, keys, their order,
-    statements and files must not change but in the record's own cell. The samplers themselves are
-    not tested here; that is what audit sample is for. The data is random; nothing of yours is read.
+    statements and files must not change except in the record's own cell. The samplers themselves
+    are not tested here; audit sample is for that. The data is random; nothing of yours is read.
     """
     from perrecord.lab.audit.replay.audit import replay as replayed
 
@@ -72,10 +74,14 @@ def replay(
 
 
 def doors(
-    pairs: Annotated[int, typer.Option(min=1, help="How many pairs of sources at least.")] = 20_000,
+    pairs: Annotated[
+        int, typer.Option(min=1, help="The least number of pairs of sources.")
+    ] = 20_000,
     seed: Seed = 1,
     first: Annotated[int, typer.Option(min=0, help="Begin at this round of the seed.")] = 0,
-    only: Annotated[str | None, typer.Option(help="Only doors whose name holds this text.")] = None,
+    only: Annotated[
+        str | None, typer.Option(help="Only doors whose name contains this text.")
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -145,20 +151,23 @@ def _pairs_shown(pairs: int, *, quiet: bool) -> Iterator[Callable[[int], None]]:
 
 def sample(
     runs: Annotated[
-        int, typer.Option(min=1000, help="How often each mechanism is run, with and without.")
+        int,
+        typer.Option(
+            min=1000, help="How often each mechanism is run with the record, and without."
+        ),
     ] = 4_000_000,
     only: Annotated[
-        str | None, typer.Option(help="Only mechanisms whose name holds this text.")
+        str | None, typer.Option(help="Only mechanisms whose name contains this text.")
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Attack each mechanism by its outputs alone, and compare what is shown with its policy.
 
-    Each is run many times with a record and without it. From the shares of outputs above fixed
-    cuts follows, with 99.9 % confidence for all mechanisms together, how much the record loses at
-    least: never more than P(r), and nearly as much where accounting is exact. The data is made up;
-    nothing of yours is read. Needs scipy: pip install 'perrecord[lab]'.
+    Each is run many times with a record and without it. The shares of outputs above fixed cuts
+    give a lower bound on what the record loses, with 99.9 % confidence for all mechanisms together:
+    it is never above P(r), and close to it where accounting is exact. The data is made up; nothing
+    of yours is read. Needs scipy: pip install 'perrecord[lab]'.
     """
     check_extra("the audit by samples", LAB)
     from perrecord.lab.audit.sample.cases import every_case
@@ -194,8 +203,8 @@ def figures(
 
     Random specs are checked, released, evaluated and tuned, and random records looked up, by the
     commands themselves. Losses, limits, errors, intervals, shares of cells, counts and digests
-    that they print, report and publish are computed once more, by other lines than those under
-    audit. Some are then altered by one in their last digit, which must be noticed. The data is
+    that they print, report and publish are computed again, by code other than that under audit.
+    Some are then altered by one in their last digit, which must be noticed. The data is
     random; nothing of yours is read.
     """
     check_extra("perrecord audit figures", REPORTS)

@@ -44,10 +44,10 @@ def check(
 ) -> None:
     """Check a release spec, and say what the release would cost and how noisy it would be.
 
-    Everything is checked that can be without reading a row. Printed are the charge in words, the
-    expected standard error of each answer, what the example records would lose and what a change of
-    one would cost, whether the ledger allows it, and hints at what looks wrong. The exit code is 0
-    when it could be released.
+    Checks everything that can be checked without reading a row. Prints the charge in words, the
+    expected standard error of each answer, what the example records would lose and what a change
+    of one would cost, whether the ledger allows it, and hints at what looks wrong. The exit code
+    is 0 if it could be released.
     """
     with opened(spec, None, period, revision) as found:
         report = _report(found)

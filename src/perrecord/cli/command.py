@@ -34,7 +34,7 @@ Exit codes:
   1    refused: the input, the budget, the ledger or the release; the message says why
   2    a mistake on the command line
   3    a fault of perrecord's own
-  130  interrupted, or told to end; a release goes on where it was when it is run again"""
+  130  interrupted or terminated; run a release again to continue it"""
 
 _TIDYING = b"perrecord: tidying up first. Ctrl-\\ ends it at once, and may leave a spill folder.\n"
 
@@ -141,7 +141,7 @@ def _unforeseen(error: BaseException) -> int:
     if os.environ.get(DEBUG) == "1":
         complain("".join(traceback.format_exception(error)).rstrip())
         hint = ""
-    complain(str(InternalError(f"{type(error).__name__}: nobody foresaw this.")) + hint)
+    complain(str(InternalError(f"{type(error).__name__}: an unexpected error.")) + hint)
     return FAULT
 
 

@@ -45,7 +45,7 @@ def doctor(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
-    """Check whether everything is there that perrecord needs.
+    """Check that everything perrecord needs is there.
 
     With a spec, the source is opened and its columns are compared with the spec; no row is read.
 

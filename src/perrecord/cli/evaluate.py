@@ -44,17 +44,19 @@ def evaluate(  # noqa: PLR0913, PLR0917 - an option for each
     out: Annotated[Path, typer.Option(help="The folder for the report.")] = Path("evaluation"),
     scheme: Annotated[
         list[str] | None,
-        typer.Option(help="Compare with this split of the spec; repeat it. Left out: with all."),
+        typer.Option(
+            help="Compare with this split of the spec; may be repeated. Default: all of them."
+        ),
     ] = None,
     top_codes: Annotated[
-        bool, typer.Option(help="Compare with top-coding at the schemes' thresholds, too.")
+        bool, typer.Option(help="Compare with top-coding at the schemes' thresholds as well.")
     ] = True,
     budget: Annotated[
         list[str] | None,
-        typer.Option(help="Compare with so many times the budget, such as 2; repeat it."),
+        typer.Option(help="Compare with a multiple of the budget, such as 2; may be repeated."),
     ] = None,
     confidence: Annotated[
-        str, typer.Option(help="The probability with which errors are to be kept.")
+        str, typer.Option(help="The probability with which errors stay within their limits.")
     ] = "0.95",
     source: Source = None,
     last: Last = None,
@@ -66,8 +68,8 @@ def evaluate(  # noqa: PLR0913, PLR0917 - an option for each
 
     Reads the data, and writes a report of one HTML page, with every figure as SVG, PNG and CSV
     beside it: errors by table and answer, policy and realised losses of records and units, losses
-    by size, what fitness for use would cost; each beside other splits, top-codes and budgets. Of
-    consistent tables, errors are told before and after they are fitted, and of tables that follow.
+    by size, what fitness for use would cost; each beside other splits, top-codes and budgets. For
+    consistent tables, errors are given before and after fitting, and for tables that follow.
 
     The results are exact and CONFIDENTIAL: they go to a folder for you alone, and nothing is
     charged. Do not publish them, nor choose the spec by them; --source and --public evaluate the

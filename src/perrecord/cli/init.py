@@ -36,7 +36,7 @@ def init(
         str | None, typer.Option(help="The encoding of text, such as windows-1252.")
     ] = None,
     decimal: Annotated[
-        str | None, typer.Option(help="What stands before decimals in a text file: , or .")
+        str | None, typer.Option(help="The decimal sign in a text file: , or .")
     ] = None,
     sheet: Annotated[str | None, typer.Option(help="The sheet of a workbook.")] = None,
 ) -> None:

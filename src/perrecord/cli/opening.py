@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 Period = Annotated[
     str | None,
-    typer.Option(help="The period that the data is about, of a ledger with periods."),
+    typer.Option(help="The period that the data is about, for a ledger with periods."),
 ]
 Revision = Annotated[
     str | None,
-    typer.Option(help="Why the data of a period that was released before is another now."),
+    typer.Option(help="Why the data of a period that was released before has changed."),
 ]
 
 

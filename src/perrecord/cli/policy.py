@@ -40,8 +40,8 @@ def policy(
     change: Annotated[
         list[str] | None,
         typer.Option(
-            help="A field that is another in a second record; repeat it for each. Says what it "
-            "costs that the record is replaced by the second one.",
+            help="A field that differs in a second record; repeat it for each. Says what it "
+            "costs to replace the record by the second one.",
             metavar="NAME=VALUE",
         ),
     ] = None,
@@ -56,8 +56,9 @@ def policy(
 ) -> None:
     """Say what a hypothetical record loses by a release, and what that means.
 
-    With --change, say what it costs that the record is another: how well the two could be told
-    apart. Without a record, the policy is put into words. Nothing is charged: the policy is public.
+    With --change, say what it costs to replace the record by another: how well the two could be
+    told apart. Without a record, the policy is put into words. Nothing is charged: the policy is
+    public.
     Do not type in the record of somebody whose values are confidential, as they would stay in the
     history of your shell.
     """

@@ -48,8 +48,8 @@ def release(
 
     It is charged to the ledger before the data is read, and charged once: run again with the same
     spec and data, it publishes the same files. With another title, label, example, output or
-    post-processing it shows the same numbers anew, at no charge. An interrupted release goes on
-    where it was when the same command is run again.
+    post-processing it shows the same numbers anew, at no charge. An interrupted release
+    continues when the same command is run again.
     """
     from perrecord.release import publish
 
@@ -66,8 +66,8 @@ def release(
             )
     except KeyboardInterrupt:
         complain(
-            "interrupted. Nothing half-made was published. Run the same command again to go on: "
-            "what was charged already is not charged twice."
+            "interrupted. Nothing half-made was published. Run the same command again to "
+            "continue: what was charged already is not charged twice."
         )
         raise typer.Exit(INTERRUPTED) from None
     for warning in outcome.warnings:

@@ -28,7 +28,7 @@ def reproduce(
     ],
     out: Annotated[Path, typer.Option(help="The folder to write into.")],
     quick: Annotated[
-        bool, typer.Option("--quick", help="Small tables: a minute in place of several.")
+        bool, typer.Option("--quick", help="Small tables: a minute instead of several.")
     ] = False,
     cis_file: Annotated[
         Path | None,

@@ -21,7 +21,7 @@ EXAMPLES = examples(
 
 def series(
     base: Annotated[
-        Path, typer.Argument(help="The folder of the levels to begin with.", metavar="BASE")
+        Path, typer.Argument(help="The folder of the levels to start from.", metavar="BASE")
     ],
     changes: Annotated[
         list[Path],
@@ -33,10 +33,13 @@ def series(
     ] = None,
     periods: Annotated[
         str | None,
-        typer.Option(help="What periods are called, with commas; else like their folders."),
+        typer.Option(
+            help="The names of the periods, separated by commas. Default: those of their folders."
+        ),
     ] = None,
     confidence: Annotated[
-        float, typer.Option(help="How surely the intervals hold the true numbers.", metavar="P")
+        float,
+        typer.Option(help="How likely the intervals are to hold the true numbers.", metavar="P"),
     ] = 0.95,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:

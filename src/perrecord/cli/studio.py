@@ -40,7 +40,7 @@ def studio(
         ),
     ] = False,
     idle: Annotated[
-        float, typer.Option(help="End after so many minutes without a request.", min=0)
+        float, typer.Option(help="End after this many minutes without a request.", min=0)
     ] = 60,
 ) -> None:
     """Open a local page on which methods, sizes and amounts of a spec are chosen by looking.

@@ -168,8 +168,8 @@ def nass(  # noqa: PLR0913 -- an option for every choice
 ) -> None:
     """Write the county records of a real USDA NASS Quick Stats file, with the columns of `cis`.
 
-    Values that are not published are left out, (Z) is 0; what became of every row is said on
-    stderr. Existing files are never overwritten.
+    Values that are not published are left out, (Z) is 0; what became of every row is reported
+    on stderr. Existing files are never overwritten.
     """
     from perrecord.lab.synth import nass as load
     from perrecord.lab.synth.files import gathered

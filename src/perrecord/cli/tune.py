@@ -48,8 +48,8 @@ Goals = Annotated[
     list[str] | None,
     typer.Option(
         "--goal",
-        help="How accurate the answers should be; 'ANSWER: ...' for one. Repeat it. Of consistent "
-        "tables: 'levels count equally' or 'cells count equally'.",
+        help="How accurate the answers should be; 'ANSWER: ...' for one. May be repeated. For "
+        "consistent tables: 'levels count equally' or 'cells count equally'.",
         metavar="GOAL",
         show_default="those of the spec, else '5% for 95% of cells'",
     ),
@@ -58,8 +58,8 @@ Caps = Annotated[
     list[str] | None,
     typer.Option(
         "--cap",
-        help="The most that an example record may lose, 'NAME: LOSS' or 'emp=3, ...: LOSS'; "
-        "the errors of the goals are then made as small as the caps allow. Repeat it.",
+        help="The most that an example record may lose, 'NAME: LOSS' or 'emp=3, ...: LOSS'; the "
+        "errors of the goals are then made as small as the caps allow. May be repeated.",
         show_default="those of the spec",
         metavar="CAP",
     ),
@@ -107,7 +107,7 @@ def tune(  # noqa: PLR0913, PLR0917 - an option for each
     Every count, total and average of every table gets the amount with which the share of its
     cells comes within the error, and no more. Totals that are split or tapered are made private in
     the way with the smallest policy: by the spec's splits, finer and coarser, or by a taper;
-    clamps and tapers with nu = 3 are shown beside them, and never chosen. With --cap it is the
+    clamps and tapers with nu = 3 are shown beside them, but never chosen. With --cap it is the
     other way round: the least errors, beside the goals, that keep the losses of named records.
     Goals and caps may stand in the spec, under tuning. Closed forms, no simulation. Writes
     tuned.yaml and a report with the frontier of privacy against error.
@@ -118,7 +118,7 @@ def tune(  # noqa: PLR0913, PLR0917 - an option for each
 
     Tuning on the confidential data is not itself private: a spec that was chosen by the data says
     something about it. So the results are CONFIDENTIAL, unless --source names public, prior or
-    synthetic data of the same columns and --public says so. That is the way to go.
+    synthetic data of the same columns and --public says so. That is the recommended way.
     """
     check_extra("perrecord tune", REPORTS)
     path = out / "tuned.yaml"

@@ -66,7 +66,8 @@ def variants(
     for factor in budgets:
         if factor <= 0:
             raise AmountError(
-                f"a budget is {float(factor):g} times the written one; expected more than 0, as 2."
+                f"a budget is {float(factor):g} times the written one; expected more than 0, "
+                "such as 2."
             )
         name = f"{float(factor):g} × budget"
         found.append(Variant(name, BUDGET, tuple(scaled(query, factor) for query in written)))

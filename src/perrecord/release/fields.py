@@ -108,7 +108,7 @@ class Field:
     def measure(self) -> Measure:
         """Return the rule that rounds a measure."""
         if self.resolution is None or self.largest is None or self.outside is None:
-            raise SchemaError(f"the field {self.name!r} is no measure; it is not rounded.")
+            raise SchemaError(f"the field {self.name!r} is not a measure; it is not rounded.")
         limit = self.largest * self.resolution
         return Measure(self.resolution, largest=limit, outside=self.outside)
 

@@ -287,7 +287,7 @@ def test_a_public_one_is_not_marked(folder):
 def test_a_file_that_says_something_else_is_never_written(folder, monkeypatch):
     """A twin that rounds amounts to one digit is caught before anything is written."""
     monkeypatch.setattr(module, "_number", lambda value: module._Number(f"{float(value):.1g}"))
-    with pytest.raises(InternalError, match="costs something else"):
+    with pytest.raises(InternalError, match="does not cost what was found"):
         tuned(folder)
 
 

@@ -245,8 +245,8 @@ def fitness(planned: Plan, table: Table, *, within: Exact, confidence: Exact = "
     ]
     if not found:
         raise InputError(
-            "the workload has no count and no total but blurred ones; those, averages and "
-            "quantiles have no one noise to compare with a goal."
+            "the workload has no count, and no total that is not blurred; blurred totals, "
+            "averages and quantiles have no single noise to compare with a goal."
         )
     return Fitness(planned, goal, tuple(found))
 

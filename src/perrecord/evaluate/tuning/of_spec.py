@@ -72,7 +72,7 @@ def tuned_workload(
     )
     if not result.answers:
         raise InputError(
-            "every answer that a goal is about is 0 in every cell, so there is nothing to be "
+            "every answer that has a goal is 0 in every cell, so there is nothing to be "
             "accurate about, and nothing was written. Tune on a file with records."
         )
     return result

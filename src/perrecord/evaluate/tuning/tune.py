@@ -240,7 +240,7 @@ def _caps(given: Mapping[str, Exact], examples: Mapping[str, Record]) -> Caps:
     for name, written in given.items():
         if name not in examples:
             raise InputError(
-                f"the cap is on {name!r}, which is no example record. Examples are "
+                f"the cap is on {name!r}, which is not an example record. Examples are "
                 f"{listing(examples) or 'none'}.{suggestion(name, examples)}"
             )
         cap = parameter(written, f"the cap of {name}")

@@ -77,7 +77,7 @@ def check_cost(written: str, tuning: Tuning | Sharing, schema: Schema, path: Pat
     """Make sure that a spec costs what was found."""
     workload = build(parse_spec(written, path), schema)
     if workload.policy != tuning.policy:
-        raise InternalError("A tuned spec costs something else than what was found.")
+        raise InternalError("A tuned spec does not cost what was found.")
 
 
 def _heading(loaded: LoadedSpec, tuning: Tuning | Sharing, *, is_public: bool) -> str:

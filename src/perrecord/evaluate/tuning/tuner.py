@@ -85,8 +85,9 @@ class Tuner:
         }
         if not kept:
             raise InputError(
-                "there is no goal for any count, total or average; give one, such as '5% for 95% "
-                "of cells'. Medians and quantiles have no one noise to compare with a goal."
+                "there is no goal for any count, total or average; give one, such as '5% for "
+                "95% of cells'. Medians and quantiles have no single noise to compare with a "
+                "goal."
             )
         # Where all numbers are 0 there is nothing to be accurate about.
         aimed = {place: aim for place, aim in kept.items() if not has_zeros_only(found[place])}

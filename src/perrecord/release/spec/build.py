@@ -326,7 +326,7 @@ def _check_kind(name: str, value: object, kind: Kind | None) -> None:
     if kind is Kind.MEASURE or value is None:
         return
     if kind is None or type(value) is not kind.types.python:
-        holds = "numbers and is no measure" if kind is None else kind.value
+        holds = "numbers and is not a measure" if kind is None else kind.value
         raise InputError(
             f"{name!r} holds {holds}, found {found(value)}; write text in quotes, whole numbers "
             "without."

@@ -152,8 +152,8 @@ def _check_split(entry: SplitEntry, path: Path, spec: Spec) -> Iterator[Found]:
         if beside:
             yield (
                 path,
-                f"split names another scheme, which this one is; {' and '.join(beside)} beside it "
-                "would say nothing. Give one or the other.",
+                f"split names another scheme that this one stands for; {' and '.join(beside)} "
+                "beside it would have no effect. Give one or the other.",
             )
         return
     if (entry.thresholds is None) == (entry.by is None):
@@ -195,7 +195,7 @@ def _check_keys(spec: Spec) -> Iterator[Found]:
 def _check_key_set(entry: KeysEntry, path: Path, spec: Spec) -> Iterator[Found]:
     yield from one_of(path, entry, _FORMS)
     if entry.columns is not None and entry.file is None:
-        yield (*path, "columns"), "columns go with file; here they say nothing. Leave them out."
+        yield (*path, "columns"), "columns go with file; here they have no effect. Leave them out."
     for place, name in _sets_in(entry):
         here = (*path, *place)
         yield from refer(here, "key set", name, spec.keys)
