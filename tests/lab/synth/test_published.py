@@ -176,7 +176,7 @@ def test_files_that_are_no_tables_are_refused(tmp_path):
     for content, message in [
         (b"", "is empty"),
         (b"fips,naics,est\n01001,113310,7\n01001\n", "as many fields in every row"),
-        (b"PAR1 and no more", "no complete Parquet file"),
+        (b"PAR1 and no more", "not a complete Parquet file"),
         (gzip.compress(b"fips,naics,est\n" * 9999)[:-20], "cut off or damaged"),
         (b"\xff\xfe\x00zip", "not text in UTF-8"),
     ]:

@@ -81,7 +81,7 @@ def _check_reading(spec: Spec) -> Iterator[Found]:
     if is_address(source.path):
         for name in READING:
             if getattr(source, name) is not None:
-                message = f"{name} is for files, and the source is a database; leave it out."
+                message = f"{name} is for files, but the source is a database; leave it out."
                 yield ("source", name), message
 
 
@@ -112,8 +112,8 @@ def _check_changes(spec: Spec) -> Iterator[Found]:
         if is_address(getattr(spec.source, name)):
             yield (
                 ("source", name),
-                "two periods are linked as files, and this is a database; write both tables into "
-                "Parquet or CSV files first.",
+                "two periods are linked as files, but this is a database; write both tables "
+                "into Parquet or CSV files first.",
             )
     if spec.id is None:
         yield (
