@@ -124,7 +124,7 @@ def test_what_is_no_ledger_is_refused(path, tmp_path):
     with pytest.raises(LedgerError, match="cannot be reached"):
         Ledger.open(tmp_path / ("x" * 300))
     (tmp_path / "notes.txt").write_text("charged 0.1\n" * 100)
-    with pytest.raises(LedgerError, match="is no ledger"):
+    with pytest.raises(LedgerError, match="is not a ledger"):
         Ledger.open(tmp_path / "notes.txt")
     (tmp_path / "empty.db").touch()
     with pytest.raises(LedgerError, match="not a perrecord ledger"):
