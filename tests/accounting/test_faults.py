@@ -119,7 +119,7 @@ def test_what_is_no_ledger_is_refused(path, tmp_path):
     with pytest.raises(LedgerError, match=r"there is no ledger.*backup"):
         Ledger.open(path)
     assert not path.exists()
-    with pytest.raises(LedgerError, match="is no file"):
+    with pytest.raises(LedgerError, match="is not a file"):
         Ledger.open(tmp_path)
     with pytest.raises(LedgerError, match="cannot be reached"):
         Ledger.open(tmp_path / ("x" * 300))

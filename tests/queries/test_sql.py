@@ -268,7 +268,7 @@ REFUSED: list[tuple[str, str, str]] = [
     ("SELECT (SELECT 1), COUNT(*) FROM est", "SELECT 1", "subquery"),
     ("SELECT ?, COUNT(*) FROM est", "?", "parameter"),
     ("SELECT $1, COUNT(*) FROM est", "$", "parameter"),
-    ("SELECT 1, COUNT(*) FROM est", "1", "no answer"),
+    ("SELECT 1, COUNT(*) FROM est", "1", "not an answer"),
     ("SELECT LEFT(county, 2), COUNT(*) FROM est", "LEFT(county, 2)", "dimensions={...}"),
     ("SELECT MAX(emp) FROM est", "MAX(emp)", "QUANTILE(payann, 0.99)"),
     ("SELECT min(emp) FROM est", "min(emp)", "MIN is not supported"),
