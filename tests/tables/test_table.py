@@ -262,7 +262,7 @@ def test_grouping_without_keys_explains_the_three_ways():
         (lambda: Query().group_by(37001), "expected names"),
         (lambda: Query().sum("emp", clamp=10, rho=1), "the lowest and the highest"),
         (lambda: Query().sum("emp", rho=1), "exactly one of"),
-        (lambda: Query().count(rho=1).count(epsilon=1, name="m"), "in rho and others in epsilon"),
+        (lambda: Query().count(rho=1).count(epsilon=1, name="m"), "in rho and in epsilon"),
         (lambda: Query().count(), "needs one amount"),
         (
             lambda: Query().average("emp", clamp=(0, 9), rho=(1, 2, 3)),

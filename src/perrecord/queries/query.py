@@ -310,8 +310,7 @@ class Query:
             )
         if self.currency not in (None, currency):
             raise CurrencyError(
-                "the query has answers in rho and others in epsilon; use one of the two, or two "
-                "queries.",
+                "the query has answers in rho and in epsilon; use one of the two, or two queries.",
                 about=(currency.value,),
             )
         return replace(self, answers=(*self.answers, answer), currency=currency)
