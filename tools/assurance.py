@@ -94,26 +94,27 @@ AUDITS = (
         "sample",
         "Samples: what an attacker can show",
         "Each mechanism is run millions of times with a record and without it, through the same "
-        "door as a user's questions. From the shares of outputs above fixed cuts follows a lower "
-        "bound on the loss that holds for any mechanism (Clopper and Pearson's intervals, one "
-        "confidence for all). A bound above the policy would be a proven breach. Where accounting "
-        "is exact the bound must come close, or the audit has no teeth. At large losses it stays "
-        "further off, because what shows them is too rare for a sample of millions to count.",
+        "door as a user's questions. The shares of outputs above fixed cuts give a lower bound "
+        "on the loss that holds for any mechanism (Clopper and Pearson's intervals, one "
+        "confidence for all). A bound above the policy would be a proven breach. Where "
+        "accounting is exact the bound must come close, or the audit has no teeth. At large "
+        "losses it stays further off, because what shows them is too rare for a sample of "
+        "millions to count.",
         ("perrecord", "audit", "sample", "--json"),
     ),
     Audit(
         "figures",
         "Figures: every number that people are shown",
         "Random specs are checked and released, and random records looked up, by the commands "
-        "themselves; one spec in three is evaluated and tuned, too. Every loss, limit, estimate, "
-        "standard error, interval, share of cells, count and digest that they print, report and "
-        "publish is recomputed from policy.json and the tables, and for confidential reports from "
-        "the spec and its source, by other lines than those under audit. Then figures of each text "
-        "are altered, one at a time, by one in the last digit that is shown: the audit must notice "
-        "each. The policy page, with every point of its curves, is compared in the same way by the "
-        "tests, in Chromium. Not "
-        "recomputed: what a search finds (the frontier of `tune`, its other schemes, the cost of "
-        "fitness for use) and what drawn noise gives.",
+        "themselves; one spec in three is evaluated and tuned, too. Every loss, limit, "
+        "estimate, standard error, interval, share of cells, count and digest that they print, "
+        "report and publish is recomputed from policy.json and the tables, and for confidential "
+        "reports from the spec and its source, by code other than that under audit. Then "
+        "figures of each text are altered, one at a time, by one in the last digit that is "
+        "shown: the audit must notice each. The policy page, with every point of its curves, is "
+        "compared in the same way by the tests, in Chromium. Not recomputed: what a search "
+        "finds (the frontier of `tune`, its other schemes, the cost of fitness for use) and "
+        "what drawn noise gives.",
         ("perrecord", "audit", "figures", "--json"),
     ),
     Audit(

@@ -74,7 +74,8 @@ def _parse(written: str, what: str) -> Fraction:
     over_zero = "/" in plain and not plain.partition("/")[2].strip("0")
     if over_zero or not _NUMBER.fullmatch(plain):
         raise InexactNumberError(
-            f'{what} is text that is no finite number; expected such as "0.1", "1/3" or "1e-6".'
+            f'{what} is text but not a finite number; expected something like "0.1", "1/3" or '
+            '"1e-6".'
         )
     exponent = re.search(r"[eE]([+-]?[0-9]+)$", plain)
     if len(plain) + abs(int(exponent[1]) if exponent else 0) > _MOST_DIGITS:

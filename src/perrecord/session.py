@@ -169,8 +169,9 @@ rho, for fewer answers, or with a scheme that the budget declares.
             return self._answers(planned)
         if len(planned.groupings) > 1:
             raise QueryError(
-                f"the query has {len(planned.groupings)} groupings, each of which is a table; ask "
-                "for all of them, as a list, with ask_all in place of ask. Nothing was charged."
+                f"the query has {len(planned.groupings)} groupings, each of which is a table; "
+                "ask for all of them, as a list, with ask_all instead of ask. Nothing was "
+                "charged."
             )
         return self._answers(planned)[0]
 
@@ -370,8 +371,8 @@ def _ledger(
             raise InputError("a new ledger needs a budget, such as budget=Budget(1, [scheme]).")
         if period is not None and (periods is None or period not in period_names(periods)):
             raise InputError(
-                f"period {period} is none of the periods of the new ledger; name all of them, such "
-                'as periods="2026..2035".'
+                f"period {period} is not one of the periods of the new ledger; name all of them, "
+                'such as periods="2026..2035".'
             )
         return Ledger.create(ledger, budget, name=name, periods=periods)
     elif not Path(ledger).exists():

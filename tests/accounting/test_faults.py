@@ -119,15 +119,15 @@ def test_what_is_no_ledger_is_refused(path, tmp_path):
     with pytest.raises(LedgerError, match=r"there is no ledger.*backup"):
         Ledger.open(path)
     assert not path.exists()
-    with pytest.raises(LedgerError, match="is no file"):
+    with pytest.raises(LedgerError, match="is not a file"):
         Ledger.open(tmp_path)
     with pytest.raises(LedgerError, match="cannot be reached"):
         Ledger.open(tmp_path / ("x" * 300))
     (tmp_path / "notes.txt").write_text("charged 0.1\n" * 100)
-    with pytest.raises(LedgerError, match="is no ledger"):
+    with pytest.raises(LedgerError, match="is not a ledger"):
         Ledger.open(tmp_path / "notes.txt")
     (tmp_path / "empty.db").touch()
-    with pytest.raises(LedgerError, match="no ledger of perrecord"):
+    with pytest.raises(LedgerError, match="not a perrecord ledger"):
         Ledger.open(tmp_path / "empty.db")
     ledger = Ledger.create(path, Budget(1))
     (tmp_path / "link.db").symlink_to(path)
@@ -162,7 +162,7 @@ def test_a_folder_without_hard_links_is_refused(path, monkeypatch):
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "link", refuse)
-    with pytest.raises(LedgerError, match="knows hard links"):
+    with pytest.raises(LedgerError, match="supports hard links"):
         Ledger.create(path, Budget(1))
     assert [*path.parent.iterdir()] == []
 

@@ -30,12 +30,12 @@ def test_a_farm_that_became_a_mine_is_not_charged_in_two_disjoint_parts(path):
         with pytest.raises(BudgetExceededError):
             opened.preview(MINE, snapshot="2026-12")
     assert str(refused.value) == (
-        "earlier charges of this ledger were made on another snapshot of the data (2026-11; this "
-        "one is 2026-12), and a record may have changed in any way in between, so each snapshot "
-        "counts with the largest loss that any record can have in it. These add up to 2 rho, and "
-        "the least budget of any record is 1. Nothing was charged. Ask about the same data as "
-        "before, a file byte for byte the same, or make a new ledger with a budget of its own: a "
-        "record may then lose both budgets in all."
+        "earlier charges of this ledger were made on another snapshot of the data (2026-11; "
+        "this one is 2026-12), and a record may have changed in any way in between, so each "
+        "snapshot counts with the largest loss that any record can have in it. These add up to "
+        "2 rho, and the least budget of any record is 1. Nothing was charged. Ask about the "
+        "same data as before (a file must be the same byte for byte), or make a new ledger with "
+        "a budget of its own: a record may then lose both budgets."
     )
     ledger.charge(MINE, label="mines", snapshot="2026-11")
     assert ledger.spent() == FARM + MINE
@@ -61,9 +61,7 @@ def test_a_loss_without_a_limit_stays_on_one_snapshot(path):
     """A record that was large in one snapshot and is small in the other would lose too much."""
     ledger = Ledger.create(path, Budget(1, SCHEME))
     ledger.charge(Policy.split("0.1", SCHEME), label="a", snapshot="1")
-    with pytest.raises(
-        BudgetExceededError, match="none for the charges before: they cost the more"
-    ):
+    with pytest.raises(BudgetExceededError, match="none for the charges before: they cost more"):
         ledger.charge(Policy.constant("0.1"), label="b", snapshot="2")
     ledger.charge(Policy.split("0.1", SCHEME), label="c", snapshot="1")
     other = Ledger.create(path.with_name("other.db"), Budget(1, SCHEME))
@@ -98,7 +96,7 @@ def test_key_selections_on_two_snapshots(path):
     )
     ledger = Ledger.create(path, budget)
     ledger.charge(plain, label="a", snapshot="1")
-    for policy, why in ((split, "they cost the more"), (part, "they select keys")):
+    for policy, why in ((split, "they cost more"), (part, "they select keys")):
         with pytest.raises(BudgetExceededError, match=why):
             ledger.charge(policy, label="b", snapshot="2")
     ledger.charge(plain, label="c", snapshot="2")

@@ -49,7 +49,7 @@ CHANGES = {
         ],
     ),
     "the last amount and its hash": (
-        "ends elsewhere",
+        "does not end where",
         lambda path: [
             (
                 "UPDATE entry SET written = ?, hash = ? WHERE number = 5",
@@ -96,7 +96,7 @@ CHANGES = {
             )
         ],
     ),
-    "the head": ("ends elsewhere", lambda path: [("UPDATE head SET count = 4",)]),
+    "the head": ("does not end where", lambda path: [("UPDATE head SET count = 4",)]),
     "the head deleted": ("lost its head", lambda path: [("DELETE FROM head",)]),
     "the secret": (
         "secret was changed",
@@ -104,7 +104,7 @@ CHANGES = {
     ),
     "the secret deleted": ("lost its secret", lambda path: [("DELETE FROM secret",)]),
     "a trigger": ("triggers were changed", lambda path: [("CREATE TABLE more (a)",)]),
-    "the application": ("no ledger of perrecord", lambda path: [("PRAGMA application_id = 7",)]),
+    "the application": ("not a perrecord ledger", lambda path: [("PRAGMA application_id = 7",)]),
     "the version": ("version 2.*upgrade", lambda path: [("PRAGMA user_version = 2",)]),
 }
 

@@ -255,7 +255,7 @@ def test_the_formulas_promise_pure_privacy_only_where_no_keys_are_selected(name,
     assert ("Pr[Z ≥ τ − m]" in said) is is_selecting
     is_pure = name.endswith("pure epsilon")
     assert ("With the record and without it, what" in said) is not (is_selecting or is_pure)
-    assert "“about” is an approximate figure" in said
+    assert "Figures with “about” are approximate" in said
 
 
 def test_each_measure_is_estimated_from_the_noise_about_it(show):

@@ -1,10 +1,14 @@
 """`check`: the charge, the errors, the losses, the ledger, the hints."""
 
 import shutil
+from fractions import Fraction
 
 import pyarrow.parquet as pq
 import pytest
 
+from perrecord.cli.changes import raised_line
+from perrecord.policy.loss import Loss
+from perrecord.release.changes import Raised
 from tests.cli.conftest import SOURCE, changed, run
 
 
@@ -17,11 +21,27 @@ def test_it_says_what_a_release_would_cost(folder):
     assert "79.06" in shown.out
     assert "a plant        1.9" in shown.out
     assert (
-        "If emp of 'a plant' were 165 instead of 150 (10 % more), that would cost 0.018; to be in "
-        "the data at all costs it 1.9." in shown.out
+        "If emp of 'a plant' were 165 instead of 150 (10 % more), that would cost 0.018; being "
+        "in the data at all costs it 1.9." in shown.out
     )
     assert "est.ledger: is not there yet; make it: perrecord ledger create" in shown.out
     assert not (folder / "est.ledger").exists()
+
+
+@pytest.mark.parametrize(
+    ("value", "other", "said"),
+    [
+        (150, 165, "165 instead of 150 (10 % more), that"),
+        (3, 4, "4 instead of 3 (10 % more, rounded up to the measure's resolution), that"),
+        (-3, -4, "-4 instead of -3 (10 % more, rounded up to the measure's resolution), that"),
+        (95, 100, "100 instead of 95 (10 % more, cut to the measure's largest value), that"),
+    ],
+)
+def test_it_says_how_the_greater_value_was_rounded(value, other, said):
+    """10 % more than 3 is 3.3, and nobody employs that many."""
+    loss = Loss(Fraction(1, 2), True)
+    found = Raised("a shop", "emp", 10, Fraction(value), Fraction(other), loss, Fraction(0))
+    assert said in raised_line(found, Fraction(1))
 
 
 def test_as_json(charged):
@@ -91,9 +111,9 @@ def test_a_release_that_was_charged_may_be_run_again(charged):
     assert run("release", "release.yaml", "--out", "published").code == 0
     shown = run("check", "release.yaml")
     assert shown.code == 0
-    assert "to run again is free" in shown.out
+    assert "running it again is free" in shown.out
     changed(charged, "title: By county", "title: By other counties")
-    assert "to run again is free" in run("check", "release.yaml").out
+    assert "running it again is free" in run("check", "release.yaml").out
     changed(charged, "rho: 0.6", "rho: 0.61")
     assert run("check", "release.yaml").code == 1
 
@@ -151,11 +171,11 @@ def test_a_spec_that_is_not_there(folder):
 def test_another_amount_is_another_release(published):
     """It says that a new charge would follow, and of what; a new title is no new charge."""
     shown = run("check", "release.yaml")
-    assert "to run again is free" in shown.out
+    assert "running it again is free" in shown.out
     changed(published, "rho: 0.1}", "rho: 0.05}")
     shown = run("check", "release.yaml")
     assert shown.code == 0
-    assert "it is another release of the same data than what was charged before" in shown.out
+    assert "it is a different release of the same data from what was charged before" in shown.out
     assert "('Establishments by county'), and would be charged anew" in shown.out
 
 
@@ -171,7 +191,7 @@ def test_a_charged_release_whose_numbers_are_gone_is_not_said_to_be_free(publish
     assert run("release", "release.yaml", "--out", "again").code == 1
     shutil.rmtree(private)  # it made the folder for its lock
     (published / "away").rename(private)
-    assert "to run again is free" in run("check", "release.yaml").out
+    assert "running it again is free" in run("check", "release.yaml").out
 
 
 def test_a_tapered_answer_that_no_budget_lists(folder):

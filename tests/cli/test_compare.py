@@ -149,7 +149,7 @@ def test_folders_that_are_not_two_releases_are_refused(releases):
     same = run("compare", "old", "old")
     assert (same.code, "the same charge" in same.err) == (1, True)
     none = run("compare", "old", "growth")
-    assert (none.code, "is no folder of a release" in none.err) == (1, True)
+    assert (none.code, "is not the folder of a release" in none.err) == (1, True)
     assert run("compare", "old", "new", "--out", "old").code == 2
     assert run("compare", "old", "new", "--confidence", "1").code == 1
     changed = releases / "new" / "tables/counties.parquet"
@@ -186,12 +186,12 @@ def test_folders_from_elsewhere_write_nothing_outside_and_end_in_words(releases)
             rewritten(releases / f"{change.__name__}_{side}", change)
         sides = (f"{change.__name__}_old", f"{change.__name__}_new")
         shown = run("compare", *sides, "--out", "inside/growth")
-        assert (shown.code, "is no folder of a release" in shown.err) == (1, True)
+        assert (shown.code, "is not the folder of a release" in shown.err) == (1, True)
         assert not list(releases.rglob("evil*.csv"))
     (releases / "old" / "tables/counties.parquet").write_bytes(b"no table")
     rewritten(releases / "old", lambda _: None)
     shown = run("compare", "old", "new")
-    assert (shown.code, "is no Parquet file with the columns" in shown.err) == (1, True)
+    assert (shown.code, "is not a Parquet file with the columns" in shown.err) == (1, True)
 
 
 def test_keys_of_another_type_are_left_out_with_their_reason(releases):

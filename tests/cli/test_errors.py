@@ -58,7 +58,7 @@ def test_elsewhere_debugging_shows_where_it_happened(folder, monkeypatch):
     monkeypatch.setattr("perrecord.release.spec.spec_schema", quoting)
     shown = run("schema")
     assert shown.code == 3
-    assert "ValueError: nobody foresaw this. This is a bug in perrecord" in shown.err
+    assert "ValueError: an unexpected error. This is a bug in perrecord" in shown.err
     assert "PERRECORD_DEBUG=1" in shown.err
     assert "Traceback" not in shown.err
     assert "Traceback" in run("schema", PERRECORD_DEBUG="1").err

@@ -51,7 +51,7 @@ def test_a_change_in_words(published):
     shown = run("policy", "published", *PLANT, "--change", "county=37003").out
     assert "county  37001   37003" in shown
     assert "The change costs 3.8 rho." in shown
-    assert "To be in the data at all costs the first record 1.9, the second 1.9." in shown
+    assert "Being in the data at all costs the first record 1.9, the second 1.9." in shown
     assert "tells them apart in at most 100 % of cases" in shown
 
 
@@ -172,7 +172,7 @@ def test_a_record_that_is_no_record(published, record):
     ("record", "message"),
     [
         ("employes=3", "there is no field 'employes'. Fields are county, state, emp."),
-        ("emp=hemlock", "the measure 'emp' is text that is no finite number"),
+        ("emp=hemlock", "the measure 'emp' is text but not a finite number"),
         ("county=37001", "the loss depends on emp, which the record lacks. Add --record emp="),
         ("county=37001", "or columns of these names to the file of --records"),
     ],
@@ -264,7 +264,7 @@ def test_fields_that_contradict_each_other_are_refused(published, source):
     """What follows from another field is left out or is what follows; no value is quoted."""
     shown = run("policy", source, *PLANT, "--record", "state=48")
     assert shown.code == 1
-    assert "'state' is another than what follows from county" in shown.err
+    assert "'state' does not match what follows from county" in shown.err
     assert "48" not in shown.err
     assert run("policy", source, *PLANT, "--record", "state=37").code == 0
 
@@ -276,4 +276,4 @@ def test_an_example_that_contradicts_itself_is_refused(folder):
     shown = run("check", "release.yaml")
     assert shown.code == 1
     assert "examples[1]" in shown.err
-    assert "'state' is another than what follows from county" in shown.err
+    assert "'state' does not match what follows from county" in shown.err

@@ -163,7 +163,7 @@ def test_ctrl_c_ends_with_130_and_the_next_run_finishes(charged, step, seconds, 
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert out == ""
-    assert "Run the same command again to go on" in err
+    assert "Run the same command again to continue" in err
     assert "Traceback" not in err
     assert not (charged / "published").exists()
     assert charges(charged) == before

@@ -96,7 +96,7 @@ def test_a_budget_that_is_too_small_is_said_and_left(folder):
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (["--goal", "5 percent"], 1, "expected such as '5% for 95% of cells'"),
+        (["--goal", "5 percent"], 1, "expected something like '5% for 95% of cells'"),
         (["--goal", f"employes: {GOAL}"], 1, "Did you mean 'employees'"),
         (["--cap", "a corner shop 0.2"], 2, "NAME: LOSS"),
         (["--cap", "a corner shp: 0.2"], 1, "Did you mean 'a corner shop'"),

@@ -28,28 +28,28 @@ _REMEDY = re.compile(
     # what to do, at the beginning of a clause
     r"(?:[.;:,)] |, (?:or|and) | or | and | to |; then )"
     r"(?:give|write|put|rename|remove|leave|choose|add|declare|name|make|use|list|set|keep|type|"
-    r"check|save|restore|convert|indent|break|move|cast|shorten|split|clamp|ask|run|mend|close|"
+    r"check|save|restore|convert|indent|break|move|cast|shorten|split|clamp|ask|run|correct|close|"
     r"install|wait|join|derive|lower)\b"
     # what would be right
     r"|\bexpected\b|\bdid you mean '|\bsuch as \S|\bneeds? \w+|\bmust \w+ \w+|\bat most [\d,]+"
     # what there is to choose from
     r"|\. [A-Z]\w*(?: \w+)* are \S|\. (?:They have|It has) \S"
     r"|\bonly with \w+|\bis relative to \w+|\bcan only be \w+ \w+|\bthis one is \S"
-    r"|\bbelongs? into \w+"
+    r"|\bbelongs? in \w+"
     r"|'[^']+' is missing (?:before this|after a key)|, as in \S",
     re.IGNORECASE,
 )
-_OURS = ("Traceback", "bug in perrecord", "nobody foresaw", "InternalError")
+_OURS = ("Traceback", "bug in perrecord", "an unexpected error", "InternalError")
 _DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 WITHOUT_FIELD: dict[str, re.Pattern[str]] = {
     "a field that is missing is named, and has no place": re.compile(r": '[^']+' is missing\. "),
     "a file that is not there, or too long, is not read": re.compile(
-        r": (there is no such file|this is no plain file|longer than [\d,]+ bytes)"
+        r": (there is no such file|this is not a plain file|longer than [\d,]+ bytes)"
     ),
     "what is no YAML has lines and no fields": re.compile(
-        r": (a ':' |a ',' |a tab|text cannot begin|this is no YAML|this does not continue|the quote"
-        r"|the character 0x|\* and & begin|a (word|line) that begins|a key is no text"
+        r": (a ':' |a ',' |a tab|text cannot begin|this is not YAML|this does not continue"
+        r"|the quote|the character 0x|\* and & begin|a (word|line) that begins|a key is not text"
         r"|the quoted text)"
     ),
     "a spec that is no mapping has no fields": re.compile(r": expected a mapping that begins "),

@@ -171,7 +171,7 @@ def test_a_canary_in_a_file_left_behind_is_caught(tmp_path, monkeypatch):
     def careless(*arguments, **_):
         Path("est.ledger.notes").write_text(case.canaries.texts[0])
         Path("../tmp/spilled").write_bytes(b"rows")
-        return Ran(arguments, 1, "", "perrecord: release.yaml:2: source: broken; mend it.\n")
+        return Ran(arguments, 1, "", "perrecord: release.yaml:2: source: broken; correct it.\n")
 
     monkeypatch.setattr(running, "run", careless)
     faults = run_case(case, 1, tmp_path).faults

@@ -182,7 +182,7 @@ def test_a_pipe_is_no_spec(tmp_path):
     os.mkfifo(tmp_path / "release.yaml")
     (tmp_path / "folder").mkdir()
     for name in ("release.yaml", "folder"):
-        with pytest.raises(SpecError, match=r"this is no plain file .* save the spec to a file"):
+        with pytest.raises(SpecError, match=r"this is not a plain file .* save the spec to a file"):
             load_spec(tmp_path / name)
     with pytest.raises(SpecError, match="there is no such file"):
         load_spec(tmp_path / "nowhere.yaml")

@@ -381,7 +381,7 @@ BAD = [
     (lambda: Policy.from_json({}), InputError, "the policy is a dict; expected the text"),
     (lambda: Policy.constant(1).is_below(None), InputError, "cannot compare a policy and a None"),
     (lambda: Policy.by("a", None), InputError, "the cases are a NoneType"),
-    (lambda: Policy.by("a", {1: 5}), InputError, "a int stands where a policy belongs"),
+    (lambda: Policy.by("a", {1: 5}), InputError, "a int is given where a policy is expected"),
     (lambda: Policy.by(None, {1: Policy.constant(1)}), InputError, "expected a column name"),
     (lambda: Policy.exact(1, measure=5, threshold=1), InputError, "the measure is 5"),
     (lambda: Policy.slot(1, None, threshold=3), InputError, "names no key"),
@@ -398,7 +398,7 @@ BAD = [
     (lambda: Policy.constant(1, epsilon=1), AmountError, "needs one amount"),
     (lambda: Policy.split(1, 50), InputError, "the split is a int; expected a Split"),
     (Policy.largest, InputError, "no policy was given"),
-    (lambda: Policy.largest(1), InputError, "a int stands where a policy belongs"),
+    (lambda: Policy.largest(1), InputError, "a int is given where a policy is expected"),
     (
         lambda: Policy.constant(1) + Policy.constant(epsilon=1),
         CurrencyError,
@@ -422,7 +422,7 @@ BAD = [
     (
         lambda: Policy.by("d", {"a": Policy.constant(1)}).loss({"d": "b"}),
         UnknownCaseError,
-        "meets none of the declared cases",
+        "matches none of the declared cases",
     ),
     (lambda: Policy.selection(1, ["k"]), InputError, "either threshold=13 or delta='1e-6'"),
     (lambda: Policy.selection(1, [], delta="1e-6"), InputError, "names no key"),

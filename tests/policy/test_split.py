@@ -161,7 +161,7 @@ BAD = [
     (lambda: Split(emp=1).threshold("emq"), ThresholdError, "no threshold for 'emq'"),
     (lambda: Split(x=0), ThresholdError, "threshold of 'x' is 0; expected a number above 0"),
     (lambda: Split(x=-5), ThresholdError, "threshold of 'x' is -5; expected a number above 0"),
-    (lambda: Split(x="nan"), InexactNumberError, "threshold of 'x' is text that is no finite"),
+    (lambda: Split(x="nan"), InexactNumberError, "threshold of 'x' is text but not a finite"),
     (lambda: Split(x=0.5), InexactNumberError, "threshold of 'x' is a float"),
     (lambda: Split(x=float("nan")), InexactNumberError, "threshold of 'x' is a float"),
     (Split, ThresholdError, "names no measure"),
@@ -185,7 +185,7 @@ BAD = [
     (
         lambda: Split.by("industry", {"Mining": Split(x=1)}).pieces({"industry": "Z", "x": 1}),
         UnknownCaseError,
-        r"meets none of the declared cases \(Mining\) and there is no default",
+        r"matches none of the declared cases \(Mining\) and there is no default",
     ),
     (lambda: Split(x=1).pieces({"x": 1.5}), InexactNumberError, "record's measure 'x' is a float"),
 ]

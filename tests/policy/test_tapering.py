@@ -109,7 +109,7 @@ def test_a_budget_lists_tapered_answers():
     assert (6 * EMP + Policy.split(1, Split(emp=50))).is_below(budget)
     assert (7 * EMP).is_below(budget)  # a rho of 0.2 for its pieces pays for the seventh
     assert not (12 * EMP).is_below(budget)
-    with pytest.raises(InputError, match="something else than tapered answers"):
+    with pytest.raises(InputError, match="not made of tapered answers"):
         Budget(1, tapers=Policy.constant(1))
 
 
@@ -320,5 +320,5 @@ def test_what_is_accepted_can_be_used(at):
 @pytest.mark.parametrize("given", [50, "emp", None, Taper(emp=50), [EMP, 5]], ids=str)
 def test_a_budget_takes_nothing_else_for_tapers(given):
     """In words."""
-    with pytest.raises(InputError, match="something else than tapered answers"):
+    with pytest.raises(InputError, match="not made of tapered answers"):
         Budget(1, tapers=given)

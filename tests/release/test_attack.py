@@ -320,5 +320,5 @@ def test_noise_of_no_field_is_refused():
     cell = CellNoise("gaussian", Fraction(1), Fraction(1))
     noise = Noise("records", None, Cases.of("industry", {"farm": cell}, None))
     charge = PublishedCharge("a", "A", Policy.constant(1), (noise,))
-    with pytest.raises(SchemaError, match="'industry', which is no field that is a dimension"):
+    with pytest.raises(SchemaError, match="'industry', which is not a field that is a dimension"):
         PublishedPolicy("T", "t", FIELDS, (charge,), Policy.constant(1))

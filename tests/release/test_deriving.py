@@ -128,7 +128,7 @@ def test_they_stand_where_their_answers_are_and_are_described(released):
         ("farms / states_by_state.cattle", None),
         ("mean - 50", "'mean' is an average, whose error is approximate"),
         ("farms / states_by_state.mean", "Ask for its total and its count in its place"),
-        ("cattle farms", "stands in double quotes"),
+        ("cattle farms", "goes in double quotes"),
         ("cattle / selected.cattle", "no answer 'cattle' in the table 'selected'"),
         ("cattle --farms", "has a comment"),
         ("1e400 * cattle", "expected a number between 1e-100 and 1e100"),
@@ -166,9 +166,9 @@ def test_a_name_that_is_taken_is_refused(tmp_path, name):
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (("x", "x_se"), "would be named as one of 'x'"),
-        (("x_rounded", "x"), "would be named as one of 'x_rounded'"),
-        (("x", "X"), "would be named as one of 'x'"),
+        (("x", "x_se"), "would have the same name as one of 'x'"),
+        (("x_rounded", "x"), "would have the same name as one of 'x_rounded'"),
+        (("x", "X"), "would have the same name as one of 'x'"),
         (("",), "expected a name of letters"),
         (("x\\ny",), "expected a name of letters"),
         (("Cattle",), "has a column 'cattle' already"),
@@ -230,7 +230,7 @@ def test_a_name_that_sql_reads_as_several_is_to_be_quoted(tmp_path, formula):
     loaded = load_spec(prepared(tmp_path, spec=written, ledger=False))
     with open_table(loaded) as opened, pytest.raises(SpecError) as caught:
         build(loaded, opened.schema)
-    assert f'stands in double quotes: "{name}"' in str(caught.value)
+    assert f'goes in double quotes: "{name}"' in str(caught.value)
     assert "NC" not in str(caught.value)
 
 

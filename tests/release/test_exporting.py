@@ -370,7 +370,7 @@ def test_what_is_sealed_but_no_table_is_refused(published, tmp_path):
     manifest["files"]["tables/cells.parquet"]["sha256"] = sha256(b"PAR1").hexdigest()
     (copy / "manifest.json").write_text(json.dumps(manifest), "utf-8")
     for name in ("xlsx", "sdmx", "jsonstat", "px"):
-        with pytest.raises(InputError, match=r"cells.parquet' is no Parquet file"):
+        with pytest.raises(InputError, match=r"cells.parquet' is not a Parquet file"):
             perrecord.export(copy, to=name, out=tmp_path / "out")
 
 

@@ -152,7 +152,7 @@ def test_a_session_reads_what_a_spec_reads(folder, tmp_path):
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ('{path: x.csv, separator: ";;"}', "source.separator: .*expected one sign"),
+        ('{path: x.csv, separator: ";;"}', "source.separator: .*expected one character"),
         ("{path: x.csv, encoding: rot13}", "source.encoding: .*windows-1252"),
         ("{path: x.csv, decimal: x}", "source.decimal: .*a point or a comma"),
         ("{path: duckdb://x.db, relation: a, sheet: b}", "source.sheet: .*leave it out"),

@@ -539,6 +539,8 @@ def test_the_pieces_of_the_guide_load(block):
     """A piece of a spec replaces that piece of the guide's whole spec."""
     whole = parse_document(WHOLE[0], "spec.md").value
     piece = parse_document(block, "spec.md").value
+    if "queries" in piece:
+        del whole["tuning"]  # its goal is about a query that the piece replaces
     for name, value in piece.items():
         merges = name in ("splits", "keys", "dimensions", "measures")
         whole[name] = {**whole.get(name, {}), **value} if merges else value

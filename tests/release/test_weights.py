@@ -141,7 +141,7 @@ def test_what_contradicts_itself_is_refused(released):
     published = read_published((released / "policy.json").read_text())
     row = {"state": "TX", "hours": 40, "wage": 10, "w": 1}
     assert published.record(row)["weighted_pay"] == 400
-    with pytest.raises(Exception, match="'pay' is another than what follows from hours, wage"):
+    with pytest.raises(Exception, match="'pay' does not match what follows from hours, wage"):
         published.record({**row, "pay": 401})
 
 
@@ -166,7 +166,7 @@ def test_the_exact_totals_are_those_of_products(tmp_path):
         (
             "hours * wage",
             "hours * wages",
-            r"measures.pay: the measure 'pay' is hours \* wages, and 'wages' is no measure",
+            r"measures.pay: the measure 'pay' is hours \* wages, and 'wages' is not a measure",
         ),
         ("hours * wage", "hours / wage", r"measures.pay: .*divides by a measure"),
         ("expression: hours * wage", "expression: hours * wage, column: x", "give one of the two"),
@@ -176,7 +176,7 @@ def test_the_exact_totals_are_those_of_products(tmp_path):
             "{average: weighted_pay, taper: 2000",
             "not a weighted mean",
         ),
-        ("wage: 10, w: 3}", "wage: 10, w: 3, pay: 9}", "'pay' is another than what follows"),
+        ("wage: 10, w: 3}", "wage: 10, w: 3, pay: 9}", "'pay' does not match what follows"),
         ("hours: 40, wage: 10, w: 3}", "w: 3, weighted_pay: 9}", "weighted_pay"),
     ],
 )

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from perrecord.evaluate.accuracy.truths import truths
-from perrecord.evaluate.tuning.goals import LossAt, sizes
 from perrecord.evaluate.tuning.of_spec import queries_of, tuned_workload
+from perrecord.evaluate.tuning.senses import LossAt, sizes
 from perrecord.evaluate.tuning.shares import divided, shared
 from perrecord.evaluate.tuning.standing import standing
 from perrecord.evaluate.tuning.tune import shown_amounts, shown_goal

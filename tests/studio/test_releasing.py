@@ -170,7 +170,9 @@ def test_what_the_command_refuses_is_refused(visitor):
     visitor.path.write_text(SPEC.replace("rho: 0.1}", "rho: 0.14}"))
     before = charges(visitor)
     visitor.post("/confirm", token=asked(visitor, "release.yaml"))
-    assert "exists already and holds something else" in html.unescape(visitor.page())
+    assert "exists already and holds something other than this release" in html.unescape(
+        visitor.page()
+    )
     assert charges(visitor) == before
     visitor.post("/ask", kind="release", out=" ")
     assert "name the folder" in visitor.page()

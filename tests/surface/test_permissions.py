@@ -160,7 +160,7 @@ def test_a_link_in_place_of_the_journal_is_refused(published, victim, target):  
     """Its owner is told what is wrong; SQLite by itself says that it cannot open the ledger."""
     ledger = Ledger.open(published / "est.ledger")
     (published / "est.ledger-journal").symlink_to(victim / target)
-    with pytest.raises(LedgerError, match="none of the ledger's own files"):
+    with pytest.raises(LedgerError, match="not one of the ledger's own files"):
         ledger.spent()
     assert run("ledger", "show", "est.ledger").code == REFUSED
 
@@ -174,7 +174,7 @@ def test_a_journal_of_somebody_else_is_refused_where_anybody_may_write(published
     assert run("ledger", "show", "est.ledger").code == 0
     published.chmod(0o1777)
     ran = run("ledger", "show", "est.ledger")
-    assert (ran.code, "none of the ledger's own files" in ran.err) == (REFUSED, True)
+    assert (ran.code, "not one of the ledger's own files" in ran.err) == (REFUSED, True)
 
 
 def test_a_planted_write_ahead_log_is_refused(published):  # noqa: F811
@@ -188,7 +188,7 @@ def test_a_planted_write_ahead_log_is_refused(published):  # noqa: F811
         connection.commit()
         for suffix in ("-wal", "-shm"):
             shutil.copy(f"{older}{suffix}", f"{path}{suffix}")
-            with pytest.raises(LedgerError, match="none of the ledger's own files"):
+            with pytest.raises(LedgerError, match="not one of the ledger's own files"):
                 Ledger.open(path)
             Path(f"{path}{suffix}").unlink()
     assert Ledger.open(path).verify() == 4

@@ -152,7 +152,7 @@ def test_measures_are_declared_before_what_is_computed_from_them(names):
         "wage": Measure(1, largest=100),
         "pay": Measure(1, expression="hours * wage"),
     }
-    with pytest.raises(SchemaError, match="'hours' is no measure that is declared before it"):
+    with pytest.raises(SchemaError, match="'hours' is not a measure that is declared before it"):
         table(pa.table({"hours": [1], "wage": [1]}), measures={name: every[name] for name in names})
 
 

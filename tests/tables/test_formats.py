@@ -453,8 +453,8 @@ def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"separator": ";;"}, "expected one sign"),
-        ({"separator": "a"}, "expected one sign"),
+        ({"separator": ";;"}, "expected one character"),
+        ({"separator": "a"}, "expected one character"),
         ({"separator": "\x01"}, "cannot be seen"),
         ({"separator": ",", "decimal": ","}, "so is the decimal sign"),
         ({"encoding": "rot13"}, "'rot13' is not known"),

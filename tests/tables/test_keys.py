@@ -145,7 +145,7 @@ BAD = [
     (lambda: A.project(["b"]), "no column 'b'. They have a"),
     (lambda: A.filter("b", ["x"]), "no column 'b'"),
     (lambda: A.with_prefix("a", "a", 1), "a column 'a' already"),
-    (lambda: Keys.from_dict({"a": [1]}).with_prefix("b", "a", 1), "'a' is no text"),
+    (lambda: Keys.from_dict({"a": [1]}).with_prefix("b", "a", 1), "'a' is not text"),
     (lambda: A.with_parent("a", "a", {"x": 1}), "a column 'a' already"),
     (lambda: A.with_parent("b", "c", {"x": 1}), "no column 'c'. They have a"),
     (lambda: A.with_parent("b", "a", ["x"]), "the parents are a list; expected a mapping"),

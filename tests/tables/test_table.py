@@ -216,14 +216,14 @@ def test_a_truncated_parquet_file_is_said_so(tmp_path):
         (Query("other").count(rho=1), "asks the table 'other'"),
         (Query().sum("empp", split=Split(empp=1), rho=1), "Did you mean 'emp'"),
         (Query().sum("emp", split=Split(pay=1), rho=1), "no measure 'pay'"),
-        (Query().sum("emp", split=Split(emp="0.5"), rho=1), "no multiple of its resolution"),
-        (Query().sum("emp", clamp=("0.5", 3), rho=1), "no multiple of its resolution"),
+        (Query().sum("emp", split=Split(emp="0.5"), rho=1), "not a multiple of its resolution"),
+        (Query().sum("emp", clamp=("0.5", 3), rho=1), "not a multiple of its resolution"),
         (Query().where("couty = '1'").count(rho=1), "Did you mean 'county'"),
         (Query().where("county = 37001").count(rho=1), "county"),
         (Query().count_distinct("owner", rho=1), "no id, unit or dimension 'owner'"),
         (
             Query().group_by("county", keys=Keys.from_dict({"county": [37001]})).count(rho=1),
-            "write the keys in the same kind",
+            "write the keys as values of that kind",
         ),
         (
             Query().sum("emp", split=Split.by("county", {"37001": Split(emp=1)}), rho=1),

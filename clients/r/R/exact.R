@@ -102,7 +102,7 @@ exact <- function(value) {
   pattern <- "^([+-]?)([0-9]*)\\.?([0-9]*)([eE]([+-]?[0-9]{1,3}))?$"
   found <- regmatches(value, regexec(pattern, value))[[1L]]
   if (length(found) == 0L || !nzchar(paste0(found[3L], found[4L]))) {
-    stop("a measure is no number; expected text such as \"12.5\" or \"1/3\".", call. = FALSE)
+    stop("a measure is not a number; expected text such as \"12.5\" or \"1/3\".", call. = FALSE)
   }
   power <- if (nzchar(found[6L])) as.integer(found[6L]) else 0L
   places <- nchar(found[4L]) - power

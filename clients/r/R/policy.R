@@ -7,7 +7,7 @@ perrecord_policy <- function(path) {
   found <- fromJSON(text, simplifyVector = FALSE, bigint_as_char = TRUE)
   known <- list("perrecord-policy" = 1:2, "perrecord-published-policy" = 1:2)
   if (is.null(found$format) || !found$format %in% names(known)) {
-    stop("this is no policy of perrecord; expected the file policy.json of a release.", call. = FALSE)
+    stop("this is not a perrecord policy; expected the file policy.json of a release.", call. = FALSE)
   }
   if (!found$version %in% known[[found$format]]) {
     stop(sprintf("the policy is of version %s; this package reads 1 and 2.", found$version),
@@ -148,7 +148,7 @@ case_of <- function(table, record, what) {
     kinds <- unique(substr(vapply(keys, function(key) key[place], ""), 1L, 1L))
     kinds <- setdiff(kinds, "n")
     if (own[place] != "n" && length(kinds) && !substr(own[place], 1L, 1L) %in% kinds) {
-      stop(sprintf("'%s' of the record is of another type than in the policy.",
+      stop(sprintf("'%s' of the record is of a different type from that in the policy.",
                    table$dimensions[[place]]), call. = FALSE)
     }
   }

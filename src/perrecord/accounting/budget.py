@@ -36,8 +36,8 @@ _WHY = (
     "loss that any record can have in it"
 )
 _ADVICE = (
-    "Nothing was charged. Ask about the same data as before, a file byte for byte the same, or "
-    "make a new ledger with a budget of its own: a record may then lose both budgets in all."
+    "Nothing was charged. Ask about the same data as before (a file must be the same byte for "
+    "byte), or make a new ledger with a budget of its own: a record may then lose both budgets."
 )
 
 
@@ -92,22 +92,22 @@ def Budget(  # noqa: N802 - it reads as the value that it makes
     for slot in _listed(slots):
         if not isinstance(slot, Policy) or slot.form.terms:
             raise InputError(
-                "a slot of the budget is something else than a slot; give "
+                "one of the budget's slots is not a slot; give "
                 'Policy.slot("0.1", ["industry"], delta="1e-6"). Its loss is paid from the total.'
             )
         total += slot
     for each in _listed(tapers):
         if not isinstance(each, Policy) or not _is_tapered(each):
             raise InputError(
-                "a taper of the budget is something else than tapered answers; give such as "
+                "one of the budget's tapers is not made of tapered answers; give something like "
                 '6 * Policy.tapered("0.1", measure="employees", at=50).'
             )
         total += each
     for each in _listed(weights):
         if not isinstance(each, Policy) or not _is_weighed(each):
             raise InputError(
-                "a weight of the budget is something else than weighted quantiles; give such as "
-                '2 * Policy.weighed("0.1", measure="w", at=20).'
+                "one of the budget's weights is not made of weighted quantiles; give something "
+                'like 2 * Policy.weighed("0.1", measure="w", at=20).'
             )
         total += each
     return total
@@ -317,11 +317,11 @@ def _reason(after: Spent, snapshot: str, budget: Policy) -> str:
     for own, each in after.sums.items():
         which = "the charges on this snapshot" if own == snapshot else "the charges before"
         if each.bound() is None:
-            return f"There is none for {which}: they cost the more the larger a record is."
+            return f"There is none for {which}: they cost more the larger a record is."
         if any(guard or slot.split is not None for guard, slot in each.slots):
             return (
                 f"There is none for {which}: they select keys with a split or for a part of the "
-                "records, and large records show in that almost surely."
+                "records, which almost surely reveals large records."
             )
     largest = after.largest() or after.zero
     if not largest.slots <= budget.slots:

@@ -202,8 +202,8 @@ def document(policy: Policy) -> dict[str, Any]:
     """
     if not isinstance(policy, Policy):
         raise InputError(
-            f"a {type(policy).__name__} stands where a policy belongs; for a plain amount write "
-            'Policy.constant("0.1").'
+            f"a {type(policy).__name__} is given where a policy is expected; for a plain "
+            'amount write Policy.constant("0.1").'
         )
     try:
         written = policy.document()
@@ -247,7 +247,7 @@ def entry_of(fields: dict[str, Any], own_hash: str) -> LedgerEntry:
             details = MappingProxyType(fields["details"])
             said: list[Any] = [fields.get(name) for name in ("snapshot", "period", "revision")]
             if not all(each is None or isinstance(each, str) for each in said):
-                raise ValueError("a charge on a snapshot or period that is no text")
+                raise ValueError("a charge whose snapshot or period is not text")
             names = (fields["label"], fields["identity"], said[0], said[1], said[2])
             return Charge(*common, *names, policy, meanings, details)
         case "seal":
@@ -255,7 +255,7 @@ def entry_of(fields: dict[str, Any], own_hash: str) -> LedgerEntry:
         case "publication":
             return Publication(*common, fields["charge"], fields["place"])
         case kind:
-            raise ValueError(f"an entry of the unknown kind {kind!r}")
+            raise ValueError(f"an entry of unknown kind {kind!r}")
 
 
 def _parts(fields: dict[str, Any]) -> dict[str, Policy]:
@@ -263,7 +263,7 @@ def _parts(fields: dict[str, Any]) -> dict[str, Policy]:
     written = fields["periods"]
     parts = {period: _policy(each) for period, each in written}
     if not parts or len(parts) != len(written) or not all(isinstance(each, str) for each in parts):
-        raise ValueError("periods that are none, or no names, or named twice")
+        raise ValueError("periods that are missing, are not names, or are named twice")
     return parts
 
 
@@ -370,9 +370,9 @@ def check_meanings(
         then, number = earlier.get(name, (given.get(name), 0))
         if then != given.get(name):
             raise LedgerError(
-                f"{path}: {name!r} means something else than when it was first charged, in entry "
-                f"{number}: then {then or 'nothing was said'}, now "
+                f"{path}: {name!r} no longer means what it did when it was first charged, in "
+                f"entry {number}: then {then or 'nothing was said'}, now "
                 f"{given.get(name) or 'nothing is said'}. Losses add up record by record, so a "
-                "name keeps its meaning for as long as the ledger lasts; give the new one another "
-                "name. Nothing was charged."
+                "name keeps its meaning for as long as the ledger lasts; give the new one "
+                "another name. Nothing was charged."
             )

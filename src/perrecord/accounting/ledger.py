@@ -210,7 +210,7 @@ less rho, for fewer answers, or with a scheme that the budget declares.
         rows.check_is_charge(charge)
         if not isinstance(digests, Mapping) or not digests or not _all_text(digests):
             raise InputError(
-                "the digests are not a dictionary from names to digests; give such as "
+                "the digests are not a dictionary from names to digests; give something like "
                 '{"answers.csv": "9f86d0..."}.'
             )
         fields = {"kind": "seal", "charge": charge.number, "digests": dict(digests)}

@@ -70,15 +70,15 @@ def _spelled_out(each: str) -> Iterable[str]:
     if found is None:
         if ".." in each:
             raise InputError(
-                f"{each!r} is no range of periods; write one of whole numbers, such as 2026..2035, "
-                "or a list, such as 2026Q1,2026Q2."
+                f"{each!r} is not a range of periods; write one of whole numbers, such as "
+                "2026..2035, or a list, such as 2026Q1,2026Q2."
             )
         return [period_name(each)]
     first, last = int(found[1]), int(found[2])
     if not first <= last < first + _MOST:
         raise InputError(
-            f"{each!r} is no range of periods; expected the first and the last, at most {_MOST} of "
-            "them, such as 2026..2035."
+            f"{each!r} is not a range of periods; expected the first and the last, at most "
+            f"{_MOST} of them, such as 2026..2035."
         )
     return [str(number) for number in range(first, last + 1)]
 
@@ -95,7 +95,10 @@ def parts_of(
         )
     parts = dict(zip(period_names(budget), budget.values(), strict=True))
     if len({each.currency for each in parts.values() if isinstance(each, Policy)}) > 1:
-        raise CurrencyError("the parts of a budget are in rho and in epsilon; give all in one.")
+        raise CurrencyError(
+            "some parts of the budget are in rho and some in epsilon; give all of them in one "
+            "of the two."
+        )
     return parts
 
 
@@ -128,8 +131,8 @@ class BudgetPart:
             self._check_data(path, snapshot, revision)
         elif revision is not None:
             raise LedgerError(
-                f"{path}: a revision is one of a period, and this ledger has none. Leave revision "
-                "out. Nothing was charged."
+                f"{path}: only a period can be revised, and this ledger has no periods. Leave "
+                "revision out. Nothing was charged."
             )
 
     def _check_data(self, path: Path, snapshot: str, revision: str | None) -> None:
@@ -184,16 +187,17 @@ class BudgetParts:
         known = self.periods
         if not known:
             raise LedgerError(
-                f"{path}: the ledger has no periods, and period {period} is named. Leave it out, "
-                "or make a ledger that has: perrecord ledger create SPEC --periods 2026..2035, in "
-                'Python Ledger.create(path, budget, periods="2026..2035"). Nothing was charged.'
+                f"{path}: the ledger has no periods, but period {period} is named. Leave it out, "
+                "or make a ledger with periods: perrecord ledger create SPEC --periods "
+                '2026..2035, in Python Ledger.create(path, budget, periods="2026..2035"). '
+                "Nothing was charged."
             )
         shown = listing(known, limit=12)
         if period is None:
             raise LedgerError(
-                f"{path}: the ledger has periods, and none is named. Say which the data is about: "
-                f"period: {known[0]} in the spec, --period {known[0]}, or period={known[0]!r} in "
-                f"Python. Periods are {shown}. Nothing was charged."
+                f"{path}: the ledger has periods, but none is named. Say which one the data is "
+                f"about: period: {known[0]} in the spec, --period {known[0]}, or "
+                f"period={known[0]!r} in Python. Periods are {shown}. Nothing was charged."
             )
         raise LedgerError(
             f"{path}: there is no period {period}. Periods are {shown}; they were fixed when the "

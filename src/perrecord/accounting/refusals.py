@@ -67,8 +67,8 @@ def _tapers(total: Policy, budget: Policy) -> str:
     if not lines:
         return ""
     return (
-        " Tapered answers are covered by a budget that lists as many of them; in the spec that the "
-        f"ledger is made with: tapers: [{', '.join(lines)}]"
+        " A budget covers tapered answers only if it lists that many of them; in the spec that "
+        f"the ledger is made from, write tapers: [{', '.join(lines)}]"
     )
 
 
@@ -96,8 +96,9 @@ def _weights(total: Policy, budget: Policy) -> str:
     if not lines:
         return ""
     return (
-        " Weighted quantiles are covered by a budget that lists as many of them, or a split of the "
-        f"weight; in the spec that the ledger is made with: weights: [{', '.join(lines)}]"
+        " A budget covers weighted quantiles only if it lists that many of them, or a split of "
+        "the weight; in the spec that the ledger is made from, write weights: "
+        f"[{', '.join(lines)}]"
     )
 
 

@@ -27,7 +27,7 @@ APPLICATION = 0x50524C47  # "PRLG"
 VERSION = 1
 
 RESTORE = (
-    "restore the newest backup, charge again whatever was released since, and look at it with "
+    "restore the newest backup, charge again whatever was released since, and check it with "
     "`perrecord ledger verify`. Never start a new ledger for the same data."
 )
 
@@ -171,8 +171,8 @@ def following(
         count, last = count + 1, row.hash
     if head(path, connection) != (count, last):
         raise LedgerError(
-            f"{path}: entry {count} is missing, or was written by hand: the ledger ends elsewhere "
-            f"than it says: {RESTORE}"
+            f"{path}: entry {count} is missing, or was written by hand: the ledger does not end "
+            f"where it says: {RESTORE}"
         )
 
 

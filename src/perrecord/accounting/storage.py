@@ -76,8 +76,8 @@ def create(path: Path, first: EntryRow, secret: bytes) -> None:
         raise _already_there(path) from None
     except OSError as error:
         raise LedgerError(
-            f"{path}: the ledger could not be made ({error.strerror}), and there is none now. Give "
-            "a path on a local disk whose file system knows hard links."
+            f"{path}: the ledger could not be made ({error.strerror}), and there is none now. "
+            "Give a path on a local disk whose file system supports hard links."
         ) from None
     except sqlite3.Error as error:
         raise refusal(path, error) from None
@@ -157,7 +157,7 @@ def _flush_names(path: Path) -> None:
     try:
         flush_one(path.parent)
     except OSError as error:
-        remedy = _REMEDIES.get(error.errno or 0, "look at the disk and try again")
+        remedy = _REMEDIES.get(error.errno or 0, "check the disk and try again")
         raise LedgerError(
             f"{path}: its folder could not be flushed to the disk ({error.strerror}), and a charge "
             f"could be lost. Nothing was written; {remedy}."
@@ -216,7 +216,7 @@ def _look_at(path: Path) -> None:
     if stat.S_ISLNK(found.st_mode):
         raise LedgerError(f"{path}: is a symbolic link; give the path of the ledger itself.")
     if not stat.S_ISREG(found.st_mode):
-        raise LedgerError(f"{path}: is no file; give the path of a ledger, such as ledger.db.")
+        raise LedgerError(f"{path}: is not a file; give the path of a ledger, such as ledger.db.")
     _look_at_journal(path, found)
     if found.st_nlink > 1 and _links_left(path, found) > 1:
         raise LedgerError(
@@ -246,9 +246,9 @@ def _look_at_journal(path: Path, ledger: os.stat_result) -> None:
 
 
 _PLANTED = (
-    "is none of the ledger's own files, and SQLite would obey it. Copy the ledger and this file to "
-    "a safe place, find out who put it there, restore the newest backup, and keep the ledger in a "
-    "folder that only its users may write to."
+    "is not one of the ledger's own files, and SQLite would obey it. Copy the ledger and this "
+    "file to a safe place, find out who put it there, restore the newest backup, and keep the "
+    "ledger in a folder that only its users may write to."
 )
 
 
@@ -271,7 +271,7 @@ def _check_kind(path: Path, connection: sqlite3.Connection) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION:
         raise LedgerError(
-            f"{path}: is no ledger of perrecord. If it was one, it is damaged: {RESTORE}"
+            f"{path}: is not a perrecord ledger. If it was one, it is damaged: {RESTORE}"
         )
     if version != VERSION:
         raise LedgerError(
@@ -285,7 +285,7 @@ def refusal(path: Path, error: Exception) -> LedgerError:
     name = getattr(error, "sqlite_errorname", None) or ""
     match name.removeprefix("SQLITE_").split("_")[0]:
         case "NOTADB":
-            fault = f"is no ledger, or its beginning is damaged: {RESTORE}"
+            fault = f"is not a ledger, or its beginning is damaged: {RESTORE}"
         case "FULL":
             fault = "the disk is full. Nothing was written; make room and try again."
         case "BUSY" | "LOCKED":
@@ -300,8 +300,8 @@ def refusal(path: Path, error: Exception) -> LedgerError:
             )
         case "IOERR":
             fault = (
-                f"the disk failed, or has no room left ({_reason(error)}). Nothing was "
-                "written; look at the disk and try again."
+                f"the disk failed, or has no room left ({_reason(error)}). Nothing was written; "
+                "check the disk and try again."
             )
         case _:
             fault = f"is damaged ({_reason(error)}): {RESTORE}"

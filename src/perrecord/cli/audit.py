@@ -148,7 +148,10 @@ def _pairs_shown(pairs: int, *, quiet: bool) -> Iterator[Callable[[int], None]]:
 
 def sample(
     runs: Annotated[
-        int, typer.Option(min=1000, help="How often each mechanism is run, with and without.")
+        int,
+        typer.Option(
+            min=1000, help="How often each mechanism is run with the record, and without."
+        ),
     ] = 4_000_000,
     only: Annotated[
         str | None, typer.Option(help="Only mechanisms whose name contains this text.")

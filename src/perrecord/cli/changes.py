@@ -72,13 +72,13 @@ def one_change(found: RecordChange) -> Iterator[str]:
     yield ""
     yield f"The change costs {loss_shown(found.loss)} {found.currency}{_delta(found.delta)}."
     one, other = map(amount, found.presence)
-    yield f"To be in the data at all costs the first record {one}, the second {other}."
+    yield f"Being in the data at all costs the first record {one}, the second {other}."
     if found.shares:
         yield from ("", "By answer")
         shares = [[each.name, loss_shown(loss), each.title] for each, loss in found.shares]
         yield from columns(["answer", "change", "title"], shares)
     yield from ("", "What it means")
-    yield "  Whoever knows everything but which of the two it is, and accepts 5 % false alarms,"
+    yield "  Someone who knows everything but which of the two it is, and accepts 5 % false alarms,"
     yield f"  tells them apart in at most {percent_at_most(found.at_most)} of cases."
     if found.told_apart is not None:
         yield f"  The noise of the answers gives about {100 * found.told_apart:.3g} %."
@@ -88,9 +88,17 @@ def raised_line(found: "Raised", presence: Fraction) -> str:
     """Return what a greater value of an example costs, beside what the example itself loses."""
     return (
         f"If {found.measure} of {found.example!r} were {amount(found.other)} instead of "
-        f"{amount(found.value)} ({found.percent} % more), that would cost "
-        f"{loss_shown(found.loss)}; to be in the data at all costs it {amount(presence)}."
+        f"{amount(found.value)} ({found.percent} % more{_rounding(found)}), that would cost "
+        f"{loss_shown(found.loss)}; being in the data at all costs it {amount(presence)}."
     )
+
+
+def _rounding(found: "Raised") -> str:
+    """Return why the greater value is not exactly so many percent greater, if it is not."""
+    asked = abs(found.value) * Fraction(100 + found.percent, 100)
+    if abs(found.other) > asked:
+        return ", rounded up to the measure's resolution"
+    return ", cut to the measure's largest value" if abs(found.other) < asked else ""
 
 
 def loss_shown(loss: "Loss") -> str:

@@ -141,7 +141,7 @@ def _unforeseen(error: BaseException) -> int:
     if os.environ.get(DEBUG) == "1":
         complain("".join(traceback.format_exception(error)).rstrip())
         hint = ""
-    complain(str(InternalError(f"{type(error).__name__}: nobody foresaw this.")) + hint)
+    complain(str(InternalError(f"{type(error).__name__}: an unexpected error.")) + hint)
     return FAULT
 
 

@@ -29,7 +29,8 @@ def compare(
         typer.Option(help="A new folder for the compared tables, as Parquet and CSV."),
     ] = None,
     confidence: Annotated[
-        float, typer.Option(help="How surely the intervals hold the true changes.", metavar="P")
+        float,
+        typer.Option(help="How likely the intervals are to hold the true changes.", metavar="P"),
     ] = 0.95,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:

@@ -173,6 +173,6 @@ def warn(*, is_public: bool) -> None:
     """Say, once the work is done, what may be done with its results."""
     if not is_public:
         say(
-            f"{MARK}: nothing was charged. Do not publish these results, nor what was chosen by "
-            "them."
+            f"{MARK}: nothing was charged. Do not publish these results, or anything chosen by "
+            "looking at them."
         )

@@ -171,7 +171,7 @@ def _shown(ledger: "Ledger", periods: "Periods | None") -> list[str]:
         *_guarantee(ledger),
         *indented(ledger.budget),
         "",
-        "Charged so far, which is for your desk and no guarantee:",
+        "Charged so far, for your information; this is not a guarantee:",
         *indented(spent),
         "",
         *([] if periods is None else [*periods.lines("the latest"), ""]),
@@ -206,14 +206,16 @@ def _snapshots(charges: Sequence["Charge"]) -> list[str]:
     said = []
     if len(found - {None}) > 1:
         said.append(
-            "The charges were made on several snapshots of the data. A record may have changed in "
-            "between, so each snapshot counts with the largest loss that any record can have in it."
+            "The charges were made on several snapshots of the data. A record may have changed "
+            "in between, so each snapshot counts with the largest loss that any record can have "
+            "in it."
         )
     if None in found:
         said.append(
-            "Charges whose snapshot is not said were written by an earlier perrecord. Each counts "
-            "as one on a snapshot of its own, with its largest loss; without one, nothing more can "
-            "be charged here: make a new ledger with a budget of its own."
+            "Charges that name no snapshot were written by an earlier version of perrecord. "
+            "Each counts as a charge on a snapshot of its own, with its largest loss; if that "
+            "has no bound, nothing more can be charged here: make a new ledger with a budget of "
+            "its own."
         )
     return [*said, ""] if said else []
 

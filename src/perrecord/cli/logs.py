@@ -22,7 +22,7 @@ _LOG = logging.getLogger("perrecord.cli")
 _LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 LogOption = Annotated[
-    Path | None, typer.Option("--log", help="Add what is done to a log file.", metavar="FILE")
+    Path | None, typer.Option("--log", help="Append what is done to a log file.", metavar="FILE")
 ]
 
 

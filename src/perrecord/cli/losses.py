@@ -202,7 +202,7 @@ def several_records(every: list[RecordLosses], joint: "JointLosses") -> Iterator
     yield ""
     yield from joint.words()
     yield ""
-    yield "epsilon is at a delta of 1e-6; power is what an attacker attains at most, at 5 % false"
+    yield "epsilon is at a delta of 1e-6; power is the most that an attacker attains at 5 % false"
     yield "alarms. The parts of each loss, and how closely values could be estimated: --json."
 
 
@@ -216,8 +216,8 @@ def _meaning(found: RecordLosses) -> Iterator[str]:
         epsilon = figure_up(_figure(meant.epsilon), 4)
         delta = figure_up(_figure(meant.delta) / _MARGIN, 3)
         yield f"  (epsilon, delta)-privacy: epsilon at most {epsilon} at a delta of {delta}."
-        yield "  Whoever knows every other record, and tests whether this one is in the data with"
-        yield f"  5 % false alarms, finds it in at most {power[0.05]} of cases"
+        yield "  Someone who knows every other record and tests, with 5 % false alarms, whether"
+        yield f"  this one is in the data finds it in at most {power[0.05]} of cases"
         yield f"  (at 1 %: {power[0.01]}, at 10 %: {power[0.1]})."
         if found.recognised is not None:
             yield f"  What it really adds to the answers gives about {_percent(found.recognised)}."
@@ -230,14 +230,14 @@ def _meaning(found: RecordLosses) -> Iterator[str]:
 
 def _estimates(found: RecordLosses) -> Iterator[str]:
     yield ""
-    yield "How closely its values could be estimated, by whoever knows every other record"
+    yield "How closely its values could be estimated by someone who knows every other record"
     if not found.is_stated:
         yield "  The policy does not state the noise of every answer, so this cannot be said."
     elif found.needs:
         shown = " ".join(f"--record {quote(each)}=..." for each in found.needs)
         yield f"  This depends on {listing(found.needs)} too. Add {shown}."
     elif not found.estimates:
-        yield "  The record has no values, or only such as are computed from each other."
+        yield "  The record has no values, or only values that are computed from each other."
     else:
         rows = [
             [each.measure, amount(each.value), _error(each), _relative(each)]
@@ -249,7 +249,7 @@ def _estimates(found: RecordLosses) -> Iterator[str]:
 def _error(estimated: "Estimated") -> str:
     if estimated.error is not None:
         return f"{'at least ' if estimated.is_least else ''}about {estimated.error:.3g}"
-    return "only cut values are added up" if estimated.is_cut else "no total tells of it"
+    return "only cut values are added up" if estimated.is_cut else "no total reveals it"
 
 
 def _relative(estimated: "Estimated") -> str:

@@ -238,7 +238,7 @@ def _share(growth: str) -> Fraction:
 
     share = rational(growth, "the growth in percent") / 100
     if share <= -1:
-        raise InputError("the growth is -100 % or less; expected percent, such as 5.")
+        raise InputError("the growth is -100 % or less; expected a greater percentage, such as 5.")
     return share
 
 

@@ -62,7 +62,7 @@ def policy(
     in the history of your shell.
     """
     if record and records is not None:
-        raise typer.BadParameter("give --record or --records, one of the two.")
+        raise typer.BadParameter("give either --record or --records, not both.")
     if change and not record:
         raise typer.BadParameter("--change needs the record that is changed: --record emp=150.")
     written = typed_record(record or [])

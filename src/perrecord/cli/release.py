@@ -66,8 +66,8 @@ def release(
             )
     except KeyboardInterrupt:
         complain(
-            "interrupted. Nothing half-made was published. Run the same command again to go on: "
-            "what was charged already is not charged twice."
+            "interrupted. Nothing half-made was published. Run the same command again to "
+            "continue: what was charged already is not charged twice."
         )
         raise typer.Exit(INTERRUPTED) from None
     for warning in outcome.warnings:

@@ -38,7 +38,8 @@ def series(
         ),
     ] = None,
     confidence: Annotated[
-        float, typer.Option(help="How surely the intervals hold the true numbers.", metavar="P")
+        float,
+        typer.Option(help="How likely the intervals are to hold the true numbers.", metavar="P"),
     ] = 0.95,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:

@@ -73,7 +73,9 @@ class ConfidentialFolder:
     def place(self, name: str) -> Path:
         """Return the path of a name in this folder; a name with folders is refused."""
         if name in ("", "..") or Path(name).name != name:
-            raise InputError(f"the name is {name!r}; expected one without folders, as 'losses'.")
+            raise InputError(
+                f"the name is {name!r}; expected one without folders, such as 'losses'."
+            )
         return self.path / name
 
     def _open(self, path: Path) -> BinaryIO:

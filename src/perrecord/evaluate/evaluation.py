@@ -35,7 +35,6 @@ from perrecord.evaluate.losses.record_sizes import changes_by_size, losses_by_si
 from perrecord.evaluate.shown import evaluation_panel
 from perrecord.evaluate.tuning.candidates import WRITTEN
 from perrecord.evaluate.tuning.fitness import fitness
-from perrecord.evaluate.tuning.goals import Goal, Target, percent
 from perrecord.evaluate.tuning.tuner import Tuner
 from perrecord.evaluate.variants import Variant, accounted, one_set_each, variants
 from perrecord.exact import Exact, rational
@@ -47,6 +46,7 @@ from perrecord.queries.hierarchies.summed import joined
 from perrecord.queries.methods import Accounting
 from perrecord.queries.plan import plan
 from perrecord.queries.query import Query
+from perrecord.release.goals import Goal, Target, percent
 from perrecord.tables.lookups import Lookup
 from perrecord.tables.table import Table
 from perrecord.watch import logged

@@ -20,6 +20,7 @@ from perrecord.queries.methods import (
     tree_of,
 )
 from perrecord.queries.query import Query
+from perrecord.release.goals import answer_names
 from perrecord.release.names import table_names
 
 _TOP_CODE = "top-code "
@@ -65,7 +66,8 @@ def variants(
     for factor in budgets:
         if factor <= 0:
             raise AmountError(
-                f"a budget is {float(factor):g} times the written one; expected more than 0, as 2."
+                f"a budget is {float(factor):g} times the written one; expected more than 0, "
+                "such as 2."
             )
         name = f"{float(factor):g} × budget"
         found.append(Variant(name, BUDGET, tuple(scaled(query, factor) for query in written)))
@@ -189,7 +191,7 @@ class WorkloadTable:
 
     def names(self, answer: str) -> list[str]:
         """Return what an answer may be called, from the least precise name to the most."""
-        return list(dict.fromkeys([answer, f"{self.origin}.{answer}", f"{self.name}.{answer}"]))
+        return answer_names(self.origin, self.name, answer)
 
 
 def one_set_each(

@@ -48,7 +48,7 @@ def passing(trials: int, law: Law, at_least: int, *, _bits: BitSource | None = N
     """
     if not isinstance(law, Law):
         raise InputError(
-            f"the law is a {type(law).__name__}; expected such as DiscreteGaussian(5)."
+            f"the law is a {type(law).__name__}; expected one such as DiscreteGaussian(5)."
         )
     count, start = count_of(trials, "the number of trials"), whole(at_least, "the threshold")
     if start <= 0:  # Z < start is as likely as Z >= 1 - start

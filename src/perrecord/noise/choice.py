@@ -85,8 +85,8 @@ def _check(scores: object) -> None:
     is_whole = scores.dtype == np.object_ and all(type(each) is int for each in scores.flat)
     if scores.dtype != np.int64 and not is_whole:
         raise InputError(
-            f"the scores are {scores.dtype}; expected int64, or Python ints where they are larger: "
-            "make whole numbers of them by multiplying, and divide the rate by as much."
+            f"the scores are {scores.dtype}; expected int64, or Python ints where they are "
+            "larger: multiply them to get whole numbers, and divide the rate by as much."
         )
     if scores.ndim != 2:
         raise InputError(

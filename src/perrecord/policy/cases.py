@@ -128,7 +128,7 @@ class Cases(Generic[V]):
             return key, self._table[key]
         if self.default is None:
             raise UnknownCaseError(
-                f"the record's {listing(self.dimensions)} meets none of the declared cases "
+                f"the record's {listing(self.dimensions)} matches none of the declared cases "
                 f"({listing(_shown(key) for key, _ in self.entries)}) and there is no default; "
                 "add a case for it, or default=..."
             )

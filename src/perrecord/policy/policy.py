@@ -189,7 +189,7 @@ class Policy(ShownPolicy):
         currency = _common_currency(policies)
         if any(has_slots(policy.form) for policy in policies):
             raise InputError(
-                "a key selection stands inside Policy.largest; deltas have no largest of several. "
+                "a key selection is inside Policy.largest; deltas have no largest of several. "
                 "Add the slots outside: Policy.largest(...) + Policy.slot(...)."
             )
         return _of(currency, Largest(tuple(policy.form for policy in policies)))
@@ -346,8 +346,8 @@ class Policy(ShownPolicy):
     def _same_currency(self, other: "Policy", verb: str) -> None:
         if not isinstance(other, Policy):
             raise InputError(
-                f"cannot {verb} a policy and a {type(other).__name__}; for a plain amount write "
-                'Policy.constant("0.1").'
+                f"cannot {verb} a policy and a {type(other).__name__}; for a plain "
+                'amount write Policy.constant("0.1").'
             )
         if self.currency is not other.currency:
             raise CurrencyError(
@@ -379,8 +379,8 @@ def _common_currency(policies: Iterable[Policy]) -> Currency:
     for policy in every:
         if not isinstance(policy, Policy):
             raise InputError(
-                f"a {type(policy).__name__} stands where a policy belongs; for a plain amount "
-                'write Policy.constant("0.1").'
+                f"a {type(policy).__name__} is given where a policy is expected; for a plain "
+                'amount write Policy.constant("0.1").'
             )
     if not every:
         raise InputError("no policy was given; give at least one.")

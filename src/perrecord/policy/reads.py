@@ -117,8 +117,8 @@ def check_fields_of(form: Form, kinds: Mapping[str, type | None]) -> None:
     for name, types in set(reads(form)):
         if name not in kinds:
             raise SchemaError(
-                f"a policy reads {name!r}, which is no field. Fields are {listing(kinds)}."
-                f"{suggestion(name, kinds)}"
+                f"a policy reads {name!r}, which is not a field. Fields are "
+                f"{listing(kinds)}.{suggestion(name, kinds)}"
             )
         kind = kinds[name]
         if (types is None) != (kind is None):

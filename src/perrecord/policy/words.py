@@ -129,7 +129,7 @@ def _describe_split(split: Scheme, depth: int) -> list[Line]:
             return [Line(depth, f"{one}; at least one{most}")]
         case SplitBy(cases):
             return [
-                Line(depth, f"what a piece may hold goes by {listing(cases.dimensions)}:"),
+                Line(depth, f"what a piece may hold depends on {listing(cases.dimensions)}:"),
                 *_describe_cases(cases, lambda inner: _describe_split(inner, depth + 2), depth + 1),
             ]
 

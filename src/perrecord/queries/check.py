@@ -55,7 +55,7 @@ def check_filter(condition: Expression | None, schema: Schema) -> None:
     """Refuse a filter that is no condition on the table's columns."""
     with about("where"):
         if condition is not None and kind_of(condition, schema.fields) is not Kind.TRUTH:
-            raise QueryError("the filter is no condition; expected such as state = 'NC'.")
+            raise QueryError("the filter is not a condition; expected one such as state = 'NC'.")
 
 
 def check_columns(answers: Iterable[str], grouped: Container[str]) -> None:
@@ -157,8 +157,8 @@ def _check_kept(name: str, query: Query) -> None:
     known = [answer.name for answer in query.answers]
     if not found or not found[0].is_additive:
         raise QueryError(
-            f"the cells are kept by {name!r}, which is no count or total of the query. It has "
-            f"{listing(known)}.{suggestion(name, known)}"
+            f"the cells are kept by {name!r}, which is not a count or total of the query. It "
+            f"has {listing(known)}.{suggestion(name, known)}"
         )
     if query.currency is None or not query.currency.selects_keys:
         raise QueryError("cells are kept under zCDP; give the answers rho, not epsilon.")
@@ -181,8 +181,8 @@ def _check_key_types(tables: Iterable[pa.Table], kinds: dict[str, Kind]) -> None
             is_filled = table[column.name].null_count < table.num_rows
             if is_filled and not column.type.equals(kinds[column.name].types.arrow):
                 raise QueryError(
-                    f"the keys of {column.name!r} are {column.type}, the table's column holds "
-                    f"{kinds[column.name].value}; write the keys in the same kind."
+                    f"the keys of {column.name!r} are {column.type}, but the table's column "
+                    f"holds {kinds[column.name].value}; write the keys as values of that kind."
                 )
 
 

@@ -134,6 +134,6 @@ def _keys_of(columns: tuple[str, ...], keys: Keys) -> Keys:
 def _match(columns: tuple[str, ...], found: tuple[str, ...], what: str) -> None:
     if sorted(columns) != sorted(found):
         raise QueryError(
-            f"{what} is over {listing(found)}, the query groups by {listing(columns)}; expected "
-            "the same columns."
+            f"{what} is over {listing(found)}, but the query groups by {listing(columns)}; "
+            "expected the same columns."
         )

@@ -194,7 +194,7 @@ def _fault(answer: str, series: Sequence[PublishedTable], names: Sequence[str]) 
         return f"it is a change in {names[0]}; the first folder is that of levels, the base"
     for period, change in zip(names[1:], changes, strict=True):
         if change.change_of is None:
-            return f"in {period} it is no change that adds up to a level"
+            return f"in {period} it is not a change that adds up to a level"
         if not _is_level_of(base, change.change_of):
             return (
                 f"it is {base.definition or 'not defined'} in {names[0]}, and the change of "

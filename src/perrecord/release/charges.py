@@ -38,7 +38,9 @@ class PublishedCharge:
                 case NoisyNumber(noise) if noise not in (self.noise or ()):
                     raise InputError(f"an output of {self.name!r} has noise that is not stated.")
                 case Selection(slot) if {slot} != slots:
-                    raise InputError(f"an output of {self.name!r} is no selection that it pays.")
+                    raise InputError(
+                        f"an output of {self.name!r} is not a selection that it pays for."
+                    )
                 case OnRows():
                     raise InputError(
                         f"an output of {self.name!r} is run on rows, of which nothing but its "

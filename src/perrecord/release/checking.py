@@ -141,7 +141,9 @@ def _existing_ledger(loaded: LoadedSpec, workload: Workload, ledger: Ledger) -> 
         )
         return LedgerCheck(ledger.path, True, "was charged for it already", refusal)
     if charge is not None:
-        return LedgerCheck(ledger.path, True, "was charged for it already; to run again is free")
+        return LedgerCheck(
+            ledger.path, True, "was charged for it already; running it again is free"
+        )
     policy, data = workload.policy, identity.snapshot
     try:
         meanings = meanings_in(workload.schema, policy)
@@ -167,7 +169,7 @@ def _another(ledger: Ledger, snapshot: str, period: str | None) -> str | None:
     if not before:
         return None
     return (
-        "it is another release of the same data than what was charged before "
+        "it is a different release of the same data from what was charged before "
         f"({listing(map(repr, before), limit=3)}), and would be charged anew: a correction that "
         "changes a number, an amount or a key is a new charge"
     )

@@ -103,7 +103,7 @@ class PublishedPolicy:
         fields = {field.name: field for field in self.fields}
         for column, value in record.items():
             if column not in fields:
-                raise InputError(f"the example {name!r} gives {column!r}, which is no field.")
+                raise InputError(f"the example {name!r} gives {column!r}, which is not a field.")
             expected = TYPES.get(fields[column].kind, Fraction)
             if value is not None and type(value) is not expected:
                 raise InputError(

@@ -109,7 +109,7 @@ class Field:
     def measure(self) -> Measure:
         """Return the rule that rounds a measure."""
         if self.resolution is None or self.largest is None or self.outside is None:
-            raise SchemaError(f"the field {self.name!r} is no measure; it is not rounded.")
+            raise SchemaError(f"the field {self.name!r} is not a measure; it is not rounded.")
         return _rule(self.resolution, self.largest, self.outside)
 
     def number(self, value: Any) -> Fraction | None:

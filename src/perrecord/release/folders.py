@@ -120,8 +120,8 @@ class ReleaseFolder:
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             raise InputError(
-                f"{str(path)!r} is no folder of a release; expected one that perrecord release "
-                f"published, with {MANIFEST} and {_PACKAGE}."
+                f"{str(path)!r} is not the folder of a release; expected one that perrecord "
+                f"release published, with {MANIFEST} and {_PACKAGE}."
             ) from None
         return cls(path, title, charge, digests, tables, *said)
 
@@ -170,8 +170,9 @@ class ReleaseFolder:
         missing = sorted(columns - {*rows.column_names})
         if missing:
             raise InputError(
-                f"{str(self.path / file)!r} is no Parquet file with the columns that {_PACKAGE} "
-                f"lists, such as {missing[0]!r}; expected a folder as it was published."
+                f"{str(self.path / file)!r} is not a Parquet file with the columns that "
+                f"{_PACKAGE} lists, such as {missing[0]!r}; expected a folder as it was "
+                "published."
             )
         return rows
 

@@ -15,9 +15,9 @@ def change_words(schema: Schema) -> Iterator[str]:
         return
     yield (
         f"Records of this table are changes. Each {schema.id} that is in both periods is one "
-        "record, with its values of this period less those of the period before. One that entered "
-        "counts with its whole value, one that left with minus its whole value. One whose "
-        "dimensions are others than before is two records: minus the old value where it was, plus "
+        "record, with its values of this period less those of the period before. One that "
+        "entered counts with its whole value, one that left with minus its whole value. One "
+        "whose dimensions have changed is two records: minus the old value where it was, plus "
         "the new value where it is."
     )
     yield (
@@ -47,8 +47,8 @@ def changes_section(schema: Schema) -> Iterator[str]:
         yield from (line for each in words for line in (paragraph(each), ""))
         yield (
             "Values of both periods are rounded to the grid one by one, as a release of either "
-            "would; what is no number counts as 0. Dimensions are those of the row's own period. "
-            "Totals of changes, added to the totals of the period before, are therefore those of "
-            "this period, apart from noise: `perrecord series` adds them up."
+            "would; what is not a number counts as 0. Dimensions are those of the row's own "
+            "period. Totals of changes, added to the totals of the period before, are therefore "
+            "those of this period, apart from noise: `perrecord series` adds them up."
         )
         yield ""

@@ -93,8 +93,9 @@ def _policy(workload: Workload, published: PublishedPolicy) -> Iterator[str]:
     yield ""
     yield f"The least that any record can lose is {text(workload.policy.minimum())}."
     yield (
-        "Noise hides small records better than large ones. A record that is large beside the noise "
-        "can be recognised by whoever knows the others, and its values can be estimated closely."
+        "Noise hides small records better than large ones. A record that is large compared with "
+        "the noise can be recognised by someone who knows the others, and its values can be "
+        "estimated closely."
     )
     if not workload.examples:
         yield "`policy.html` says what the policy means for any record that is typed in."
@@ -124,8 +125,8 @@ def _unit(published: PublishedPolicy) -> str:
         else f"records of the same {code(published.unit_column)} belong together, as one unit"
     )
     return (
-        f"The policy is that of one record. In this table {owner}. Whoever is behind several "
-        "records loses more than each of them does: `perrecord policy --records` adds up, cell by "
+        f"The policy is that of one record. In this table {owner}. Anyone with several records "
+        "loses more than any one of them does: `perrecord policy --records` adds up, cell by "
         "cell, what they lose together."
     )
 
@@ -135,10 +136,11 @@ def _changes(published: PublishedPolicy) -> Iterator[str]:
     if not published.changes:
         return
     yield (
-        "How well could somebody tell a value from a somewhat greater one? That is what the change "
-        "from one to the other costs, in which only what differs counts: the loss of the change, "
-        "and how often a test with 5 % false alarms tells the two apart, if somebody knows "
-        "everything else."
+        "How well could somebody tell a value from a somewhat greater one? That depends on what "
+        "the change from one to the other costs, which counts only what differs. The table "
+        "gives the loss of the change, and how often somebody who knows everything else tells "
+        "the two apart by a test with 5 % false alarms. A greater value is rounded up to the "
+        "measure's resolution, and cut to its largest value."
     )
     yield ""
     yield "| example | value | greater by | loss of the change | told apart |"
@@ -175,8 +177,11 @@ def _estimated(published: PublishedPolicy, record: Record) -> str:
         if each.error is not None
     ]
     if published.operands:
-        shown.append("of values that others are computed from, or that are, nothing is said")
-    return ", ".join(shown) or "nothing tells of them"
+        shown.append(
+            "nothing is said of values that others are computed from, or that are computed "
+            "themselves"
+        )
+    return ", ".join(shown) or "nothing reveals them"
 
 
 def _dimensions(workload: Workload) -> Iterator[str]:

@@ -171,7 +171,7 @@ def check_noise(noise: Noise, kinds: Mapping[str, type | None]) -> None:
     for name, is_measure in names:
         if name not in kinds or (kinds[name] is None) != is_measure:
             role = "measure" if is_measure else "dimension"
-            raise SchemaError(f"the noise reads {name!r}, which is no field that is a {role}.")
+            raise SchemaError(f"the noise reads {name!r}, which is not a field that is a {role}.")
 
 
 @lru_cache(maxsize=4096)

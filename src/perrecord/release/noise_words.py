@@ -26,24 +26,23 @@ def noise_section(workload: Workload, published: PublishedPolicy) -> Iterator[st
     nus = sorted({each.nu for each in grown if isinstance(each, students)})
     law = "law that the policy states" if nus else "discrete Gaussian or discrete Laplace law"
     yield (
-        f"Sums are exact integers; the noise is drawn from the exact {law} "
-        "with randomness of the operating system. It has mean 0, so counts and totals "
-        "of split records are unbiased. A total of cut values estimates the total of the cut "
-        "values, not of the values themselves; averages are ratios and so only nearly unbiased; "
-        "quantiles are one of their candidates, most likely one that has no more than its share of "
-        "the values below and above it, and in a cell with few records nearly any of them; "
-        "where cells are published because an answer is "
-        "large, that answer is too large on average."
+        f"Sums are exact integers; the noise is drawn from the exact {law} with the operating "
+        "system's randomness. It has mean 0, so counts and totals of split records are "
+        "unbiased. A total of cut values estimates the total of the cut values, not of the "
+        "values themselves; averages are ratios and so only nearly unbiased; a quantile is one "
+        "of its candidates, most likely one that has no more than its share of the values "
+        "below and above it, and in a cell with few records nearly any of them; where cells "
+        "are published because an answer is large, that answer is too large on average."
     )
     yield ""
     if nus:
         beyond = " and ".join(f"with nu = {nu} about {_BEYOND[nu]} in a million" for nu in nus)
         yield (
             "The noise of tapered answers is drawn from the exact discrete Student law, whose "
-            "spread and nu the policy states; it has mean 0, too, and more numbers far out than "
-            f"Gaussian noise: {beyond} lie beyond ten standard deviations. "
-            "What a large record loses by being in the data grows slowly with its size. That does "
-            "not hide its value, which is known as closely as the noise lets it be."
+            "spread and nu the policy states; it too has mean 0, and more values far out than "
+            f"Gaussian noise: {beyond} lie beyond ten standard deviations. What a large record "
+            "loses by being in the data grows slowly with its size. That does not hide its "
+            "value, which can be estimated as closely as the noise allows."
         )
         yield ""
     yield from (line for each in _blurring(workload) for line in (each, ""))
@@ -76,13 +75,13 @@ def _blurring(workload: Workload) -> Iterator[str]:
         )
     if any(step.blurred is not None for step in steps):
         yield (
-            "Where a total is blurred by its own records, the noise of a cell has the spread A + "
-            "nu by^2 Q, Q being the sum of the squared values of its records (T28). It has mean 0. "
-            "How large it is, is confidential: no standard error is published. Ends of intervals "
-            "follow from the noisy number and the policy alone, and so does the column that ends "
-            "in `_sd_at_most`, which bounds the standard deviation with the same confidence; both "
-            "hold where no value is negative. Noise in different cells is independent, so that it "
-            "averages out in sums of many."
+            "Where a total is blurred by its own records, the noise of a cell has the spread A "
+            "+ nu by^2 Q, Q being the sum of the squared values of its records (T28). It has "
+            "mean 0. Its size is confidential: no standard error is published. Ends of "
+            "intervals follow from the noisy number and the policy alone, and so does the "
+            "column that ends in `_sd_at_most`, which bounds the standard deviation with the "
+            "same confidence; both hold where no value is negative. Noise in different cells is "
+            "independent, so that it averages out in sums of many."
         )
 
 
@@ -101,20 +100,21 @@ def _averages(workload: Workload) -> Iterator[str]:
     asked = [each for named in workload.queries for each in named.query.answers]
     if any("_few_records" in each.beside for each in asked):
         yield (
-            "An average is its noisy total divided by its noisy count, taken as 1 at least. Where "
-            f"the noisy count is below 1, or below {FEW} standard errors of its noise, the column "
-            "that ends in `_few_records` is true: the cell may hold few records or none, and the "
-            "average says little. Standard errors of averages are by the delta method, which "
-            "fails there."
+            "An average is its noisy total divided by its noisy count, which is taken as at "
+            f"least 1. Where the noisy count is below 1, or below {FEW} standard errors of its "
+            "noise, the column that ends in `_few_records` is true: the cell may hold few "
+            "records or none, and the average says little. Standard errors of averages are by "
+            "the delta method, which fails there."
         )
 
 
 def _intervals(workload: Workload) -> str:
     return (
-        f"Confidence intervals hold with {text(workload.outputs.confidence * 100)} % probability "
-        "or more for what is estimated in the sense above, by the exact law of the noise; those of "
-        "averages by the laws of total and count together, for cells that hold a value. Where "
-        "noise does not tell the count from 0 an average has no interval and its ends are empty, "
-        "unless its values were cut to bounds, which are then its ends. For the answer that cells "
-        "are chosen by intervals do not hold given that a cell was published."
+        f"Confidence intervals hold with {text(workload.outputs.confidence * 100)} % "
+        "probability or more for what is estimated in the sense above, by the exact law of the "
+        "noise; those of averages by the laws of total and count together, for cells that hold "
+        "a value. Where noise does not tell the count from 0 an average has no interval and "
+        "its ends are empty, unless its values were cut to bounds, which are then its ends. "
+        "Intervals of the answer by which cells are chosen do not hold given that a cell was "
+        "published."
     )

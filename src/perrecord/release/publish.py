@@ -208,8 +208,8 @@ class _Release:
     def _check_unchanged(self) -> None:
         if identity_of(self.loaded, self.ledger.secret, self.snapshot) != self.identity:
             raise ReleaseError(
-                "the source, or a file of keys or lookups, changed while it was read; nothing was "
-                "charged. Run the release again when the files are at rest."
+                "the source, or a file of keys or lookups, changed while it was read; nothing "
+                "was charged. Run the release again when the files no longer change."
             )
 
     def _private(self, workload: Workload, numbers: list[bytes]) -> dict[str, bytes]:
@@ -246,8 +246,9 @@ class _Release:
         self._check_sealed(seal)
         if charge.policy != workload.policy:
             raise ReleaseError(
-                "this version of perrecord finds another loss for the same spec than was charged; "
-                "nothing was published. Publish it with the version that made it."
+                "this version of perrecord finds a different loss for this spec from the one "
+                "that was charged; nothing was published. Publish it with the version that made "
+                "it."
             )
         self.watch.step("writing")
         tables = []
@@ -273,9 +274,9 @@ class _Release:
     def _check_sealed(self, seal: Seal) -> None:
         if not self.staged.exists() or staging.digests(self.staged) != dict(seal.digests):
             raise ReleaseError(
-                f"the sealed files of this release are gone or changed; expected them in "
-                f"{str(self.staged)!r}. Restore that folder from a backup. They cannot be computed "
-                "again under the same charge, because the noise would be another."
+                "the sealed files of this release are gone or changed; expected them in "
+                f"{str(self.staged)!r}. Restore that folder from a backup. They cannot be "
+                "computed again under the same charge, because the noise would be different."
             )
 
     def _seal(self, charge: Charge) -> Seal:
@@ -325,8 +326,8 @@ def _public(digests: Mapping[str, str]) -> dict[str, str]:
 
 def _taken(target: Path) -> ReleaseError:
     return ReleaseError(
-        f"{str(target)!r} exists already and holds something else than this release; give another "
-        "folder with --out, or move it away."
+        f"{str(target)!r} exists already and holds something other than this release; give "
+        "another folder with --out, or move it away."
     )
 
 

@@ -85,7 +85,7 @@ def _parsed(written: str) -> Json:
             "PublishedPolicy.to_json() returned."
         ) from None
     if not isinstance(top, dict) or top.get("format") != FORMAT:
-        raise DocumentError(f"the text is no published policy; expected the format {FORMAT!r}.")
+        raise DocumentError(f"the text is not a published policy; expected the format {FORMAT!r}.")
     if type(top.get("version")) is not int or top["version"] not in (1, VERSION):
         raise DocumentError(
             f"the published policy is of version {top.get('version')!r}; this perrecord reads "
@@ -181,7 +181,7 @@ def _read_field(value: object, where: str) -> Field:
             return Field(**texts, values=values, names=called)
         resolution, largest = _plain_text(given["resolution"], "resolution"), given["largest"]
         if not (isinstance(largest, str) and largest.isascii() and largest.isdigit()):
-            raise InputError('largest is no whole number as text, such as "1000".')
+            raise InputError('largest is not a whole number as text, such as "1000".')
         return Field(
             **texts,
             resolution=rational(resolution, "the resolution"),
@@ -196,7 +196,7 @@ def _read_computed(value: object, where: str) -> Arithmetic:
     reads = tuple(_each(given["reads"], f"{where}.reads", _plain_text))
     terms = tuple(_each(given["terms"], f"{where}.terms", _read_term))
     if not reads or not {name for names, _ in terms for name in names} <= set(reads):
-        raise InputError("a derived measure reads another than those that it lists.")
+        raise InputError("a derived measure reads a measure that it does not list.")
     return Arithmetic(terms, reads)
 
 
@@ -217,7 +217,7 @@ def _read_noise(value: object, where: str) -> Noise:
     with _located(where):
         for name in ("centred", "certain"):
             if not isinstance(given[name], bool):
-                raise DocumentError(f"{name} is no truth value.")
+                raise DocumentError(f"{name} is not a truth value.")
         measure = None if given["measure"] is None else _plain_text(given["measure"], "measure")
         return Noise(
             _plain_text(given["moved"], "moved"),
@@ -243,7 +243,7 @@ def _read_tree(value: object, where: str) -> NoiseTree:
     with _located(where):
         ends = given["bounds"]
         if ends is not None and (not isinstance(ends, list) or len(ends) != 2):
-            raise DocumentError("bounds are no pair of numbers.")
+            raise DocumentError("bounds are not a pair of numbers.")
         low, high = (None, None) if ends is None else (_number(end, "bounds") for end in ends)
         cell = CellNoise(
             _plain_text(given["law"], "law"),
@@ -271,7 +271,7 @@ def _read_output(value: object, where: str, *, charge: PublishedCharge) -> Outpu
             given = _exactly(value, where, ["type", "noise", "by", "certain", "distinct"])
             place, distinct = given["noise"], given["distinct"]
             if type(place) is not int or not 0 <= place < len(charge.noise or ()):
-                raise DocumentError(f"{where}: noise is no position in the charge's noise.")
+                raise DocumentError(f"{where}: noise is not a position in the charge's noise.")
             column = None if distinct is None else _plain_text(distinct, f"{where}.distinct")
             noise = (charge.noise or ())[place]
             return NoisyNumber(noise, _read_scope(given, where), currency, column)
@@ -307,7 +307,7 @@ def _read_weighting(value: object, where: str) -> Weighting:
 
 def _read_scope(given: Json, where: str) -> Scope:
     if not isinstance(given["certain"], bool):
-        raise DocumentError(f"{where}: certain is no truth value.")
+        raise DocumentError(f"{where}: certain is not a truth value.")
     among, columns = given.get("among"), _each(given["by"], f"{where}.by", _plain_text)
     if among is None:
         return Scope(tuple(columns), given["certain"])

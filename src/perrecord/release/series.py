@@ -57,9 +57,9 @@ class PublishedSeries:
     def __post_init__(self) -> None:
         named = [self.period, *(each.period for each in self.earlier), *(p for p, _ in self.unread)]
         if not set(named) <= set(self.periods):
-            raise InputError("a period of the series is none of its periods.")
+            raise InputError("the period of the series is not one of its periods.")
         if len({each.currency for each in self.policies()}) > 1:
-            raise CurrencyError("the policies of a series are in rho and in epsilon.")
+            raise CurrencyError("the policies of a series are partly in rho and partly in epsilon.")
 
     def policies(self) -> Iterator[Policy]:
         """Yield the policy of each period's earlier charges, and the limit."""

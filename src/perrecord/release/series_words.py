@@ -21,10 +21,10 @@ def series_section(published: PublishedPolicy) -> Iterator[str]:
     yield (
         f"This release is about {own}, one of {len(series.periods)} periods ({first} to {last}) "
         "whose releases are charged to one ledger. Each period has a budget of its own, fixed "
-        "before the first release. Every release draws fresh noise, so what a record loses adds "
-        "up over the periods, each at the values that the record has there: a history r_1, ..., "
-        "r_T loses P_1(r_1) + ... + P_T(r_T), and at most the sum of the budgets of its periods. "
-        "Records are taken not to change because of what was published."
+        "before the first release. Every release draws fresh noise, so what a record loses "
+        "adds up over the periods, each at the values that the record has there: a history "
+        "r_1, ..., r_T loses P_1(r_1) + ... + P_T(r_T), and at most the sum of the budgets of "
+        "its periods. This assumes that records do not change because of what was published."
     )
     yield ""
     if series.revision is not None:

@@ -49,7 +49,8 @@ def _private(folder: Path) -> None:
     if mode & 0o077:
         raise ReleaseError(
             f"{str(folder)!r} may be entered by others (mode {mode:04o}); expected 0700. Type "
-            f"chmod 700 {shlex.quote(str(folder))}, or keep the ledger on a disk that knows modes."
+            f"chmod 700 {shlex.quote(str(folder))}, or keep the ledger on a disk that supports "
+            "modes."
         )
 
 
@@ -107,7 +108,7 @@ def publish(sealed: Path, wanted: Mapping[str, str], out: Path) -> None:
     partial = out.parent / f".{out.name}.{sealed.name[:12]}.partial"
     out.parent.mkdir(parents=True, exist_ok=True)
     if os.path.lexists(partial) and not stat.S_ISDIR(partial.lstat().st_mode):
-        raise ReleaseError(f"{str(partial)!r} is no folder; somebody put it there. Remove it.")
+        raise ReleaseError(f"{str(partial)!r} is not a folder; somebody put it there. Remove it.")
     if partial.exists():
         shutil.rmtree(partial)
     partial.mkdir(mode=0o755)
@@ -155,7 +156,7 @@ def flush_names(path: Path) -> None:
             if folder != path.parent and error.errno == errno.EINVAL:
                 return
             raise ReleaseError(
-                f"{str(path)!r} is there, but the folder {str(folder)!r} could not be flushed to "
-                f"the disk ({error.strerror}). Look at the disk and run the same again: it is "
-                "sealed, and costs nothing more."
+                f"{str(path)!r} is there, but the folder {str(folder)!r} could not be flushed "
+                f"to the disk ({error.strerror}). Check the disk and run the same command "
+                "again: it is sealed, and costs nothing more."
             ) from None

@@ -27,8 +27,8 @@ Name = str
 
 _LARGEST = Fraction(10**100)
 _EXPECTED = (
-    "names of answers, numbers, brackets and the signs + - * /; a name with other characters than "
-    'letters, digits and _, or that is a word of SQL, stands in double quotes, as in "by-state".n'
+    "names of answers, numbers, brackets and the signs + - * /; a name with characters other than "
+    'letters, digits and _, or that is a word of SQL, goes in double quotes, as in "by-state".n'
 )
 
 
@@ -114,7 +114,7 @@ def formula(text: str, what: str = "the formula") -> Formula:
     found = _Reader(text, what).read(tree)
     if not found.names:
         raise SQLTextError(
-            f"{what} names no published number; expected such as payroll / employment."
+            f"{what} names no published number; expected something like payroll / employment."
         )
     return found
 

@@ -7,7 +7,7 @@ from perrecord.report.figure import ShownTable
 from perrecord.report.numbers import amount, percent
 from perrecord.report.page import Section
 
-_TITLE = "What does it buy that tables add up?"
+_TITLE = "What does making tables add up buy?"
 _FOLLOWING = "How accurate are tables that follow?"
 
 

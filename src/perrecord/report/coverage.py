@@ -40,6 +40,6 @@ def outside_keys(covered: Sequence[Coverage]) -> Section | None:
     return Section(
         "Who is outside the declared keys?",
         outside(worst),
-        text=("All errors are those of the cells: what is outside is missing from none of them.",),
+        text=("All errors are those of the cells; they do not include what is outside.",),
         tables=(ShownTable("Records outside the declared keys", heads, rows),),
     )

@@ -75,8 +75,8 @@ def bias_and_noise(found: Evaluation) -> Section | None:
         "bias-and-noise",
         "Noise and bias, each by itself",
         finding,
-        "Where there is no box for the bias there is none. Noise falls as the budget grows; bias "
-        "stays.",
+        "Where no box is drawn for the bias, there is none. Noise falls as the budget grows; "
+        "bias stays.",
         lambda width: boxes(
             parts,
             width,
@@ -133,7 +133,7 @@ def by_cell_size(found: Evaluation) -> Section | None:
         table,
         (shown,),
     )
-    return Section("What do small cells suffer?", figures=(figure,))
+    return Section("How accurate are small cells?", figures=(figure,))
 
 
 def privacy_against_error(found: Evaluation) -> Section | None:

@@ -38,12 +38,12 @@ def of_records(found: Evaluation) -> Section:
             "losses-of-records",
             "What records lose, as written",
             _gap(found),
-            "For each loss, the share of the records that lose at most so much. The policy is what "
-            "is promised and published; the realised loss is what the release really costs a "
-            "record, which stays confidential (a count of different values at most so much: as if "
-            "nobody else had them). The dashed line is the policy's minimum. The least possible "
-            "is what no unbiased counts and totals as accurate could undercut, whatever noise they "
-            "had: of every record the largest over its answers.",
+            "For each loss, the share of the records that lose at most that much. The policy is "
+            "what is promised and published; the realised loss is what the release really costs "
+            "a record, which stays confidential (for a count of different values, an upper "
+            "bound: as if nobody else had them). The dashed line is the policy's minimum. The "
+            "least possible is what no unbiased counts and totals as accurate could undercut, "
+            "whatever noise they had: for every record, the largest over its answers.",
             lambda width: shares(
                 both,
                 width,
@@ -103,10 +103,10 @@ def of_units(found: Evaluation) -> Section | None:
         "losses-of-units",
         "What units lose, all of their records together",
         finding,
-        "A unit is whom several records belong to. The tight bound (Σ√P)² holds whatever the "
-        "workload; the simple and the advanced one are the paper's. The realised loss adds up what "
-        "the unit changes in each cell, and depends on its own records alone. The least possible "
-        "is what no unbiased answers as accurate could undercut.",
+        "A unit is what several records belong to, such as a firm. The tight bound (Σ√P)² holds "
+        "whatever the workload; the simple and the advanced one are the paper's. The realised "
+        "loss adds up what the unit changes in each cell, and depends on its own records alone. "
+        "The least possible is what no unbiased answers as accurate could undercut.",
         lambda width: shares(
             table,
             width,
@@ -186,7 +186,7 @@ def of_changes(found: Evaluation) -> Section | None:
         ),
         lines,
     )
-    return Section("How well could a greater value be told?", figures=(figure,))
+    return Section("How well could a greater value be told apart?", figures=(figure,))
 
 
 def fit_for_use(found: Evaluation) -> Section | None:
@@ -272,7 +272,7 @@ def _above_minimum(found: Evaluation) -> str:
 def _gap(found: Evaluation) -> str:
     own = found.losses
     if not found.records:
-        return "There is nobody to lose anything."
+        return "There are no records that could lose anything."
     promised, real = own.policy.quantile("0.5"), own.realised.quantile("0.5")
     if not real:
         return f"Half of the records really lose nothing; they are promised {amount(promised)}."
@@ -284,7 +284,7 @@ def _gap(found: Evaluation) -> str:
 
 def _by_scheme(found: Evaluation) -> str:
     if not found.records:
-        return "There is nobody to lose anything."
+        return "There are no records that could lose anything."
     lost = {
         variant.name: compared.quantile("0.99")
         for variant, compared in zip(found.variants, found.compared, strict=True)
@@ -316,8 +316,8 @@ def _told(found: Evaluation) -> str:
     own = [row for row in rows if row["measure"] == rows[0]["measure"]]
     row = own[len(own) // 2]
     return (
-        f"To tell a record whose {row['measure']} is {amount(row['size'])} from one with 10 % more "
-        f"costs it {amount(row['10_percent_more'])}; to be in the data at all costs it "
+        f"To tell a record whose {row['measure']} is {amount(row['size'])} from one with 10 % "
+        f"more costs it {amount(row['10_percent_more'])}; being in the data at all costs it "
         f"{amount(row['presence'])}."
     )
 

@@ -24,9 +24,9 @@ NOT_PRIVATE = (
 
 
 LEAST_POSSIBLE = (
-    "The least possible is what no unbiased answers as accurate as the tuned ones could undercut, "
-    "whatever noise they had: of every record the largest over its counts and totals. Small "
-    "records come close to it with Gaussian noise, large ones with tapers."
+    "The least possible is what no unbiased answers as accurate as the tuned ones could "
+    "undercut, whatever noise they had: for every record, the largest over its counts and "
+    "totals. Small records come close to it with Gaussian noise, large ones with tapers."
 )
 
 
@@ -78,9 +78,9 @@ def _amounts(found: Tuning) -> Section:
     text: tuple[str, ...] = ()
     if found.untouched:
         text = (
-            "As they were, because no goal is about them or names them where they are blurred or "
-            "decide which cells are published, or because all of their numbers are 0: "
-            f"{', '.join(found.untouched)}.",
+            "Unchanged, because they have no goal (blurred answers, and those that decide "
+            "which cells are published, need one by name), or because all of their numbers are "
+            f"0: {', '.join(found.untouched)}.",
         )
     return Section(
         "What changes?", finding, text=text, tables=(ShownTable("Amounts", heads, rows),)

@@ -103,7 +103,7 @@ class Choosing:
         given = moved(levels, place, typed.get("share", ""))
         level = levels[place]
         if typed.get("table") != level.table or typed.get("answer") != level.answer:
-            raise InputError("the tables are others by now; nothing was changed.")
+            raise InputError("the tables are different now; nothing was changed.")
         if typed["share"] == typed.get("was"):
             return facts.text, ""
         words = f"share of {level.table}, {level.answer}: {typed['share'].strip()} %"
@@ -188,8 +188,8 @@ def _wish(typed: Typed) -> Callable[[Facts], tuple[str, str]]:
             return facts.text, ""
         if now != before:
             raise InputError(
-                f"you typed {wish.typed!r}, but the file has been changed meanwhile and says "
-                f"{now!r}. It was left as it is there; type yours again if you want it."
+                f"you typed {wish.typed!r}, but the file has been changed in the meantime and "
+                f"says {now!r}. It was left as it is; type yours again if you want it."
             )
         return changed(facts.text, wished(facts.text, spec, wish)), wish.words
 
@@ -199,5 +199,5 @@ def _wish(typed: Typed) -> Callable[[Facts], tuple[str, str]]:
 def _number(typed: Typed, name: str) -> int:
     written = typed.get(name, "")
     if not written.isascii() or not written.isdigit() or len(written) > 6:
-        raise InputError("this was not understood; look at the page again.")
+        raise InputError("this was not understood; reload the page.")
     return int(written)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from perrecord.errors import InputError
-from perrecord.evaluate.tuning.goals import LossAt, LossOf, Smallest, sizes
 from perrecord.evaluate.tuning.of_spec import goals_of, tuned_workload
+from perrecord.evaluate.tuning.senses import LossAt, LossOf, Smallest, sizes
 from perrecord.evaluate.tuning.standing import standing
 from perrecord.evaluate.tuning.tune import Tuning
 from perrecord.evaluate.tuning.tuned_spec import check_cost, rewritten

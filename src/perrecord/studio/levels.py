@@ -80,7 +80,7 @@ def moved(
     """
     share = parameter(percent.strip().removesuffix("%").strip(), "the share") / 100
     if not 0 < share < 1:
-        raise InputError(f"the share is {percent}; expected per cent, above 0 and below 100.")
+        raise InputError(f"the share is {percent}; expected a percentage above 0 and below 100.")
     if not 0 <= place < len(levels):
         raise InputError("this table is not among those that share the amount any more.")
     rest = 1 - levels[place].share

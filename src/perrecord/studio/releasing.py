@@ -109,7 +109,7 @@ class Releasing:
                 "ledger", f"perrecord ledger create {spec}", facts.text, "", ledger
             )
         if kind != "release":
-            raise InputError("this was not understood; look at the page again.")
+            raise InputError("this was not understood; reload the page.")
         if not ledger.exists:
             raise InputError("there is no ledger yet; make it first.")
         if not out:

@@ -107,7 +107,7 @@ class Gate:
     def _refusal(self, request: Request) -> str | None:
         headers, own = request.headers, f"http://{self.access.host}"
         if headers.getlist("host") != [self.access.host]:
-            return "This is no address of the studio. Open the one that it printed."
+            return "This is not an address of the studio. Open the one that it printed."
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             is_entry = request.method == "GET" and request.url.path == "/enter"
             if not is_entry:
@@ -253,7 +253,7 @@ class _Studio:
 
 def _failed(_: Request, error: Exception) -> Response | Awaitable[Response]:
     """Answer an error that nobody foresaw: what it says may quote the data."""
-    words = f"{type(error).__name__}: nobody foresaw this. What it said is withheld."
+    words = f"{type(error).__name__}: an unexpected error. What it said is withheld."
     return PlainTextResponse(str(error) if isinstance(error, PerrecordError) else words, 500)
 
 

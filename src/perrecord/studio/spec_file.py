@@ -60,7 +60,7 @@ class SpecFile:
             return self.path.read_bytes()
         except OSError:
             raise InputError(
-                f"{self.path.name} could not be read. Restore it, and the page goes on."
+                f"{self.path.name} could not be read. Restore it, and the page continues."
             ) from None
 
 
@@ -73,4 +73,6 @@ def _decoded(content: bytes) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InputError("the spec is not UTF-8; save it as UTF-8, and the page goes on.") from None
+        raise InputError(
+            "the spec is not UTF-8; save it as UTF-8, and the page continues."
+        ) from None

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from perrecord.errors import InputError
-from perrecord.evaluate.tuning.goals import target
 from perrecord.exact import parameter
 from perrecord.exact import text as shown_number
+from perrecord.release.goals import target
 from perrecord.release.spec.models import Spec
 from perrecord.release.spec.questions import EVERY
 from perrecord.release.spec.template import scalar

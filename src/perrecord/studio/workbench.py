@@ -150,8 +150,8 @@ class Workbench:
                 name = taken[0]
                 self._say(
                     f"{answer.name}: you typed {given[name]!r}, but the file has been changed "
-                    f"meanwhile and says {current(answer).get(name, '')!r}. It was left as it is "
-                    "there; type yours again if you want it."
+                    f"in the meantime and says {current(answer).get(name, '')!r}. It was left "
+                    "as it is; type yours again if you want it."
                 )
                 return
             try:

@@ -35,7 +35,7 @@ MOST = 10**37
 _MOST_TERMS = 64
 _EXPECTED = (
     "names of measures, numbers, brackets and the signs + - *, and / before a number; a name with "
-    'other characters than letters, digits and _ stands in double quotes, as in "my column"'
+    'characters other than letters, digits and _ goes in double quotes, as in "my column"'
 )
 
 
@@ -139,7 +139,7 @@ may be 0 or nearly so; expected a number after the /. Publish both totals and di
         )
     terms, names = _Reader(text, what).read(parse_sql(text, what, exp.Condition, _EXPECTED))
     if not names:
-        raise SQLTextError(f"{what} names no measure; expected such as hours * wage.")
+        raise SQLTextError(f"{what} names no measure; expected something like hours * wage.")
     ordered = sorted(terms.items(), key=lambda term: (-len(term[0]), term[0]))
     kept = tuple((product, factor) for product, factor in ordered if factor)
     return Arithmetic(kept, tuple(sorted(names)))

@@ -20,7 +20,7 @@ def completed(definitions: Mapping[str, Expression], row: Mapping[str, Any]) -> 
     {'county': '37001', 'state': '37'}
     >>> completed(state, {"county": "37001", "state": "51"})
     Traceback (most recent call last):
-    perrecord.errors.InputError: 'state' is another than what follows from county; leave 'state' \
+    perrecord.errors.InputError: 'state' does not match what follows from county; leave 'state' \
 out, or give what goes with it.
     """
     found = dict(row)
@@ -33,7 +33,7 @@ out, or give what goes with it.
         value = evaluate(expression, row)
         if name in row and row[name] != value:
             raise InputError(
-                f"{name!r} is another than what follows from {listing(sorted(reads))}; leave "
+                f"{name!r} does not match what follows from {listing(sorted(reads))}; leave "
                 f"{name!r} out, or give what goes with it."
             )
         found[name] = value
@@ -58,7 +58,7 @@ def with_derived(measures: Iterable[Rule], row: Mapping[str, Any]) -> dict[str, 
         value = rounded(computed.value(found))
         if found.get(name, value) != value:
             raise InputError(
-                f"{name!r} is another than what follows from {listing(computed.names)}; leave "
+                f"{name!r} does not match what follows from {listing(computed.names)}; leave "
                 f"{name!r} out, or give what goes with it."
             )
         found[name] = value

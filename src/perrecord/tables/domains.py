@@ -145,7 +145,7 @@ class Domain:
 def _positions(indices: object, size: int, what: str) -> Positions:
     """Return the positions if they are some; the message shows none, they may be confidential."""
     if not isinstance(indices, np.ndarray) or indices.dtype != np.int64 or indices.ndim != 1:
-        raise InputError(f"{what} are no list of int64; give such as np.array([0, 4]).")
+        raise InputError(f"{what} are not a list of int64; give something like np.array([0, 4]).")
     if len(indices) and not (indices.min() >= 0 and indices.max() < size):
         raise InputError(f"{what} leave the domain; expected each from 0 to {size - 1:,}.")
     return indices

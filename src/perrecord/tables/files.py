@@ -173,7 +173,7 @@ def _open_parquet(database: Database, files: Sequence[Path], name: str) -> None:
     database.run(
         f"CREATE VIEW {DUCKDB.identifier(name)} AS FROM "
         f"read_parquet([{paths}], hive_partitioning = false, union_by_name = false)",
-        f"the Parquet {_files(files)} could not be opened; write again what is damaged.",
+        f"the Parquet {_files(files)} could not be opened; replace what is damaged.",
     )
 
 

@@ -193,7 +193,7 @@ class Keys:
         table = self.table
         source = table[_known(of, self.columns)]
         if not pa.types.is_string(source.type):
-            raise InputError(f"the column {of!r} is no text; a prefix is taken of text.")
+            raise InputError(f"the column {of!r} is not text; only text has prefixes.")
         if name in self.columns:
             raise InputError(f"there is a column {name!r} already; give the prefix another name.")
         prefix = pc.utf8_slice_codeunits(source, 0, length)
@@ -283,8 +283,8 @@ def _checked(columns: KeyColumns) -> pa.Table:
         raise InputError(f"the keys hold {_HALF}") from None
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError, OverflowError):
         raise InputError(
-            "the keys are no table: a column mixes text and numbers, holds numbers beyond 64 bits, "
-            "or columns differ in length."
+            "the keys are not a table: a column mixes text and numbers, holds numbers beyond 64 "
+            "bits, or columns differ in length."
         ) from None
     if not table.column_names or len(set(table.column_names)) < table.num_columns:
         raise InputError(
@@ -312,13 +312,13 @@ def read_columns(source: str | Path | ColumnsGiven, what: str) -> pa.Table:
         table = pq.read_table(path) if kind == "Parquet" else _read_csv(path)
     except (pa.ArrowInvalid, OSError, UnicodeDecodeError):
         raise InputError(
-            f"the {what} file {str(source)!r} could not be read as {kind}; mend it or write it "
-            "again."
+            f"the {what} file {str(source)!r} could not be read as {kind}; correct it or write "
+            "it again."
         ) from None
     if table is None:
         raise InputError(
-            f"the {what} file {str(source)!r} has a quote that is never closed; close it, or all "
-            "lines behind it would be one value."
+            f"the {what} file {str(source)!r} has a quote that is never closed; close it, or "
+            "all lines after it would be one value."
         )
     return table
 

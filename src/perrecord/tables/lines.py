@@ -47,7 +47,7 @@ def lines_of(
     Without a quote no field is quoted. A copy is `named` by the original in messages.
     """
     shown = str(named or path)
-    unreadable = f"the file {shown!r} could not be read; is it whole?"
+    unreadable = f"the file {shown!r} could not be read; check that it is complete."
     counted = sealed(unreadable, lambda: _counted(path, delimiter.encode(), quote))
     if counted is None:  # quotes inside fields that are not quoted: slower
         counted = sealed(unreadable, lambda: _parsed(path, delimiter, quote or ""))

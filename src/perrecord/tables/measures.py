@@ -161,8 +161,8 @@ def check_on_grid(word: str, number: Fraction, measure: str, resolution: Fractio
 
     >>> check_on_grid("threshold", Fraction(21, 2), "emp", Fraction(1))
     Traceback (most recent call last):
-    perrecord.errors.QueryError: the threshold 10.5 of 'emp' is no multiple of its resolution 1; \
-give a multiple, or declare a finer resolution.
+    perrecord.errors.QueryError: the threshold 10.5 of 'emp' is not a multiple of its resolution \
+1; give a multiple, or declare a finer resolution.
     """
     if abs(number) > _MOST_STEPS * resolution:
         raise QueryError(
@@ -171,7 +171,7 @@ give a multiple, or declare a finer resolution.
         )
     if (number / resolution).denominator > 1:
         raise QueryError(
-            f"the {word} {text(number)} of {measure!r} is no multiple of its resolution "
+            f"the {word} {text(number)} of {measure!r} is not a multiple of its resolution "
             f"{text(resolution)}; give a multiple, or declare a finer resolution."
         )
 
@@ -228,9 +228,9 @@ def scaled_on(name: str, measure: Measure, known: Mapping[str, Measure]) -> Scal
     for each in measure.expression.names:
         if each not in known:
             raise SchemaError(
-                f"the measure {name!r} is {measure.expression}, and {each!r} is no measure that is "
-                f"declared before it{_declared(known)}. Declare it with its resolution and its "
-                f"largest value, such as {each}: {{resolution: 0.01, largest: 1000}}."
+                f"the measure {name!r} is {measure.expression}, and {each!r} is not a measure "
+                f"that is declared before it{_declared(known)}. Declare it with its resolution "
+                f"and its largest value, such as {each}: {{resolution: 0.01, largest: 1000}}."
             )
     grids = {each: (known[each].resolution, known[each].largest) for each in known}
     what = f"the measure {name!r}"

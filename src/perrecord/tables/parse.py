@@ -133,7 +133,7 @@ class _Reader:
                 )
             case exp.Concat():  # two texts side by side, where sqlglot joins them
                 raise self.refuse(
-                    node, "two texts stand side by side; expected a comma or || between."
+                    node, "two texts are side by side; expected a comma or || between them."
                 )
             case exp.Substring():
                 self._allow(node, "this", "start", "length")

@@ -103,8 +103,8 @@ def _check_separator(separator: str) -> None:
     is_one = isinstance(separator, str) and len(separator) == 1 and separator.isascii()
     if not is_one or (separator != "\t" and (separator.isalnum() or separator in "\"'.+-\\ _")):
         raise SchemaError(
-            f"the separator is {separator!r}; expected one sign that is no letter, digit, quote or "
-            'point, such as separator: ";".',
+            f"the separator is {separator!r}; expected one character that is not a letter, "
+            'digit, quote or point, such as separator: ";".',
             about=("separator",),
         )
     if separator != "\t" and not separator.isprintable():

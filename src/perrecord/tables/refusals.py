@@ -29,7 +29,7 @@ _PATTERNS = "because engines differ on patterns; write LIKE with % and _ instead
 _QUOTES = "because engines differ on it; write plain text in single quotes, as in 'NC'."
 _CASTS = (
     "because a cast can fail on some row; only CAST(whole number AS VARCHAR) is, and other "
-    "conversions belong into the source."
+    "conversions belong in the source."
 )
 _PARAMETERS = "because an expression must say all that it means; write the value itself."
 _NAMES = (

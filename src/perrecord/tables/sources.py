@@ -56,8 +56,8 @@ def open_source(
         return engine
     if relation is not None:
         raise SourceError(
-            f"relation={relation!r} names a table of a database, and the source is none; leave "
-            "it out."
+            f"relation={relation!r} names a table of a database, but the source is not a "
+            "database; leave it out."
         )
     if isinstance(source, Linked):
         return _open_linked(source, database, use)

@@ -74,7 +74,7 @@ def _check_tokens(tokens: tuple[sqlglot.Token, ...], text: str, what: str) -> No
     for token in tokens:
         place = Place(token.start, token.end + 1)
         if word(token) == "`":
-            message = 'a name with odd characters stands in double quotes, as in "my column".'
+            message = 'a name with odd characters goes in double quotes, as in "my column".'
             raise refuse_at(place, text, what, message)
         depth += (word(token) in ("(", "CASE")) - (word(token) in (")", "END"))
         if depth > DEEPEST:

@@ -148,9 +148,10 @@ def _read_decimals(
         commas, every = (each[0].as_py() for each in found.columns)
         if commas >= _MANY and 2 * commas >= every:
             raise SourceError(
-                f"at least half of what stands in the column {name!r} are numbers with a comma. If "
-                f"it is a decimal comma, say so: {looks.said(Path(reading.path), decimal=',')}. "
-                "Commas between thousands are not read: write the numbers without."
+                f"at least half of the values in the column {name!r} are numbers with a comma. "
+                "If it is a decimal comma, say so: "
+                f"{looks.said(Path(reading.path), decimal=',')}. Commas between thousands are "
+                "not read: write the numbers without them."
             )
 
 

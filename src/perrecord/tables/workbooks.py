@@ -232,6 +232,6 @@ def _text(path: Path, written: Any, computed: Any) -> str | None:
             return str(value)
         case _:
             raise SourceError(
-                f"the sheet in {path.name!r} has cells that are no number, text, truth value or "
-                "date. Write plain values in their place."
+                f"the sheet in {path.name!r} has cells that are not a number, text, truth value "
+                "or date. Write plain values in their place."
             )

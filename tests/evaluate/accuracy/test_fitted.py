@@ -60,7 +60,7 @@ def test_evaluate_tells_errors_before_and_after(tmp_path, monkeypatch):
         assert row["after"] < row["before"]
     shown = run("evaluate", "release.yaml", "--no-top-codes", "--out", "again")
     assert "Fitted so that tables add up, standard errors are between" in shown.out
-    assert "What does it buy that tables add up?" in (tmp_path / "again/report.html").read_text()
+    assert "What does making tables add up buy?" in (tmp_path / "again/report.html").read_text()
     (tmp_path / "release.yaml").write_text(
         (tmp_path / "release.yaml").read_text().replace("{consistent: true}", "{}")
     )

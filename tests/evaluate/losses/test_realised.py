@@ -166,7 +166,7 @@ def test_a_largest_policy_and_nested_cases_are_written_too():
         found = policy_losses(policy, source)
         twice = policy_losses([policy, policy], source)
         wanted = [policy.loss(record) for record in records_of(source.schema, rows)]
-        with pytest.raises(CurrencyError, match="rho and in epsilon"):
+        with pytest.raises(CurrencyError, match="rho and partly in epsilon"):
             policy_losses([policy, Policy.constant(epsilon=1)], source)
     assert agree(found, wanted)
     assert agree(twice, [2 * loss for loss in wanted])

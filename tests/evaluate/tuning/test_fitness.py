@@ -227,7 +227,7 @@ def test_wrong_goals_are_refused():
         with pytest.raises(ProbabilityError, match="above 0 and up to 1"):
             found.requirements[0].rho(0)
         averages = plan(by_sector().average("emp", split=Split(emp=1), rho=1), source.schema)
-        with pytest.raises(InputError, match="no count and no total"):
+        with pytest.raises(InputError, match="no count, and no total"):
             fitness(averages, source, within="0.1")
         with pytest.raises(CurrencyError, match="zCDP"):
             fitness(plan(by_sector().count(epsilon=1), source.schema), source, within="0.1")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perrecord.errors import InputError, ProbabilityError
-from perrecord.evaluate.tuning.goals import Goal, Target, check_names, target, target_of
+from perrecord.release.goals import Goal, Target, check_names, target, target_of
 
 PERCENT = st.integers(1, 9999).map(lambda number: Fraction(number, 10_000))
 
@@ -36,14 +36,14 @@ def test_a_goal_may_be_written_as_people_do(written):
 @pytest.mark.parametrize(
     ("written", "error", "match"),
     [
-        ("5 for 95% of cells", InputError, "expected such as '5% for 95% of cells'"),
-        ("5% of cells", InputError, "expected such as"),
+        ("5 for 95% of cells", InputError, "expected something like '5% for 95% of cells'"),
+        ("5% of cells", InputError, "expected something like"),
         ("0% for 95% of cells", InputError, "the error is"),
         ("5% for 0% of cells", InputError, "above 0 and up to 100"),
         ("5% for 101% of cells", InputError, "above 0 and up to 100"),
         ("5% for 95% of cells with 100% confidence", ProbabilityError, "strictly between"),
         ("5.5.5% for 95% of cells", InputError, "the percentage"),
-        (5, InputError, "expected such as"),
+        (5, InputError, "expected something like"),
     ],
 )
 def test_what_is_no_goal_is_refused(written, error, match):

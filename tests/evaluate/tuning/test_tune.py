@@ -15,7 +15,7 @@ from perrecord.evaluate.accuracy.errors import accuracy
 from perrecord.evaluate.losses.policies import policy_quantiles
 from perrecord.evaluate.tuning.candidates import splits
 from perrecord.evaluate.tuning.capped import least_sum
-from perrecord.evaluate.tuning.goals import sizes, smallest
+from perrecord.evaluate.tuning.senses import sizes, smallest
 from perrecord.evaluate.tuning.tune import tune
 from perrecord.evaluate.variants import scaled
 from perrecord.lab.synth import business
@@ -459,12 +459,12 @@ def test_wrong_questions_are_refused(source):
     """With what to ask instead."""
     with pytest.raises(CurrencyError, match="tuning is in zCDP"):
         tune({"t": Query().count(epsilon=1)}, source, "5% for 95% of cells")
-    with pytest.raises(InputError, match="is no count, total or average"):
+    with pytest.raises(InputError, match="is not a count, total or average"):
         tune(workload(), source, "median_emp: 5% for 95% of cells")
     only = {"t": Query().median("emp", candidates=[1, 2], rho=1)}
     with pytest.raises(InputError, match="there is no goal for any count"):
         tune(only, source, "5% for 95% of cells")
-    with pytest.raises(InputError, match="is no example record"):
+    with pytest.raises(InputError, match="is not an example record"):
         tune(workload(), source, "5% for 95% of cells", caps={"a shop": 1})
     with pytest.raises(AmountError, match="expected a loss above 0"):
         tune(workload(), source, "5% for 95% of cells", examples={"s": SHOP}, caps={"s": 0})

@@ -122,6 +122,49 @@ def test_it_costs_what_was_found_and_keeps_the_tables(folder, with_schemes):
     assert ("tuned" in text.replace("# Tuned", "")) is with_schemes
 
 
+GOALS = """tuning:
+  goals:
+    "*": 10% for 90% of cells     # kept
+    levels.emp: 20% for 80% of cells
+    levels_total.emp: 1% for 100% of cells
+"""
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (
+            GOALS,
+            {
+                "*": "10% for 90% of cells",
+                "levels_total.emp": "1% for 100% of cells",
+                "levels_by_state_naics2.emp": "20% for 80% of cells",
+                "levels_by_naics2.emp": "20% for 80% of cells",
+            },
+        ),
+        (
+            'tuning: {goals: "asked.n: 20% for 80% of cells"}\n',
+            {
+                "asked_by_state_naics2.n": "20% for 80% of cells",
+                "asked_by_state.n": "20% for 80% of cells",
+                "asked_total.n": "20% for 80% of cells",
+            },
+        ),
+        ("tuning: {goals: 20% for 80% of cells}\n", {"*": "20% for 80% of cells"}),
+    ],
+)
+def test_goals_follow_a_query_that_becomes_several(folder, written, expected):
+    """Otherwise the tuned spec would have goals about answers that it lacks."""
+    path = folder / "release.yaml"
+    path.write_text(SPEC + written)
+    try:
+        _, text, *_ = tuned(folder)
+    finally:
+        path.write_text(SPEC)
+    assert ("# kept\n" in text.split("tuning:")[1]) is ("# kept" in written)
+    assert dict(parse_spec(text, path).spec.tuning.goals) == expected
+
+
 def test_comments_and_everything_else_stay(folder):
     """What tuning is not about is as it was written, and the top says what the file is."""
     _, text, again, _ = tuned(folder, "levels.n: 10% for 90% of cells")
@@ -244,7 +287,7 @@ def test_a_public_one_is_not_marked(folder):
 def test_a_file_that_says_something_else_is_never_written(folder, monkeypatch):
     """A twin that rounds amounts to one digit is caught before anything is written."""
     monkeypatch.setattr(module, "_number", lambda value: module._Number(f"{float(value):.1g}"))
-    with pytest.raises(InternalError, match="costs something else"):
+    with pytest.raises(InternalError, match="does not cost what was found"):
         tuned(folder)
 
 

@@ -284,7 +284,7 @@ def test_rents_come_from_the_same_file_or_another(file, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"Value": "12.5"}, "line 2 has a fraction; an inventory is counted in heads"),
+        ({"Value": "12.5"}, "line 2 has a fraction; an inventory is a number of head"),
         ({"Value": "(K)"}, r"Value in line 2 is \(K\); expected a number such as 1,250"),
         ({"Value": "n/a"}, "Value in line 2 is something else; expected"),
         ({"Value": "-5"}, "Value in line 2 is something else"),
@@ -292,8 +292,8 @@ def test_rents_come_from_the_same_file_or_another(file, tmp_path):
         ({"Value": ""}, "Value in line 2 is something else"),
         ({"State ANSI": ""}, "line 2 lacks its State ANSI, Ag District Code or County"),
         ({"Ag District Code": ""}, "line 2 lacks its State ANSI"),
-        ({"Year": "MMXXII"}, "Year in line 2 is no year"),
-        ({"County ANSI": "069", "Ag District Code": "12"}, "lines 2 and 3 are of the same county"),
+        ({"Year": "MMXXII"}, "Year in line 2 is not a year"),
+        ({"County ANSI": "069", "Ag District Code": "12"}, "lines 2 and 3 are for the same county"),
     ],
 )
 def test_bad_rows_are_named_by_their_line(tmp_path, change, message):
@@ -312,8 +312,8 @@ def test_files_of_another_kind_are_refused(file, tmp_path):
     for content, message in [
         (b"", "is empty"),
         (b"state,county,cattle\nTX,Grimes,104709\n", "no Program, Year, .* columns state, county"),
-        (file.read_bytes()[:-40], "fields; expected 21|no CSV file"),
-        (b'"Program","Ye\n', "no CSV file"),
+        (file.read_bytes()[:-40], "fields; expected 21|not a CSV file"),
+        (b'"Program","Ye\n', "not a CSV file"),
         (b"\xff\xfe", "not text in UTF-8"),
         (gzip.compress(file.read_bytes())[:-30], "cut off or damaged"),
     ]:

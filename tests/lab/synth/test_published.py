@@ -139,7 +139,7 @@ def test_one_level_of_the_industries_is_read():
         ({"est": ["9", "6.5", "3", "4", "5", "2"]}, "'est' is not a whole number such as 1,250"),
         ({"est": [9.0, 6.5, 3.0, 4.0, 5.0, 2.0]}, "'est' is double; expected whole numbers"),
         ({"est": [8, 6, 3, 4, 5, 2]}, "in 1 of 4 cells the size classes hold more"),
-        ({"empszes": ["1", "212", "99", "212", "260", "241"]}, "the size class '99' is none"),
+        ({"empszes": ["1", "212", "99", "212", "260", "241"]}, "the size class '99' is not known"),
         ({"empszes": ["1", "212", "210", "212", "260", "241"]}, "0-4 and 1-4 overlap"),
         ({"empszes": ["1", "212", "1-4", "212", "260", "241"]}, "lists 1 of its 6 cells again"),
         ({"naics": [""] * 6}, "has no rows"),
@@ -176,7 +176,7 @@ def test_files_that_are_no_tables_are_refused(tmp_path):
     for content, message in [
         (b"", "is empty"),
         (b"fips,naics,est\n01001,113310,7\n01001\n", "as many fields in every row"),
-        (b"PAR1 and no more", "no complete Parquet file"),
+        (b"PAR1 and no more", "not a complete Parquet file"),
         (gzip.compress(b"fips,naics,est\n" * 9999)[:-20], "cut off or damaged"),
         (b"\xff\xfe\x00zip", "not text in UTF-8"),
     ]:

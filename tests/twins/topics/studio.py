@@ -128,7 +128,7 @@ TWINS = (
     Twin(
         "an error that the studio shows may quote a record",
         "studio/server.py",
-        'words = f"{type(error).__name__}: nobody foresaw this. What it said is withheld."',
+        'words = f"{type(error).__name__}: an unexpected error. What it said is withheld."',
         "words = str(error)",
         (f"{SERVER}::test_an_error_that_nobody_foresaw_is_withheld",),
     ),

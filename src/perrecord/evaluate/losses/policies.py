@@ -32,7 +32,9 @@ def policy_losses(
     """Return what the records of a table lose under a policy, or the sum of several."""
     every = (policies,) if isinstance(policies, Policy) else tuple(policies)
     if len({policy.currency for policy in every}) > 1:
-        raise CurrencyError("the policies are in rho and in epsilon, which do not add up.")
+        raise CurrencyError(
+            "the policies are partly in rho and partly in epsilon, which do not add up."
+        )
     with workspace(table) as space:
         power = every[0].currency.power if every else Currency.RHO.power
         writer = LossWriter(table.schema, power, space.parts())

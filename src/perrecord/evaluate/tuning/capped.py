@@ -116,7 +116,7 @@ def _left(tuner: Tuner, caps: Caps) -> list[float]:
         constant = fixed.loss(record)
         if constant >= cap:
             raise AmountError(
-                f"the cap of {name} is {float(cap):g}, and what no goal is about costs it "
+                f"the cap of {name} is {float(cap):g}, and answers without a goal cost it "
                 f"{float(constant):g} already; lower those amounts, or raise the cap."
             )
         found.append(float(cap - constant))

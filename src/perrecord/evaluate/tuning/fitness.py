@@ -23,7 +23,6 @@ from perrecord.evaluate.losses.policies import (
     cell_losses,
     policy_losses,
 )
-from perrecord.evaluate.tuning.goals import Goal
 from perrecord.evaluate.tuning.needs import (
     allowed,
     allowed_by_law,
@@ -40,6 +39,7 @@ from perrecord.policy.terms import Currency
 from perrecord.queries.methods import Branch, Method, Scales, Tapering, Tree, leaves
 from perrecord.queries.plan import Plan
 from perrecord.queries.policies import on_filtered
+from perrecord.release.goals import Goal
 from perrecord.tables.table import Table
 
 _BITS = 64
@@ -245,8 +245,8 @@ def fitness(planned: Plan, table: Table, *, within: Exact, confidence: Exact = "
     ]
     if not found:
         raise InputError(
-            "the workload has no count and no total but blurred ones; those, averages and "
-            "quantiles have no one noise to compare with a goal."
+            "the workload has no count, and no total that is not blurred; blurred totals, "
+            "averages and quantiles have no single noise to compare with a goal."
         )
     return Fitness(planned, goal, tuple(found))
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pyarrow as pa
 
 from perrecord.evaluate.tuning.candidates import AS_WRITTEN, WRITTEN, Candidate
-from perrecord.evaluate.tuning.goals import Smallest, least_sizes, sizes
+from perrecord.evaluate.tuning.senses import Smallest, least_sizes, sizes
 from perrecord.evaluate.tuning.tuner import OutOfReach, Times, Tuner
 from perrecord.evaluate.variants import accounted
 from perrecord.queries.plan import Plan, plan

@@ -26,7 +26,6 @@ from perrecord.evaluate.accuracy.within import (
     limits_below,
     normal_quantile,
 )
-from perrecord.evaluate.tuning.goals import Goal
 from perrecord.laws import DiscreteStudent, Law
 from perrecord.laws.tapering import NARROWEST
 from perrecord.laws.widths import deviation
@@ -36,6 +35,7 @@ from perrecord.policy.terms import Currency
 from perrecord.queries.answers import Answer
 from perrecord.queries.methods import Blurring, Method, leaves
 from perrecord.queries.noise_plan import NoisePlan
+from perrecord.release.goals import Goal
 from perrecord.tables.schema import Schema
 
 _NARROWEST = 1.05 * NARROWEST

@@ -14,8 +14,8 @@ from perrecord.policy.split import Scheme
 from perrecord.queries.query import Query
 from perrecord.release.names import LONGEST_NAME
 from perrecord.release.spec import LoadedSpec, Workload
+from perrecord.release.spec.goals import goals_by_name
 from perrecord.release.spec.models import Spec
-from perrecord.release.spec.questions import EVERY
 from perrecord.release.spec.schemes import splits_of
 from perrecord.tables.schema import Schema
 from perrecord.tables.table import Table
@@ -26,10 +26,7 @@ DEFAULT_GOAL = "5% for 95% of cells"
 
 def goals_of(spec: Spec) -> list[str]:
     """Return the goals that a spec names, each as a sentence; the default if it names none."""
-    written = spec.tuning.goals.items()
-    return [each if name == EVERY else f"{name}: {each}" for name, each in written] or [
-        DEFAULT_GOAL
-    ]
+    return [*goals_by_name(spec).values()] or [DEFAULT_GOAL]
 
 
 def queries_of(workload: Workload) -> dict[str, Query]:
@@ -75,7 +72,7 @@ def tuned_workload(
     )
     if not result.answers:
         raise InputError(
-            "every answer that a goal is about is 0 in every cell, so there is nothing to be "
+            "every answer that has a goal is 0 in every cell, so there is nothing to be "
             "accurate about, and nothing was written. Tune on a file with records."
         )
     return result

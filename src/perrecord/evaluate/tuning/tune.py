@@ -22,16 +22,13 @@ from perrecord.evaluate.accuracy.within import is_share, known_within, share_of
 from perrecord.evaluate.tuning.candidates import WRITTEN, Candidate
 from perrecord.evaluate.tuning.capped import Caps, Record, kept, least_errors
 from perrecord.evaluate.tuning.frontier import frontier
-from perrecord.evaluate.tuning.goals import (
+from perrecord.evaluate.tuning.senses import (
     LossAt,
     LossOf,
     Smallest,
-    Target,
     least_sizes,
-    percent,
     sizes,
     smallest,
-    target,
 )
 from perrecord.evaluate.tuning.tuner import AnswerPlace, OutOfReach, Times, Tuner
 from perrecord.evaluate.variants import WorkloadTable
@@ -41,6 +38,7 @@ from perrecord.policy.split import Scheme
 from perrecord.queries.answers import Answer
 from perrecord.queries.plan import plan
 from perrecord.queries.query import Query
+from perrecord.release.goals import Target, percent, target
 from perrecord.tables.table import Table
 from perrecord.watch import logged
 
@@ -242,7 +240,7 @@ def _caps(given: Mapping[str, Exact], examples: Mapping[str, Record]) -> Caps:
     for name, written in given.items():
         if name not in examples:
             raise InputError(
-                f"the cap is on {name!r}, which is no example record. Examples are "
+                f"the cap is on {name!r}, which is not an example record. Examples are "
                 f"{listing(examples) or 'none'}.{suggestion(name, examples)}"
             )
         cap = parameter(written, f"the cap of {name}")

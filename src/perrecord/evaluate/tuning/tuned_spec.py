@@ -22,6 +22,7 @@ from perrecord.errors import InternalError
 from perrecord.evaluate.confidential import HEADER
 from perrecord.evaluate.tuning.shares import Sharing
 from perrecord.evaluate.tuning.tune import UNDER_CAPS, Tuning, shown_goal
+from perrecord.evaluate.tuning.tuned_goals import rename_goals
 from perrecord.evaluate.variants import WorkloadTable, measure_of
 from perrecord.exact import text
 from perrecord.policy.cases import Cases, DimensionValue
@@ -64,6 +65,7 @@ def rewritten(
     document = _yaml().load(_DIRECTIVE.sub("", text_of_spec))
     names = _named_schemes(document, loaded, tuning, schema)
     _rewrite_queries(document["queries"], loaded, tuning, names)
+    rename_goals(document, loaded.spec, tuning.queries)
     _move(document, loaded, path.resolve().parent)
     out = StringIO()
     _yaml().dump(document, out)
@@ -75,7 +77,7 @@ def check_cost(written: str, tuning: Tuning | Sharing, schema: Schema, path: Pat
     """Make sure that a spec costs what was found."""
     workload = build(parse_spec(written, path), schema)
     if workload.policy != tuning.policy:
-        raise InternalError("A tuned spec costs something else than what was found.")
+        raise InternalError("A tuned spec does not cost what was found.")
 
 
 def _heading(loaded: LoadedSpec, tuning: Tuning | Sharing, *, is_public: bool) -> str:

@@ -13,7 +13,6 @@ from perrecord.evaluate.accuracy.errors import CellErrors, cell_errors
 from perrecord.evaluate.accuracy.noise_size import Floats
 from perrecord.evaluate.accuracy.truths import Truth, truths
 from perrecord.evaluate.tuning.candidates import Candidate, candidates, is_open
-from perrecord.evaluate.tuning.goals import Target, check_names, target_of
 from perrecord.evaluate.tuning.needs import (
     allowed,
     asked_otherwise,
@@ -33,6 +32,7 @@ from perrecord.queries.groupings import SelectCells
 from perrecord.queries.methods import Blurring, Tapering, Tree, leaves
 from perrecord.queries.plan import Plan, plan
 from perrecord.queries.query import Query
+from perrecord.release.goals import Target, check_names, target_of
 from perrecord.tables.table import Table
 
 AnswerPlace = tuple[int, str]
@@ -85,8 +85,9 @@ class Tuner:
         }
         if not kept:
             raise InputError(
-                "there is no goal for any count, total or average; give one, such as '5% for 95% "
-                "of cells'. Medians and quantiles have no one noise to compare with a goal."
+                "there is no goal for any count, total or average; give one, such as '5% for "
+                "95% of cells'. Medians and quantiles have no single noise to compare with a "
+                "goal."
             )
         # Where all numbers are 0 there is nothing to be accurate about.
         aimed = {place: aim for place, aim in kept.items() if not has_zeros_only(found[place])}

@@ -199,12 +199,13 @@ def _check_places(name: str, rows: Sequence[QuickStatsRow]) -> None:
                 "expected all three of a county."
             )
         if not row.year.isdecimal():
-            raise SourceError(f"{name}: Year in line {row.line} is no year such as 2022.")
+            raise SourceError(f"{name}: Year in line {row.line} is not a year such as 2022.")
         place = (row.key, row.district)
         if place in seen:
             raise SourceError(
-                f"{name}: lines {seen[place]} and {row.line} are of the same county, data item, "
-                "year, program and period; expected one of them. Was the file put together twice?"
+                f"{name}: lines {seen[place]} and {row.line} are for the same county, data "
+                "item, year, program and period; expected only one of them. Was the file "
+                "assembled from overlapping downloads?"
             )
         seen[place] = row.line
 
@@ -214,8 +215,8 @@ def _heads(name: str, row: QuickStatsRow, value: Decimal | str) -> int | None:
         return None
     if value != value.to_integral_value():
         raise SourceError(
-            f"{name}: Value in line {row.line} has a fraction; an inventory is counted in heads. "
-            "Choose a data item that is one."
+            f"{name}: Value in line {row.line} has a fraction; an inventory is a number of "
+            "head. Choose a data item that is an inventory."
         )
     return int(value)
 
@@ -242,7 +243,7 @@ def _rents(rows: Sequence[QuickStatsRow], path: str | Path | None, year: str) ->
         value = number(name, row)
         if isinstance(value, Decimal):
             if value >= _MOST_RENT:
-                raise SourceError(f"{name}: Value in line {row.line} is no rent of an acre.")
+                raise SourceError(f"{name}: Value in line {row.line} is not a rent per acre.")
             rents[row.key] = round(value, 2)
     return rents
 

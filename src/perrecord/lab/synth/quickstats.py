@@ -88,7 +88,9 @@ def read_rows(path: str | Path) -> list[QuickStatsRow]:
         try:
             return list(_rows(name, text))
         except csv.Error as error:
-            raise SourceError(f"{name} is no CSV file; expected a Quick Stats download.") from error
+            raise SourceError(
+                f"{name} is not a CSV file; expected a Quick Stats download."
+            ) from error
         finally:
             text.detach()
 

@@ -34,7 +34,7 @@ def opened(path: str | Path) -> Iterator[BinaryIO]:
         raise SourceError(f"there is no file {str(path)!r}.") from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise SourceError(
-            f"the file {str(path)!r} is cut off or damaged: fetch it anew."
+            f"the file {str(path)!r} is cut off or damaged; download it again."
         ) from error
     except UnicodeDecodeError as error:
         raise SourceError(
@@ -98,7 +98,9 @@ def _heads(source: str | Path | pa.Table, name: str) -> list[str]:
         try:
             return list(pq.read_schema(source).names)
         except pa.ArrowInvalid as error:
-            raise SourceError(f"{name} is no complete Parquet file: fetch it anew.") from error
+            raise SourceError(
+                f"{name} is not a complete Parquet file; download it again."
+            ) from error
     with opened(source) as file:
         text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
         heads = next(csv.reader(text), [])

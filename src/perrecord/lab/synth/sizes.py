@@ -59,8 +59,8 @@ def size_class(written: str) -> SizeClass:
     elif found := _OPEN.fullmatch(plain):
         return SizeClass(int(found[1].replace(",", "")))
     raise InputError(
-        f"the size class {written!r} is none that is known; expected a code of EMPSZES "
-        f"(1 for all sizes, {listing(CODES, limit=20)}), or a range such as '5-9' or '1000+'."
+        f"the size class {written!r} is not known; expected a code of EMPSZES (1 for all sizes, "
+        f"{listing(CODES, limit=20)}), or a range such as '5-9' or '1000+'."
     )
 
 
@@ -70,6 +70,6 @@ def check_disjoint(classes: Iterable[SizeClass]) -> None:
     for one, other in pairwise(every):
         if one.high is None or one.high >= other.low:
             raise InputError(
-                f"the size classes {one} and {other} overlap; expected classes of which an "
-                "establishment is in one alone. Leave the rows of one of them out."
+                f"the size classes {one} and {other} overlap; expected classes such that an "
+                "establishment is in only one. Leave the rows of one of them out."
             )

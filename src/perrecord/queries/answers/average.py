@@ -78,7 +78,7 @@ class Average(Answer):
         """Return the total divided by the count."""
         total, count = results
         if not isinstance(total, Estimate) or not isinstance(count, Estimate):
-            raise InternalError("an average was given something else than two noisy numbers.")
+            raise InternalError("an average was given something other than two noisy numbers.")
         measured = self.measurements[0]
         named = replace(count, name=f"{self.name}_count")
         return Ratio(self.name, total, named, measured.centre, measured.bounds)

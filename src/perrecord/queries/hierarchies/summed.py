@@ -32,7 +32,7 @@ def keys_above(plan: Plan, source: int, columns: Sequence[str], declared: Sequen
             "the table has no keys below others."
             if keys is None
             else "the keys of the table are selected from the data, and what was not selected is "
-            "not nothing; it cannot be added up. Declare its keys."
+            "not zero; it cannot be added up. Declare its keys."
         )
     following = followed(plan.schema, own, declared)
     unknown = [name for name in columns if name not in following]
@@ -148,6 +148,6 @@ def _check_known(plan: Plan, family: Family, member: Member, declared: Sequence[
     if isinstance(keys, Keys) and len(keys) < prod(sizes):
         raise InputError(
             f"the table lists {len(keys):,} of {prod(sizes):,} combinations of its hierarchies; "
-            "where tables are not each below the next, others are not taken for nothing, so they "
-            "cannot be added up. List them all."
+            "where tables are not each below the next, the others are not taken as zero, so "
+            "they cannot be added up. List them all."
         )

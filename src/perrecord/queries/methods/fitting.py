@@ -31,8 +31,8 @@ def check_cases(cases: Cases[Any], roles: Roles) -> None:
     for place, name in enumerate(cases.dimensions):
         if name not in roles.dimensions:
             raise QueryError(
-                f"the parts are told apart by {name!r}, which is no dimension of the table. It has "
-                f"{listing(sorted(roles.dimensions)) or 'none'}."
+                f"the parts are told apart by {name!r}, which is not a dimension of the table. "
+                f"It has {listing(sorted(roles.dimensions)) or 'none'}."
                 f"{suggestion(name, roles.dimensions)}"
             )
         if any(_is_beyond(key[place]) for key, _ in cases.entries):
@@ -43,9 +43,9 @@ def check_cases(cases: Cases[Any], roles: Roles) -> None:
         if kind is not None and not cases.kinds[place] <= {kind.types.python}:
             written = listing(each.__name__ for each in cases.kinds[place])
             raise QueryError(
-                f"the parts by {name!r} are written as {written}, the table's column holds "
-                f"{kind.value}; write them in the same kind: 11, '11' and True are different "
-                "values."
+                f"the parts by {name!r} are written as {written}, but the table's column holds "
+                f"{kind.value}; write them as values of that kind: 11, '11' and True are "
+                "different values."
             )
 
 

@@ -53,7 +53,7 @@ class Parts:
             isinstance(each, Priced) for each in methods.values()
         ):
             raise QueryError(
-                "the parts are no dictionary from values to methods; expected such as "
+                "the parts are not a dictionary from values to methods; expected something like "
                 '{"farm": splitting(Split(rent=50), rho="0.1"), ...: clamping(0, 500, rho="0.2")}.'
             )
         currencies = {each.currency for each in methods.values()}
@@ -79,8 +79,8 @@ def method_of(
     found = [name for name, each in given.items() if each is not None]
     if len(found) != 1:
         raise QueryError(
-            "a total needs exactly one of split, a splitting scheme, clamp, two bounds, and taper, "
-            f"a size; found {' and '.join(found) or 'none of them'}."
+            "a total needs exactly one of split (a splitting scheme), clamp (two bounds) and "
+            f"taper (a size); found {' and '.join(found) or 'none of them'}."
         )
     if blur is not None and taper is None:
         raise QueryError(

@@ -50,7 +50,9 @@ class Taper:
             )
         given = {**(sizes or {}), **more}
         if not given:
-            raise ThresholdError("a taper names no measure; give such as Taper(employees=50).")
+            raise ThresholdError(
+                "a taper names no measure; give at least one, such as Taper(employees=50)."
+            )
         power_of(nu)
         checked = sorted((measure_name(name), _size(name, given[name])) for name in given)
         object.__setattr__(self, "sizes", tuple(checked))

@@ -142,7 +142,7 @@ def _level(level: exp.Expr | None, node: exp.Expr, reader: Reader) -> Fraction:
     if level is None:
         raise reader.refuse(node, f"the level of the quantile is missing; {_LEVEL}")
     if not isinstance(level, exp.Literal) or level.is_string:
-        raise reader.refuse(level, f"the level of the quantile is no number; {_LEVEL}")
+        raise reader.refuse(level, f"the level of the quantile is not a number; {_LEVEL}")
     with reader.placed(level):
         return level_of(level.name)
 

@@ -108,7 +108,7 @@ def _check_first_word(text: str) -> None:
         return  # the parser says what is wrong
     word, place = found[1].upper(), Place(found.start(1), found.end(1))
     if word == "(":
-        message = f"the query stands in parentheses; leave them out: {_EXPECTED}"
+        message = f"the query is in parentheses; leave them out: {_EXPECTED}"
         raise refuse_at(place, text, WHAT, message)
     if word == "WITH":
         raise refuse_at(place, text, WHAT, f"WITH is not supported; {_ONE_TABLE}")
@@ -152,7 +152,7 @@ def _table_name(select: exp.Select, reader: Reader) -> str:
     if isinstance(table, exp.Query):
         raise reader.refuse(table, f"a subquery is not supported; {_ONE_TABLE}")
     if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
-        raise reader.refuse(table, f"this is no table's name; write FROM {known}.")
+        raise reader.refuse(table, f"this is not a table's name; write FROM {known}.")
     for name, value in table.args.items():
         if value and name in _TABLE_CLAUSES:
             raise _refused(name, value, _TABLE_CLAUSES, reader)

@@ -68,8 +68,8 @@ def against_item(node: exp.Expr, reader: Reader) -> str:
     if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc):
         return f"the function {name} is not known here; {_KNOWN}"
     if node.find(exp.Column):
-        return f"an expression is no answer; to group by it, {_DIMENSION}"
-    return "this is no answer; expected a grouping column, or an aggregate such as SUM(emp)."
+        return f"an expression is not an answer; to group by it, {_DIMENSION}"
+    return "this is not an answer; expected a grouping column, or an aggregate such as SUM(emp)."
 
 
 def against_inside(operand: exp.Expr, aggregate: exp.Expr, reader: Reader) -> str:

@@ -53,7 +53,7 @@ const readUnit = (text) => {
   for (const [index, line] of lines.entries()) {
     if (index === 0 || line.trim() === "") continue;
     if (found.records.length === MOST_RECORDS)
-      return { problem: `These are more than ${grouped(`${MOST_RECORDS}`)} records; perrecord policy --records reads as many as there are.` };
+      return { problem: `There are more than ${grouped(`${MOST_RECORDS}`)} records; perrecord policy --records has no such limit.` };
     const parts = partsOf(line, sign);
     if (parts.length !== heads.length)
       return { problem: `Line ${index + 1} has ${parts.length} values for ${heads.length} columns. Put tabs or semicolons between values that hold commas, in the first line too.` };
@@ -89,7 +89,7 @@ const together = ({ loss, delta, isByCell }) => {
     " together. Suppose someone knows every other record, and accepts 5 false alarms in 100. ",
     ...succeeds("recognise that these are in the data", power, null),
     ...(delta.top > 0n
-      ? [" That a group is listed because of them has a chance of at most ", strong(chance(toNumber(delta))), "."]
+      ? [" The chance that a group is listed because of them is at most ", strong(chance(toNumber(delta))), "."]
       : []),
   ];
 };

@@ -65,7 +65,7 @@ const controls = data.fields.map((field, index) =>
 const computedMeasure = (field, record) => {
   const { reads, terms } = field.computed;
   if (reads.some((name) => record.missing.has(name)))
-    return { number: ZERO, missing: true, note: "Something that it is computed from is missing: counted as 0." };
+    return { number: ZERO, missing: true, note: "A value that it is computed from is missing: counted as 0." };
   const product = (names) => names.map((name) => record.measures.get(name)).reduce(multiply, ONE);
   const value = sum(terms.map(([factor, names]) => multiply(exact(factor), product(names))));
   return counted(field, value);

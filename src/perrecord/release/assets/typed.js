@@ -25,6 +25,6 @@ const typedNumber = (typed, unit = "") => {
     return { problem: /^[+-]?\d[\d.,\s'_\u2019]*$/.test(joined) ? UNCLEAR : NO_NUMBER };
   const exponent = Math.abs(Number(joined.split(/e/i)[1] ?? 0));
   if (joined.length + exponent > MOST_DIGITS)
-    return { problem: "This number is too long to be meant." };
+    return { problem: "This number is too long to be what was meant." };
   return { number: exact(joined) };
 };

@@ -68,7 +68,7 @@ const toldApart = ({ field, value, other, loss, power, about }, estimate) => {
   const nearest =
     half === null || half > 1
       ? ""
-      : ` A value that differs by ${estimate.isLeast ? "at least " : ""}about ${figure(100 * half, 2, Math.round)} % would be told from it every second time.`;
+      : ` A value that differs by ${estimate.isLeast ? "at least " : ""}about ${figure(100 * half, 2, Math.round)} % would be told from it half the time.`;
   return [
     question,
     [

@@ -37,8 +37,8 @@ def registry(folder: ReleaseFolder) -> dict[str, bytes]:
         published = read_published(folder.file("policy.json").decode())
     except (DocumentError, UnicodeDecodeError):
         raise InputError(
-            f"{str(folder.path / 'policy.json')!r} is no published policy; expected a folder as "
-            "it was published."
+            f"{str(folder.path / 'policy.json')!r} is not a published policy; expected a folder "
+            "as it was published."
         ) from None
     written = yaml.safe_dump(
         _entry(folder, published), sort_keys=False, allow_unicode=True, width=100

@@ -24,9 +24,8 @@ from perrecord.released.numbers import floats
 
 WORDS = (
     "A published number is compared with the sum of those of the next finer table; where noise "
-    "alone would set any of them so far apart in at most one of "
-    f"{int(1 / FALSE_ALARMS):,} releases, a warning stands at the end of this page and in the "
-    "manifest."
+    f"alone would set any of them so far apart in at most one of {int(1 / FALSE_ALARMS):,} "
+    "releases, a warning is given at the end of this page and in the manifest."
 )
 
 

@@ -20,24 +20,23 @@ _NEARLY = 1.1
 _LEAST = 1e-100
 
 _FITTED = (
-    f"Columns that end in `{ENDING}` add up over all tables of this release, to the last "
-    "digit: they are fitted to the answers by generalised least squares with the variances "
-    "of the noise, which are public. They are unbiased, no less accurate than the answers "
-    "they are fitted to, and a function of the published answers and of public facts "
-    "alone, so they cost no privacy. It is taken for granted that the listed keys of a "
-    "table hold all of what the next coarser table counts; where keys were selected from "
-    "the data, an unpublished rest is allowed for. "
-    f"Standard errors that end in `{ENDING}_se` are those of least squares where the noise "
-    "is a product over the hierarchies or the tables lie one below the other; otherwise "
-    "they are never too small, and the equations are solved by conjugate gradients until "
-    "their residual is 1e-8 of what it was. Intervals are the normal law's, which is "
+    f"Columns that end in `{ENDING}` add up over all tables of this release, to the last digit: "
+    "they are fitted to the answers by generalised least squares with the variances of the "
+    "noise, which are public. They are unbiased, no less accurate than the answers they are "
+    "fitted to, and a function of the published answers and of public facts alone, so they "
+    "cost no privacy. This assumes that the listed keys of a table hold all of what the next "
+    "coarser table counts; where keys were selected from the data, an unpublished rest is "
+    f"allowed for. Standard errors that end in `{ENDING}_se` are those of least squares where "
+    "the noise is a product over the hierarchies or the tables lie one below the other; "
+    "otherwise they are never too small, and the equations are solved by conjugate gradients "
+    "until their residual is 1e-8 of what it was. Intervals are the normal law's, which is "
     "approximate; their ends are rounded outward to the digits of the numbers."
 )
 _SUMMED = (
-    f"Tables that were not asked for and follow by adding up have columns that end in `{ENDING}` "
-    "alone. They are sums of published numbers over the listed keys, and cost nothing. Of an "
-    "answer that one table has alone they are plain sums, and their variances the sums of those "
-    "of the answers; intervals are the normal law's, which is approximate."
+    "Tables that were not asked for and follow by adding up have columns that end in "
+    f"`{ENDING}` alone. They are sums of published numbers over the listed keys, and cost "
+    "nothing. For an answer that only one table has they are plain sums, and their variances "
+    "the sums of those of the answers; intervals are the normal law's, which is approximate."
 )
 
 

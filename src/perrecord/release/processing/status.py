@@ -83,6 +83,6 @@ class Status(TableStep):
             f"Columns that end in `{self.ending}` say how far a number may be relied on: "
             f"{WORDS[0]} if its standard error is at most {first} of it, {WORDS[1]} if it is at "
             f"most {second}, {WORDS[2]} beyond, and where there is no standard error; where "
-            "that is confidential, by the bound on it that stands beside the number. They speak of "
-            "the noise alone: not of cut values, sampling or errors of the data."
+            "that is confidential, by the bound on it that is given beside the number. They "
+            "are about the noise alone, not about cut values, sampling or errors in the data."
         )

@@ -126,8 +126,8 @@ def _large_amounts(spec: Spec) -> Iterator[Found]:
         if amount is not None and sum(amount) > _MUCH:
             yield (
                 path,
-                f"{text(sum(amount, Fraction(0)))} protects nobody: above {_MUCH} a record's part "
-                "is told from its absence almost surely.",
+                f"{text(sum(amount, Fraction(0)))} protects nobody: above {_MUCH} a record's "
+                "presence can be told from its absence almost surely.",
             )
     deltas: list[tuple[Place, Fraction | None]] = [
         (("keys", name, "select", "delta"), entry.select.delta)
@@ -143,7 +143,7 @@ def _large_amounts(spec: Spec) -> Iterator[Found]:
             yield (
                 path,
                 f"a delta of {text(delta)} reveals the key of one lone record in "
-                f"{round(1 / delta):,}; usual is 1e-6 or less.",
+                f"{round(1 / delta):,}; 1e-6 or less is usual.",
             )
 
 

@@ -19,6 +19,7 @@ from perrecord.release.fields import Field, change_of
 from perrecord.release.spec.checks import unknown_field
 from perrecord.release.spec.deriving import DerivedNumber, derived_of
 from perrecord.release.spec.following import following_of, grouping_names
+from perrecord.release.spec.goals import check_goals
 from perrecord.release.spec.labels import CodeList, check_covered, code_lists_of
 from perrecord.release.spec.load import LoadedSpec
 from perrecord.release.spec.models import Outputs, Spec
@@ -174,6 +175,7 @@ def _asked(
     _check_tables(spec, named, problems)
     _check_rounded(spec, named, problems)
     _check_status(spec.post_processing.status, problems)
+    check_goals(spec, {each.name: each.query for each in named}, problems)
     derived_of(spec.derived, named, spec.post_processing.follow, problems)
     return named, budget
 
@@ -324,7 +326,7 @@ def _check_kind(name: str, value: object, kind: Kind | None) -> None:
     if kind is Kind.MEASURE or value is None:
         return
     if kind is None or type(value) is not kind.types.python:
-        holds = "numbers and is no measure" if kind is None else kind.value
+        holds = "numbers and is not a measure" if kind is None else kind.value
         raise InputError(
             f"{name!r} holds {holds}, found {found(value)}; write text in quotes, whole numbers "
             "without."

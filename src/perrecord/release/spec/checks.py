@@ -81,7 +81,7 @@ def _check_reading(spec: Spec) -> Iterator[Found]:
     if is_address(source.path):
         for name in READING:
             if getattr(source, name) is not None:
-                message = f"{name} is for files, and the source is a database; leave it out."
+                message = f"{name} is for files, but the source is a database; leave it out."
                 yield ("source", name), message
 
 
@@ -112,8 +112,8 @@ def _check_changes(spec: Spec) -> Iterator[Found]:
         if is_address(getattr(spec.source, name)):
             yield (
                 ("source", name),
-                "two periods are linked as files, and this is a database; write both tables into "
-                "Parquet or CSV files first.",
+                "two periods are linked as files, but this is a database; write both tables "
+                "into Parquet or CSV files first.",
             )
     if spec.id is None:
         yield (
@@ -152,8 +152,8 @@ def _check_split(entry: SplitEntry, path: Path, spec: Spec) -> Iterator[Found]:
         if beside:
             yield (
                 path,
-                f"split names another scheme, which this one is; {' and '.join(beside)} beside it "
-                "would say nothing. Give one or the other.",
+                f"split names another scheme that this one stands for; {' and '.join(beside)} "
+                "beside it would have no effect. Give one or the other.",
             )
         return
     if (entry.thresholds is None) == (entry.by is None):
@@ -195,7 +195,7 @@ def _check_keys(spec: Spec) -> Iterator[Found]:
 def _check_key_set(entry: KeysEntry, path: Path, spec: Spec) -> Iterator[Found]:
     yield from one_of(path, entry, _FORMS)
     if entry.columns is not None and entry.file is None:
-        yield (*path, "columns"), "columns go with file; here they say nothing. Leave them out."
+        yield (*path, "columns"), "columns go with file; here they have no effect. Leave them out."
     for place, name in _sets_in(entry):
         here = (*path, *place)
         yield from refer(here, "key set", name, spec.keys)

@@ -102,9 +102,9 @@ def _not_asked(workload: Workload) -> Iterator[Found]:
         yield (
             _place(workload, members[1]),
             f"{listing(answers)} in the tables {listing(names)}: the same numbers are estimated "
-            "more than once, with noise of their own each, and will not add up; write "
-            "post_processing: {consistent: true} for columns that do and err less, at no cost, if "
-            "every list of keys is complete.",
+            "more than once, each time with noise of its own, and will not add up; write "
+            "post_processing: {consistent: true} for columns that do and err less, at no "
+            "cost, if every list of keys is complete.",
         )
 
 

@@ -78,7 +78,7 @@ class MeasureEntry(Entry):
     column: Text | None = None
     """The column, if it has another name than the measure."""
     expression: Text | None = None
-    """In place of a column: measures declared before it, such as hours * wage."""
+    """Instead of a column: measures declared before it, such as hours * wage."""
     largest: Positive | None = None
     """The largest number that is read as it is."""
     outside: Literal["null", "cut"] = "null"

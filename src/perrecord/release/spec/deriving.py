@@ -88,7 +88,8 @@ def _check_apart(name: str, other: str) -> None:
     mine, theirs = ({f"{each}{end}".casefold() for end in ("", *ENDINGS)} for each in (name, other))
     if mine & theirs:
         raise InputError(
-            f"a column of it would be named as one of {other!r}; give it another name."
+            f"one of its columns would have the same name as one of {other!r}; give it another "
+            "name."
         )
 
 
@@ -105,8 +106,8 @@ def _check_quotes(text: str, tables: Mapping[str, _TableOf]) -> None:
     for name in dict.fromkeys([*tables, *(each for t in tables.values() for each in t.answers)]):
         if not _PLAIN.fullmatch(name) and name in text and f'"{name}"' not in text:
             raise InputError(
-                f"the formula reads {name} as several names; a name with other characters than "
-                f'letters, digits and _ stands in double quotes: "{name}".'
+                f"the formula reads {name} as several names; a name with characters other "
+                f'than letters, digits and _ goes in double quotes: "{name}".'
             ) from None
 
 

@@ -84,7 +84,9 @@ def _table(
     columns = {f"{each}{ending}".casefold() for each in answers for ending in ENDINGS}
     taken = [each for each in keys.columns if each.casefold() in columns]
     if taken:
-        raise InputError(f"the column {taken[0]!r} is named as one of its answers; rename one.")
+        raise InputError(
+            f"the column {taken[0]!r} has the same name as one of its answers; rename one."
+        )
     return SummedTable(name, entry.title or name, source, keys.columns, keys, answers)
 
 

@@ -98,7 +98,9 @@ def _code(value: object, kind: Kind | None, file: str) -> Code:
     if isinstance(value, str) and kind is Kind.INTEGER:
         if value.lstrip("-").isascii() and value.lstrip("-").isdigit():
             return int(value)
-        raise InputError(f"{file!r} lists a code that is no whole number, as its dimension is.")
+        raise InputError(
+            f"{file!r} lists a code that is not a whole number, as its dimension holds."
+        )
     is_fit = isinstance(value, str if kind is Kind.TEXT else str | int)
     if value is None or isinstance(value, bool) or not is_fit:
         raise InputError(

@@ -59,7 +59,7 @@ class SplitEntry(Entry):
     default: "SplitForm | None" = None
     """The scheme of every other record."""
     split: Text | None = None
-    """The name of another scheme, which this one is."""
+    """The name of another scheme that this one stands for."""
     cap: Whole | None = Field(default=None, ge=1)
     """The most pieces that a record makes; what is beyond is cut off."""
 
@@ -95,13 +95,13 @@ class TaperedEntry(Entry):
     rho: Positive | None = None
     """What such a record loses by each of them, under zCDP."""
     epsilon: Positive | None = None
-    """In place of rho, under pure differential privacy."""
+    """Instead of rho, under pure differential privacy."""
     times: Whole = Field(default=1, ge=1)
     """How many of them."""
     nu: Literal[3, 7] = 7
     """As the taper has it."""
     blur: Proportion | None = None
-    """Of blurred answers: the share of its size that each record adds to the noise."""
+    """For blurred answers: the share of its size that each record adds to the noise."""
 
     def policy(self) -> Policy:
         """Return what all of them may cost."""
@@ -125,7 +125,7 @@ class WeighedEntry(Entry):
     rho: Positive | None = None
     """What such a record loses by each of them, under zCDP."""
     epsilon: Positive | None = None
-    """In place of rho, under pure differential privacy."""
+    """Instead of rho, under pure differential privacy."""
     times: Whole = Field(default=1, ge=1)
     """How many of them."""
 
@@ -144,7 +144,7 @@ class SelectEntry(Entry):
     delta: Proportion | None = None
     """The probability that an unsplit record reveals its key."""
     threshold: Whole | None = None
-    """In place of delta: the noisy number that a key must reach."""
+    """Instead of delta: the noisy number that a key must reach."""
     split: Text | None = None
     """The name of the scheme that splits records before they are counted."""
 
@@ -180,7 +180,7 @@ class KeysEntry(Entry):
     file: Text | None = None
     """A Parquet or CSV file that lists the keys; relative to the spec."""
     columns: Names | None = None
-    """Of the file: the columns that make the key; left out, all."""
+    """For a file: the columns that make the key; left out, all."""
     values: Annotated[Mapping[str, tuple[Value, ...]], Field(min_length=1)] | None = None
     """Every combination of the values listed for each column."""
     product: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
@@ -209,7 +209,7 @@ class SelectionEntry(Entry):
     delta: Proportion | None = None
     """The probability that an unsplit record reveals its key."""
     threshold: Whole | None = None
-    """In place of delta: the noisy number that a key must reach."""
+    """Instead of delta: the noisy number that a key must reach."""
     split: Text | None = None
     """The name of the scheme that splits records before they are counted."""
 
@@ -220,7 +220,7 @@ class BudgetEntry(Entry):
     rho: Positive | None = None
     """What an unsplit record may lose at most, under zCDP."""
     epsilon: Positive | None = None
-    """In place of rho, under pure differential privacy."""
+    """Instead of rho, under pure differential privacy."""
     splits: Names = ()
     """The schemes that the amount may be spent on; a split record may lose pieces^2 times it."""
     selections: tuple[SelectionEntry, ...] = ()
@@ -294,7 +294,7 @@ class Spec(Entry):
     id: Text | None = None
     """The column that names a record."""
     unit: Text | None = None
-    """The column that names whom several records may belong to."""
+    """The column that names the unit, such as a firm, that several records may belong to."""
     dimensions: Annotated[
         Mapping[str, DimensionForm],
         short(entries(None), list[str] | dict[str, str | DimensionEntry | None]),
@@ -324,9 +324,9 @@ class Spec(Entry):
     ledger: Annotated[Text | None, SHOWN] = None
     """The path of the ledger; relative to the spec."""
     period: PeriodName | None = None
-    """The period that the data is about, of a ledger with periods: 2026."""
+    """The period that the data is about, for a ledger with periods: 2026."""
     revision: Annotated[Text | None, SHOWN] = None
-    """Why the data of a period that was released before is another now."""
+    """Why the data of a period that was released before has changed."""
     accounting: Literal["split", "exact"] = "split"
     """How split totals are charged: by whole pieces, or by the exact value."""
     queries: Annotated[tuple[QueryEntry, ...], Field(min_length=1)]

@@ -73,8 +73,8 @@ def check_tables(queries: Iterable[tuple[str, Sequence[ColumnNames]]]) -> Iterat
                 yield (
                     (*path, "name"),
                     f"a table of this query would be named {name!r}, as is one of "
-                    f"queries[{other}], {others!r}, but for upper and lower case; rename one of "
-                    "the queries.",
+                    f"queries[{other}], {others!r}, except for upper and lower case; rename one "
+                    "of the queries.",
                 )
 
 
@@ -121,7 +121,10 @@ _OTHER_CURRENCY = "the amount is {0}, the budget is in {1}; they cannot be compa
 def _check_sql(query: QueryEntry, path: Path, spec: Spec) -> Iterator[Found]:
     for name in _IN_PARTS:
         if getattr(query, name) is not None:
-            yield (*path, name), f"{name} stands beside sql, which says it; leave one of them out."
+            yield (
+                (*path, name),
+                f"{name} is given beside sql, which already says it; leave one of them out.",
+            )
     for option in _WITH_SQL:
         given = getattr(query, option)
         if isinstance(given, Mapping) and EVERY in given and len(given) > 1:
@@ -164,7 +167,7 @@ def sets_of(query: QueryEntry) -> list[tuple[str, ...]]:
 def _check_parts(query: QueryEntry, path: Path, spec: Spec) -> Iterator[Found]:
     for name in _WITH_SQL:
         if getattr(query, name) is not None:
-            yield (*path, name), f"{name} goes into each answer; only with sql it stands here."
+            yield (*path, name), f"{name} belongs in each answer; only with sql does it go here."
     given = [name for name in GROUPINGS if getattr(query, name) is not None]
     if len(given) > 1:
         yield path, f"expected one of {', '.join(GROUPINGS)}, found {' and '.join(given)}."

@@ -124,21 +124,21 @@ class AnswerEntry(Entry):
     quantile: Text | None = None
     """A measure: its quantile at the level."""
     level: Exact | None = Field(default=None)
-    """Of a quantile: from 0 to 1."""
+    """For a quantile: from 0 to 1."""
     split: Text | None = None
-    """Of a total or mean: the name of a splitting scheme."""
+    """For a total or mean: the name of a splitting scheme."""
     clamp: Bounds | None = None
-    """Of a total or mean: the bounds that values are cut to."""
+    """For a total or mean: the bounds that values are cut to."""
     taper: SizeOrName | None = None
-    """Of a total or mean: the size of a record that loses the amount, or the name of a taper."""
+    """For a total or mean: the size of a record that loses the amount, or the name of a taper."""
     blur: BlurForm | None = None
-    """Of a tapered total: by which part of its records, or of a public size, the noise grows."""
+    """For a tapered total: by which part of its records, or of a public size, the noise grows."""
     candidates: CandidatesForm | None = None
-    """Of a median or quantile: the public numbers to choose from."""
+    """For a median or quantile: the public numbers to choose from."""
     weight: WeightingEntry | None = None
-    """Of a median or quantile: by which measure records are weighed."""
+    """For a median or quantile: by which measure records are weighed."""
     parts: PartsEntry | None = None
-    """Of a total: a method for each part of a public partition."""
+    """For a total: a method for each part of a public partition."""
     rho: Amount | None = None
     """What it costs, under zCDP; of a mean, two numbers are for its total and its count."""
     epsilon: Amount | None = None
@@ -190,9 +190,9 @@ class CellsEntry(Entry):
     domain: Text | None = None
     """The name of a domain, of which the large cells are kept."""
     keep: Text | None = None
-    """Of a domain: the answer that decides which cells are large."""
+    """For a domain: the answer that decides which cells are large."""
     at_least: Whole | None = None
-    """Of a domain: the noisy number that a cell must reach to be kept."""
+    """For a domain: the noisy number that a cell must reach to be kept."""
     sets: "Mapping[str, CellsForm] | None" = None
     """For each grouping set, written as its columns with commas."""
 
@@ -221,27 +221,27 @@ class QueryEntry(Entry):
     answers: Annotated[Mapping[str, AnswerEntry], Field(min_length=1)] | None = None
     """What is answered, by name."""
     sql: Text | None = None
-    """In place of where, group_by and answers: SELECT ... FROM ... WHERE ... GROUP BY ..."""
+    """Instead of where, group_by and answers: SELECT ... FROM ... WHERE ... GROUP BY ..."""
     rho: Annotated[Mapping[str, Amount], short(_for_every, Any)] | None = None
-    """Of SQL: what each answer costs, for all or by name."""
+    """For SQL: what each answer costs, for all or by name."""
     epsilon: Annotated[Mapping[str, Amount], short(_for_every, Any)] | None = None
-    """Of SQL: the same under pure differential privacy."""
+    """For SQL: the same under pure differential privacy."""
     split: Annotated[Mapping[str, Text], short(_for_every, str | dict[str, str])] | None = None
-    """Of SQL: the splitting scheme of each total and mean, for all or by name."""
+    """For SQL: the splitting scheme of each total and mean, for all or by name."""
     clamp: Annotated[Mapping[str, Bounds], short(_for_every, Any)] | None = None
-    """Of SQL: the bounds of each total and mean, for all or by name."""
+    """For SQL: the bounds of each total and mean, for all or by name."""
     taper: Annotated[Mapping[str, SizeOrName], short(_for_every, Any)] | None = None
-    """Of SQL: the size or the taper of each total and mean, for all or by name."""
+    """For SQL: the size or the taper of each total and mean, for all or by name."""
     blur: Annotated[Mapping[str, BlurForm], short(_blur_for_every, Any)] | None = None
-    """Of SQL: what widens the noise of each tapered total, for all or by name."""
+    """For SQL: what widens the noise of each tapered total, for all or by name."""
     candidates: (
         Annotated[Mapping[str, CandidatesForm], short(_candidates_for_every, Any)] | None
     ) = None
-    """Of SQL: the candidates of each quantile, for all or by name."""
+    """For SQL: the candidates of each quantile, for all or by name."""
     weight: Annotated[Mapping[str, WeightingEntry], short(_weight_for_every, Any)] | None = None
-    """Of SQL: by which measure the records of each quantile are weighed, for all or by name."""
+    """For SQL: by which measure the records of each quantile are weighed, for all or by name."""
     accounting: Literal["split", "exact"] | None = None
-    """Of SQL: how split totals are charged."""
+    """For SQL: how split totals are charged."""
 
 
 def columns_of_set(written: str) -> tuple[str, ...]:

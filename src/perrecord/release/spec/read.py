@@ -56,8 +56,8 @@ def read_document(path: File, name: str) -> Document:
         if path.exists() and not path.is_file():
             # A pipe that nobody writes to would be waited for.
             raise SpecError(
-                f"{name}: this is no plain file (a pipe, or a folder?); save the spec to a file "
-                "and give its path, such as release.yaml."
+                f"{name}: this is not a plain file (a pipe, or a folder?); save the spec to a "
+                "file and give its path, such as release.yaml."
             )
         with path.open("rb") as file:
             raw = file.read(_MOST_BYTES + 1)
@@ -203,7 +203,7 @@ class _Reader:
 
     def key(self, event: Event, path: Path) -> str:
         if not isinstance(event, ScalarEvent) or not (event.value or event.style):
-            self.refuse(event, path, "a key is no text; expected key: value.")
+            self.refuse(event, path, "a key is not text; expected key: value.")
         if event.tag is not None or event.anchor is not None:
             self.value(event, path)
         return self.text(event, path)
@@ -240,7 +240,7 @@ class _Reader:
                 event,
                 path,
                 f"{text} may be a code or a number; put a code in quotes, '{text}', and write a "
-                "number without zeros before it.",
+                "number without leading zeros.",
             )
         if len(text) > _MOST_DIGITS:
             message = f"a number of more than {_MOST_DIGITS} digits; expected fewer."
@@ -268,13 +268,13 @@ _EXPLAINED = (
     ),
     (
         r"mapping values are not allowed",
-        "a ':' does not belong here; indent as the lines around, and put text that holds ': ' in "
-        "quotes.",
+        "a ':' does not belong here; indent the line like those around it, and put text that "
+        "contains ': ' in quotes.",
     ),
     (r"could not find expected ':'", "a ':' is missing after a key."),
     (
         r"expected <block end>, but found '?(.*?)'?$",
-        "this does not continue what stands before it; indent as the lines around.",
+        "this does not continue what comes before it; indent it like the lines around it.",
     ),
     (r"expected ',' or '(.)'", r"a ',' or the closing '\1' is missing before this."),
     (r"found undefined tag handle", "a word that begins with ! is a tag; put text in quotes."),
@@ -284,7 +284,7 @@ _EXPLAINED = (
     ),
     (
         r"incompatible YAML document|YAML directive|end of directive|version number",
-        "a line that begins with % is no part of a spec; remove it, or put text in quotes.",
+        "a line that begins with % is not part of a spec; remove it, or put text in quotes.",
     ),
 )
 
@@ -306,4 +306,4 @@ def _explained(error: yaml.MarkedYAMLError) -> tuple[int, str]:
     for pattern, message in _EXPLAINED:
         if match := re.search(pattern, problem):
             return (mark.line + 1 if mark else 1), match.expand(message)
-    return (mark.line + 1 if mark else 1), f"this is no YAML: {problem}; correct it."
+    return (mark.line + 1 if mark else 1), f"this is not YAML: {problem}; correct it."

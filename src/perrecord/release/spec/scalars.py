@@ -29,7 +29,7 @@ def _exact(value: Any) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, int | str | Fraction):
         raise InputError(f"expected a number such as 5, 0.1 or 1/3, found {found(value)}.")
     if isinstance(value, str) and _ZEROS_BEFORE.match(value):
-        raise InputError(f"expected a number without zeros before it, found {found(value)}.")
+        raise InputError(f"expected a number without leading zeros, found {found(value)}.")
     return parameter(value, found(value))
 
 

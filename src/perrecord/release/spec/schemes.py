@@ -89,8 +89,8 @@ def tapers_of(spec: Spec, schema: Schema | None, problems: Problems) -> Mapping[
                 )
             if "nu" in entry.sizes and "nu" not in roles.resolutions:
                 raise InputError(
-                    "no measure 'nu'; to say how heavy the tails are write such as {sizes: {emp: "
-                    "50}, nu: 3}.",
+                    "no measure 'nu'; to say how heavy the tails are, write something like "
+                    "{sizes: {emp: 50}, nu: 3}.",
                     about=("nu",),
                 )
             found = Taper(dict(entry.sizes), nu=entry.nu)
@@ -129,8 +129,9 @@ def _case_key(written: str, dimension: str, kind: Kind) -> str | int | bool:
     if kind is Kind.INTEGER:
         if not _WHOLE.fullmatch(written):
             raise QueryError(
-                f"the case {written!r} is no whole number, and {dimension!r} holds whole numbers; "
-                "write it in the digits 0 to 9, such as 11 or -3, without zeros before it."
+                f"the case {written!r} is not a whole number, and {dimension!r} holds whole "
+                "numbers; write it in the digits 0 to 9, such as 11 or -3, without leading "
+                "zeros."
             )
         return int(written)
     if kind is Kind.TRUTH:

@@ -55,6 +55,16 @@ def scalar(text: str) -> str:
     return text if is_plain else json.dumps(text, ensure_ascii=False)
 
 
+def _alike(names: Sequence[str]) -> list[str]:
+    """Return names as YAML reads them back: all of them in quotes if one must be.
+
+    >>> _alike(["county", "sector"]), _alike(["county", "no"])
+    (['county', 'sector'], ['"county"', '"no"'])
+    """
+    plain = [scalar(name) for name in names]
+    return plain if plain == list(names) else [_quoted(name) for name in names]
+
+
 def _path(text: str) -> str:
     return (
         text
@@ -92,11 +102,11 @@ table: records            # the table's name in SQL
 def _left_out(found: Proposal) -> str:
     if not found.left_out:
         return "# Every column is proposed for something below; check each.\n"
-    shown = [f"{scalar(name)} ({kind})" for name, kind in found.left_out[:_MOST_LISTED]]
+    shown = [f"{_quoted(name)} ({kind})" for name, kind in found.left_out[:_MOST_LISTED]]
     if len(found.left_out) > _MOST_LISTED:
         shown.append(f"and {len(found.left_out) - _MOST_LISTED} more")
     text = (
-        "What follows is proposed by names and types alone; check it. Left out, because their "
+        "What follows is proposed from names and types alone; check it. Left out, because their "
         f"names say too little: {', '.join(shown)}."
     )
     lines = textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
@@ -111,10 +121,10 @@ def _dimensions(names: Sequence[str]) -> str:
 #   county:
 #   state: substr(county, 1, 2)
 """
-    lines = [f"  {scalar(name)}:" for name in names]
+    lines = [f"  {name}:" for name in _alike(names)]
     return "\n".join(
         [
-            "# What records are filtered and grouped by. Remove what is none; derive others:",
+            "# What records are filtered and grouped by. Remove those that are not; derive others:",
             "#   state: substr(county, 1, 2)",
             "dimensions:",
             *lines,
@@ -138,7 +148,8 @@ def _measured(measures: Sequence[tuple[str, str]]) -> str:
 # measures:
 #   emp: 1
 """
-    lines = [f"  {scalar(name)}: {resolution}" for name, resolution in measures]
+    names = _alike([name for name, _ in measures])
+    lines = [f"  {name}: {each}" for name, (_, each) in zip(names, measures, strict=True)]
     return "\n".join(
         [
             "# What is summed, with its resolution: every number is rounded to a multiple of it.",

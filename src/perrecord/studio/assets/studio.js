@@ -79,7 +79,7 @@ const queue = (form, button) => {
 
 const lost = () => {
   const notice = document.getElementById("notice");
-  notice.textContent = "The studio does not answer: it ends with its terminal. Start it again there.";
+  notice.textContent = "The studio does not answer. It ends when its terminal does: start it again there.";
 };
 
 document.addEventListener("submit", (event) => {

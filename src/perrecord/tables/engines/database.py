@@ -54,7 +54,7 @@ class Database:
         settings["temp_directory"] = self.folder = folder
         self._clean = weakref.finalize(self, remove_folder, folder)
         self._connection = sealed(
-            "DuckDB could not be started; type perrecord doctor to see what is amiss."
+            "DuckDB could not be started; type perrecord doctor to see what is wrong."
             if memory_limit is None
             else "DuckDB could not be started with this memory limit; give another, such as 4GB.",
             lambda: duckdb.connect(":memory:", config=settings),

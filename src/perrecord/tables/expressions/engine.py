@@ -220,7 +220,7 @@ class _Writer:
             case _, Literal(int() | Fraction() as value):
                 return Fraction(value)
             case _:
-                raise InternalError("A comparison's bound is no number.")
+                raise InternalError("A comparison's bound is not a number.")
 
     def _folded(self, expression: Expression) -> str:
         """Return the value of an expression of literals alone."""

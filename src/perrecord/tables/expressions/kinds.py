@@ -174,8 +174,8 @@ def _literal_kind(literal: Literal) -> Kind | None:
             return Kind.INTEGER
         case _:
             raise QueryError(
-                f"{describe(literal)} is no whole number of 64 bits; such a number can only be "
-                "compared with a column, as in emp > 12.5."
+                f"{describe(literal)} is not a whole number of 64 bits; such a number can only "
+                "be compared with a column, as in emp > 12.5."
             )
 
 

@@ -80,9 +80,9 @@ def larger_goals_cost_less(quantiles: Mapping[str, Sequence[Sequence[float]]]) -
         "When delta increases, the distribution of the minimum policy loss decreases: the CDFs are "
         "shifted to the left.",
         f"{sum(steps)} of {len(steps)} quantiles fall or stay from one goal to the next, over "
-        "schemes and readings. From the strictest goal to the loosest they fall "
-        f"{amount(min(ratios))} to {amount(max(ratios))} times; losses go as 1/delta², but for "
-        "noise so small that it is a matter of single units.",
+        "schemes and readings. From the strictest goal to the loosest they become "
+        f"{amount(min(ratios))} to {amount(max(ratios))} times smaller; losses go as 1/delta², "
+        "but for noise so small that it is a matter of single units.",
         verdict,
     )
 
