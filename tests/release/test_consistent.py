@@ -404,6 +404,34 @@ def test_check_says_which_tables_estimate_the_same_number(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("tables", "is_warned"),
+    [
+        (["county", "industry"], True),
+        (["county", "state", "industry"], True),
+        (["nation", "county", "industry"], False),
+        (["county", "industry", "county_industry"], False),
+        (["state", "county"], False),
+        (["nation", "industry"], False),
+    ],
+)
+def test_check_says_which_tables_meet_in_a_total_that_nobody_can_compare(
+    tmp_path, tables, is_warned
+):
+    """Keys that one of them lacks would move the other, and nothing would show it."""
+    columns = {
+        "nation": ([], ""),
+        "state": (["state"], "states"),
+        "county": (["county"], "counties"),
+        "industry": (["naics"], "industries"),
+        "county_industry": (["county", "naics"], "county_industry"),
+    }
+    queries = [query(each, *columns[each], "n: {count: records, rho: 0.1}") for each in tables]
+    found = hints(tmp_path, queries, "post_processing: {consistent: true}\n")
+    assert ("county and industry are fitted together" in found) is is_warned
+    assert found.count("are fitted together by") == (len(tables) - 1 if is_warned else 0)
+
+
+@pytest.mark.parametrize(
     ("areas", "message"),
     [
         ("01001,south\n01003,south\n01005,south\n02001,west\n", None),

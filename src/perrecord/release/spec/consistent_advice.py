@@ -1,8 +1,9 @@
 """Hints about tables that estimate the same numbers: whether they add up, and what cannot."""
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import combinations, pairwise
 from math import prod
+from operator import ge, itemgetter, le
 
 import numpy as np
 
@@ -48,6 +49,7 @@ def consistent_advice(workload: Workload) -> Iterator[Found]:
                     told.add(levels)
                     yield _place(workload, family.members[0]), message
     if is_asked:
+        yield from _never_compared(workload)
         for each in workload.families.unfitted:
             yield (
                 _place(workload, each.member),
@@ -87,6 +89,39 @@ def _contradiction(found: Misfit) -> str:
         f"{' and '.join(parts)}: consistent columns would move by what is missing, however large. "
         "Complete the lists of keys, or the table of hierarchies that says what lies in what."
     )
+
+
+def _met_in_nothing_published(family: Family) -> Iterator[tuple[int, int]]:
+    """Yield groupings that are fitted together and that no release compares with each other.
+
+    Neither is finer, and no table is coarser than both, or finer.
+    """
+    levels = family.measured_levels
+    for one, other in combinations(range(len(levels)), 2):
+        pair = (levels[one], levels[other])
+        meet, join = (tuple(map(side, *pair)) for side in (min, max))
+        is_between = any(
+            all(map(le, each, meet)) or all(map(ge, each, join)) for each in {*levels} - {*pair}
+        )
+        if meet not in pair and not is_between:
+            yield family.members[one].grouping, family.members[other].grouping
+
+
+def _never_compared(workload: Workload) -> Iterator[Found]:
+    pairs = {
+        pair: family.members[0]
+        for family in reversed(workload.families.fitted)
+        for pair in _met_in_nothing_published(family)
+    }
+    for (one, other), member in sorted(pairs.items(), key=itemgetter(0)):
+        names = f"{workload.table_names[one]} and {workload.table_names[other]}"
+        yield (
+            _place(workload, member),
+            f"{names} are fitted together by what both add up to, which no table has: if either "
+            "list of keys leaves records out, such as those with a missing value, consistent "
+            "columns move by what is missing, and no release can warn of it. Publish the total "
+            "over both as well, or make sure that both lists are complete.",
+        )
 
 
 def _not_asked(workload: Workload) -> Iterator[Found]:
