@@ -60,7 +60,7 @@ def test_a_template_declares_columns_by_their_types(folder):
     assert list(written["dimensions"]) == ["county", "2020"]
     assert written["measures"] == {"emp": 1, "rent": "0.01", "pay": "0.001"}
     shown = " ".join(line.removeprefix("# ") for line in text.splitlines())
-    for left in ('"no" (string)', '"a: b" (string)', "when (date32[day])", "parts (list<"):
+    for left in ('"no" (string)', '"a: b" (string)', '"when" (date32[day])', '"parts" (list<'):
         assert left in shown
 
 

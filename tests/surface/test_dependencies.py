@@ -119,6 +119,7 @@ WITH_EXTRA = (
     "perrecord.lab.audit.sample",
     "perrecord.lab.audit.utility",
     "perrecord.report",
+    "perrecord.evaluate.tuning.tuned_goals",
     "perrecord.evaluate.tuning.tuned_spec",
     "perrecord.studio",
 )

@@ -1,5 +1,6 @@
 """The tuned spec: it says what was found, costs what was found, and keeps all else."""
 
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ from perrecord.evaluate.tuning.tune import tune
 from perrecord.evaluate.tuning.tuned_spec import tuned_spec
 from perrecord.lab.synth import business
 from perrecord.queries.plan import plan
-from perrecord.release.spec import build, load_spec, open_table, parse_spec
+from perrecord.release.spec import build, load_spec, open_table, parse_spec, spec_schema
 from perrecord.release.spec.schemes import splits_of
 
 SPEC = """\
@@ -189,6 +190,45 @@ def test_paths_are_right_from_the_new_folder(folder):
     assert Path(loaded.source).resolve() == (folder / "data" / "est.parquet").resolve()
     assert loaded.ledger.resolve() == (folder / "data" / "est.ledger").resolve()
     assert loaded.public_files[0].resolve() == (folder / "data" / "states.csv").resolve()
+
+
+def test_labels_are_found_from_the_new_folder(folder):
+    """In both of their forms."""
+    states = (folder / "data" / "states.csv").read_text().split()[1:]
+    codes = [*states, "11", "31", "44", "62"]
+    (folder / "data" / "names.csv").write_text(
+        "code,name\n" + "".join(f"{code},Name of {code}\n" for code in dict.fromkeys(codes))
+    )
+    where = folder / "labelled"
+    where.mkdir()
+    (where / "data").symlink_to(folder / "data")
+    labels = "labels: {state: data/names.csv, naics2: {file: data/names.csv}}\n"
+    (where / "release.yaml").write_text(f"{labels}{SPEC}")
+    _, text, _, _ = tuned(where)
+    assert "labels: {state: ../data/names.csv, naics2: {file: ../data/names.csv}}" in text
+
+
+def test_every_path_of_a_spec_is_one_that_is_moved():
+    """Whoever adds a file to specs has it moved, and tested above."""
+    schema = spec_schema()
+    models = {"Spec": schema, **schema["$defs"]}
+    paths = {
+        (model, name)
+        for model, described in models.items()
+        for name, entry in described.get("properties", {}).items()
+        if re.search(r"\b(files?|path|folder)\b", entry["description"], re.IGNORECASE)
+    }
+    moved = {
+        ("Spec", "ledger"),
+        ("BlurEntry", "scale"),
+        ("KeysEntry", "file"),
+        ("LabelsEntry", "file"),
+        ("LookupEntry", "source"),
+        ("SourceEntry", "path"),
+        ("SourceEntry", "last"),
+    }
+    how = {("SourceEntry", name) for name in ("separator", "decimal", "quote")}
+    assert paths == moved | how | {("KeysEntry", "columns")}
 
 
 def test_scales_are_found_from_the_new_folder(folder):

@@ -368,9 +368,12 @@ def _move(document: Any, loaded: LoadedSpec, folder: Path) -> None:
         source["spill_folder"] = moved(source["spill_folder"])
     if document.get("ledger"):
         document["ledger"] = moved(document["ledger"])
-    for entry in document.get("keys", {}).values():
-        if "file" in entry:
-            entry["file"] = moved(entry["file"])
+    for files in (document.get("keys", {}), document.get("labels", {})):
+        for name, entry in files.items():
+            if isinstance(entry, str):
+                files[name] = moved(entry)
+            elif "file" in entry:
+                entry["file"] = moved(entry["file"])
     for entry in (*document.get("lookups", []), *document.get("hierarchies", [])):
         entry["source"] = moved(entry["source"])
     for blur in _with_scale(document["queries"]):
