@@ -95,10 +95,7 @@ rho, for fewer answers, or with a scheme that the budget declares.
 
     @property
     def spent(self) -> Policy:
-        """What all charges so far add up to; keep it on your desk, and publish the budget.
-
-        With periods it is what was charged to the session's own.
-        """
+        """What was charged so far, to the session's own period if there are periods."""
         return self._ledger.part(self._period).spent.total()
 
     @property
