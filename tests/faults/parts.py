@@ -118,7 +118,7 @@ def unpowered(runner: Runner) -> Findings:
     """Lose the power at every point of a run, and of a retry after a kill or an error."""
     found, controls = Findings(), []
     for subject in SUBJECTS:
-        share = 0.02 if runner.quick else 1.0
+        share = 0.01 if runner.quick else 1.0
         number, rounds = _power(runner, subject, "", (*power.CERTAIN, *power.CHANCES), share)
         found.fail(rounds)
         found.figure(f"{subject.name}: states of the disk after a loss of power", number)
@@ -126,7 +126,7 @@ def unpowered(runner: Runner) -> Findings:
     states = different = 0
     for subject in SUBJECTS:
         for fault in _faults(runner, subject):
-            share = 0.01 if runner.quick else 0.04
+            share = 0.005 if runner.quick else 0.04
             number, rounds = _power(runner, subject, fault, power.CERTAIN, share)
             found.fail(rounds)
             states, different = states + number, different + len(rounds)
@@ -220,7 +220,7 @@ PARTS: dict[str, Callable[[Runner], Findings]] = {
 
 
 def _some(runner: Runner, tasks: list[Task]) -> list[Task]:
-    return tasks[3::45] if runner.quick else tasks
+    return tasks[3::90] if runner.quick else tasks
 
 
 def _faults(runner: Runner, subject: Subject) -> list[str]:
@@ -229,7 +229,7 @@ def _faults(runner: Runner, subject: Subject) -> list[str]:
     faults = [f"{name}:signal=KILL:when={number}" for name, number, _ in calls if name in STEPS] + [
         f"{name}:error=EIO:when={number}" for name, number, _ in calls if name in FLUSHES
     ]
-    return faults[4::35] if runner.quick else faults
+    return faults[4::70] if runner.quick else faults
 
 
 def _staged_flush(runner: Runner) -> str:

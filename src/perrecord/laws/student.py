@@ -127,7 +127,7 @@ class DiscreteStudent(Law):
         a, power = math.sqrt(self.spread), self.power
         points = starts - 0.5
         masses, slopes = self._floats(points)
-        height = float(self.pmf(0))
+        height = _height(self)
         # The integral of (1 + u^2)^-m from u on, by parts from that of (1 + u^2)^-1.
         u = points / a
         more = 1 + u**2
@@ -142,8 +142,14 @@ class DiscreteStudent(Law):
     def _floats(self, points: Floats) -> tuple[Floats, Floats]:
         """Return the masses of points, and their derivatives."""
         more = 1 + points**2 / float(self.spread)
-        masses = float(self.pmf(0)) * more ** (-1.0 * self.power)
+        masses = _height(self) * more ** (-1.0 * self.power)
         return masses, -2 * self.power * points / float(self.spread) / more * masses
+
+
+@lru_cache(maxsize=1024)
+def _height(law: DiscreteStudent) -> float:
+    """Return Pr[Z = 0], asked for with every array of numbers."""
+    return float(law.pmf(0))
 
 
 @lru_cache(maxsize=1024)

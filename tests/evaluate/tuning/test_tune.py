@@ -100,10 +100,18 @@ def source():
         yield opened
 
 
+@pytest.fixture(scope="module")
+def tuned(source):
+    """Return the workload as written, tuned for one goal by every scheme."""
+    return tune(workload(), source, "20% for 90% of cells", schemes=SCHEMES)
+
+
 @pytest.mark.parametrize("accounting", ["split", "exact"])
-def test_the_goal_is_reached_and_just_missed_with_one_per_cent_less(source, accounting):
+def test_the_goal_is_reached_and_just_missed_with_one_per_cent_less(source, tuned, accounting):
     """By the errors that `accuracy` computes, for counts, totals and averages of every table."""
-    found = tune(workload(accounting), source, "20% for 90% of cells", schemes=SCHEMES)
+    found = tuned
+    if accounting == "exact":
+        found = tune(workload(accounting), source, "20% for 90% of cells", schemes=SCHEMES)
     reached = shares_within(asked(found), source, 0.2)
     fewer = [scaled(query, Fraction(99, 100)) for query in asked(found)]
     missed = shares_within(fewer, source, 0.2)
@@ -114,12 +122,10 @@ def test_the_goal_is_reached_and_just_missed_with_one_per_cent_less(source, acco
         assert each.met_after == pytest.approx(share, abs=0.002)
 
 
-def test_the_goal_is_reached_on_data_drawn_afresh():
-    """The tuned workload serves other draws of the generator: 90 % within 3 points."""
-    with establishments(1) as source:
-        found = tune(workload(), source, "20% for 90% of cells", schemes=SCHEMES)
+def test_the_goal_is_reached_on_data_drawn_afresh(tuned):
+    """The tuned workload serves other draws of the generator: 90% within 3 points."""
     with establishments(2) as fresh:
-        large = shares_within(asked(found), fresh, 0.2)[:3]
+        large = shares_within(asked(tuned), fresh, 0.2)[:3]
         untuned = shares_within(workload().values(), fresh, 0.2)[:3]
     assert all(share == pytest.approx(0.9, abs=0.03) for share in large)
     assert any(share < 0.5 for share in untuned)
@@ -161,15 +167,14 @@ def test_exact_accounting_needs_no_search(source):
     np.testing.assert_allclose(losses[0], losses[1], rtol=2e-3)
 
 
-def test_each_measure_by_itself_is_never_larger(source):
+def test_each_measure_by_itself_is_never_larger(tuned):
     """Splitting a total by its own threshold alone costs no record more, at the same noise."""
-    found = tune(workload(), source, "20% for 90% of cells", schemes=SCHEMES)
-    size = {each.name: value for each, value in found.choices}
+    size = {each.name: value for each, value in tuned.choices}
     for name, value in size.items():
         alone = f"{name}, measure by measure"
         if alone in size:
             assert size[alone] <= value
-    (best, *_) = [each for each, _ in found.choices if each.kind == "split"]
+    (best, *_) = [each for each, _ in tuned.choices if each.kind == "split"]
     assert best.name.endswith("measure by measure")
 
 
@@ -193,7 +198,7 @@ def test_caps_are_kept_with_the_least_error(source, accounting):
     assert all(share >= 0.9 for share in reached)
     # An answer that errs less takes something from the others, or breaks a cap.
     goals = [f"{each.table}.{each.before.name}: {_percent(each)}" for each in found.answers]
-    for place, each in enumerate(found.answers):
+    for place, each in list(enumerate(found.answers))[1::5]:  # a total and an average
         less = [*goals]
         less[place] = f"{each.table}.{each.before.name}: {_percent(each, 0.9)}"
         better = tune(

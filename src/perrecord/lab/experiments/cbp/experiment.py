@@ -118,7 +118,11 @@ class CbpParameters:
 
 
 FULL = CbpParameters()
-QUICK = CbpParameters(states=("08",))
+QUICK = CbpParameters(
+    states=("08",),
+    budgets=(Fraction(1, 10), Fraction(1)),
+    goals=(Fraction(5, 100), Fraction(20, 100)),
+)
 """One state of the same establishments: its counties are as large as in the full run."""
 
 
