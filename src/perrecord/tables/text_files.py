@@ -61,7 +61,7 @@ def load_text(
 ) -> None:
     """Read text files into a table of the database; every column is text."""
     reading.check_only(_SETTINGS, "a CSV file")
-    found = [_TextFile(path, reading, _separator(path, reading)) for path in files]
+    found = [_TextFile(path, reading, reading.separates(path)) for path in files]
     header = _header(found[0])
     check_first_line(header, f"the first line of {files[0].name!r}")
     checked_names(header, f"the file {files[0].name!r}")
@@ -171,18 +171,13 @@ def _check_thousands(database: Database, table: str, reading: File, name: str) -
         )
 
 
-def _separator(path: Path, reading: File) -> str:
-    is_tab = any(path.name.lower().endswith(f".tsv{packed}") for packed in ("", ".gz", ".zst"))
-    return reading.separator or ("\t" if is_tab else ",")
-
-
 def check_header_names(path: Path, reading: File) -> None:
     """Refuse a text file whose first line looks like a record; the line is not quoted.
 
     A name that is empty, a number or given twice is a value, as likely as not. A table may have
     such names where somebody declares them; nobody is to be shown them unasked.
     """
-    header = _header(_TextFile(path, reading, _separator(path, reading)))
+    header = _header(_TextFile(path, reading, reading.separates(path)))
     if looks_like_record(header):
         raise SourceError(
             f"the first line of {str(path)!r} has fields that are empty, numbers or given twice, "
