@@ -14,10 +14,10 @@ import pyreadstat
 import pytest
 
 from perrecord import File, InputError, Measure, SchemaError, SourceError, table
+from perrecord.lab.audit.doors.sas7bdat import write_sas7bdat
 from perrecord.tables import streams, workbooks
 from perrecord.tables.files import check_names
 from perrecord.tables.snapshots import snapshot_of
-from tests.tables.sas7bdat import write_sas7bdat
 
 SECRET = "QZXCANARYQZX"
 COUNT = 300
