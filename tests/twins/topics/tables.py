@@ -396,9 +396,16 @@ TWINS = (
     Twin(
         "NaN in a numeric column of PostgreSQL is read as it is",
         "tables/databases/postgres.py",
-        'sql = f"CASE WHEN {fits} THEN {rounded} END"',
+        'sql = f"CASE WHEN {fits} THEN {kept} END"',
         "sql = value",
         ("tables/test_databases.py::test_postgres_types_and_misfits",),
+    ),
+    Twin(
+        "a numeric column of PostgreSQL without digits is rounded twice",
+        "tables/databases/postgres.py",
+        'kept = f"trunc({value}, {places})"',
+        'kept = f"round({value}, {places})"',
+        ("engines/test_postgres.py::test_numbers_of_any_digits_are_rounded_once",),
     ),
     Twin(
         "scans of PostgreSQL see what is written between them",
