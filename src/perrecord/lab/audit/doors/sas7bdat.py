@@ -34,12 +34,12 @@ def write_sas7bdat(
     columns = list(zip(*rows, strict=True)) or [()] * len(names)
     with path.open("wb") as file:
 
-        @ctypes.CFUNCTYPE(ctypes.c_ssize_t, pointer, ctypes.c_size_t, pointer)
         def write(data: Any, size: int, _: Any) -> int:
             return file.write(ctypes.string_at(data, size))
 
+        called = ctypes.CFUNCTYPE(ctypes.c_ssize_t, pointer, ctypes.c_size_t, pointer)(write)
         writer = pointer(library.readstat_writer_init())
-        library.readstat_set_data_writer(writer, write)
+        library.readstat_set_data_writer(writer, called)
         if is_packed:
             _check(library.readstat_writer_set_compression(writer, _BY_ROWS))
         variables = []
