@@ -105,6 +105,27 @@ def test_a_file_of_records(published):
     assert found[1]["record"] == {"emp": None, "county": "48001"}
 
 
+def test_a_file_of_records_may_be_written_otherwise(published):
+    """It is read by the options of init, and without them the message says what to type."""
+    path = published / "records.csv"
+    path.write_bytes("name;emp;county\nä;150,0;37001\n".encode("latin-1"))
+    refused = run("policy", "published", "--records", path)
+    assert refused.code == 1
+    assert "type --encoding windows-1252" in refused.err.replace("\n", " ")
+    refused = run("policy", "published", "--records", path, "--encoding", "latin-1")
+    assert "say so: --separator ';', and --decimal , if" in refused.err.replace("\n", " ")
+    said = ("--separator", ";", "--encoding", "latin-1", "--decimal", ",")
+    found = run("policy", "published", "--records", path, *said, "--json").json()["records"]
+    assert [each["loss"] for each in found] == ["1.9"]
+    assert found[0]["name"] == "ä"
+    path.write_text("emp\n150\n", encoding="utf-16")
+    refused = run("policy", "published", "--records", path)
+    assert "Say so: --encoding utf-16." in refused.err.replace("\n", " ")
+    alone = run("policy", "published", "--separator", ";")
+    assert alone.code == 2
+    assert "is about a file of --records" in alone.err
+
+
 def test_records_of_a_firm_lose_more_together(published):
     """In each county its employees are added up; counties add up."""
     path = published / "branches.csv"

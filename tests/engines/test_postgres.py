@@ -278,6 +278,28 @@ def test_pushed_down_and_copied_a_table_is_the_same(postgres, server):
     ]  # fmt: skip
 
 
+def test_numbers_of_any_digits_are_rounded_once(postgres, server):
+    """To the grid, as Python does it, also those just below the middle of two steps."""
+    middles = [Decimal(n) / 2 for n in range(-9, 10)] + [Decimal(n) / 200 for n in range(-9, 10)]
+    numbers = [
+        middle + sign * Decimal(10) ** -place
+        for middle in middles
+        for sign in (-1, 0, 1)
+        for place in (9, 10, 11, 12, 30)
+    ]
+    server.execute("CREATE TABLE any_digits (n numeric)")
+    server.execute("CREATE VIEW the_same AS SELECT * FROM any_digits")
+    with server.cursor() as cursor:
+        cursor.executemany("INSERT INTO any_digits VALUES (%s)", [(each,) for each in numbers])
+    for resolution in ("1", "0.01", "0.5"):
+        measure = Measure(resolution)
+        wanted = sorted(measure.number(each) / measure.resolution for each in numbers)
+        for relation in ("any_digits", "the_same"):
+            with table(postgres, relation=relation, measures={"n": resolution}) as opened:
+                found = opened.engine.frame(opened.select(["n"]))["n"].to_pylist()
+            assert sorted(found) == wanted
+
+
 def test_every_scan_sees_one_state_of_the_table(postgres, server):
     """Rows that are added, changed and removed between two scans are in neither."""
     server.execute("CREATE TABLE est (n bigint)")

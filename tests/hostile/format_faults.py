@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyreadstat
 
+from perrecord.lab.audit.doors.sas7bdat import write_sas7bdat
 from tests.hostile import bases
 from tests.hostile.canaries import Canaries
 from tests.hostile.cases import SPEC, Builder, Case
@@ -43,12 +44,21 @@ def _by_package(write: str, found: Columns) -> bytes:
         return path.read_bytes()
 
 
+def _sas(found: Columns) -> bytes:
+    formats = ["$" if any(isinstance(v, str) for v in each) else "" for each in found.values()]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x"
+        write_sas7bdat(path, list(found), formats, list(zip(*found.values(), strict=True)))
+        return path.read_bytes()
+
+
 WRITERS: dict[str, Callable[[Columns], bytes]] = {
     "est.xlsx": _workbook,
     "est.csv.zst": _packed,
     "est.sav": functools.partial(_by_package, "write_sav"),
     "est.dta": functools.partial(_by_package, "write_dta"),
     "est.xpt": functools.partial(_by_package, "write_xport"),
+    "est.sas7bdat": _sas,
 }
 """Every format with whatever writes it."""
 
@@ -120,8 +130,8 @@ def misfit(random: Random, turn: int) -> Case:
         book.save(sink)
         name, data = "est.xlsx", sink.getvalue()
     else:
-        name = list(WRITERS)[2 + turn // 2 % 3]
-        what, change = [("codes with decimals", _half), ("no emp", _without)][turn // 6 % 2]
+        name = list(WRITERS)[2 + turn // 2 % 4]
+        what, change = [("codes with decimals", _half), ("no emp", _without)][turn // 8 % 2]
         data = WRITERS[name](change(found))
     return data_case(
         "other formats, misfits", f"{name}, {what}", "simple", data, canaries, name,

@@ -1,6 +1,7 @@
 """Exports of a published folder, read back by libraries of the other side."""
 
 import json
+import re
 import shutil
 import warnings
 import zipfile
@@ -22,7 +23,7 @@ import perrecord
 from perrecord import InputError, Ledger, extras
 from perrecord.release import exporting
 from perrecord.release.exporting import FORMATS, workbook
-from perrecord.release.exporting.cube import MISSING, cube_of
+from perrecord.release.exporting.cube import MISSING, cube_of, is_number
 from perrecord.release.folders import ReleaseFolder
 from perrecord.release.publish import release
 from perrecord.release.spec import build, load_spec, open_table
@@ -191,6 +192,80 @@ def test_px_holds_what_the_tables_hold(published, tmp_path):
                 place = (*(str(row[key]).replace('"', "'") for key in keys), answer)
                 assert Decimal(found.data[place]) == Decimal(str(row[answer]))
     assert sum(value == '".."' for value in found.data.values()) == 4
+
+
+ALL_STEPS = (
+    "post_processing: {floor_at_zero: true, round: {cattle: 0}, consistent: {nonnegative: true, "
+    "whole: true}, status: {reliable: 0.1, caution: 0.3}}"
+)
+
+
+def test_every_number_beside_an_answer_has_its_unit_in_every_format(tmp_path):
+    """Errors, ends of intervals, rounded, floored and consistent numbers; no count, no flag."""
+    spec = SPEC.replace("post_processing: {status: {reliable: 0.1, caution: 0.3}}", ALL_STEPS)
+    folder = made(tmp_path, spec)
+    wanted = {
+        each.name
+        for each in rows_of(folder, "states_by_state").schema
+        if each.name.startswith(("cattle", "mean")) and is_number(each.type)
+    }
+    beside = {"_se", "_low", "_high", "_rounded", "_floored", "_consistent", "_consistent_se"}
+    assert {f"cattle{each}" for each in ("", "_consistent_whole", *beside)} < wanted
+    package = json.loads((folder / "datapackage.json").read_text("utf-8"))
+    fields = next(
+        each["schema"]["fields"]
+        for each in package["resources"]
+        if each["name"] == "states_by_state"
+    )
+    assert {each["name"] for each in fields if "unit" in each} == wanted
+    assert "about Head of cattle" in next(
+        each["description"] for each in fields if each["name"] == "cattle"
+    )
+    for name in ("jsonstat", "px", "sdmx"):
+        perrecord.export(folder, to=name, out=tmp_path / name)
+    cube = json.loads((tmp_path / "jsonstat" / "states_by_state.json").read_text("utf-8"))
+    assert cube["dimension"]["answer"]["category"]["unit"] == {
+        each: {"label": "head"} for each in wanted
+    }
+    found = read_px((tmp_path / "px" / "states_by_state.px").read_text("utf-8"))
+    units = {each: found.keywords[f'UNITS("{each}")'] for each in found.codes["answer"]}
+    assert units == {each: ["head" if each in wanted else "number"] for each in units}
+    structure = (tmp_path / "sdmx" / "structure.xml").read_text("utf-8")
+    assert structure.count("; unit: head") == 2 * len(wanted)  # and as many in total
+    (path,) = perrecord.export(folder, to="xlsx", out=tmp_path / "release.xlsx")
+    notes = openpyxl.load_workbook(path)["Notes"].iter_rows(values_only=True)
+    rows = [row for row in notes if row[0] == "states_by_state"]
+    assert {row[2] for row in rows if row[4] == "head"} == wanted
+    assert "| cattle | Head of cattle | head | 0.01 |" in (folder / "methodology.md").read_text()
+
+
+def test_jsonstat_keeps_every_digit_of_a_decimal(published, tmp_path):
+    """A reader of decimals finds the published ones, digit by digit; floats are the same floats."""
+    perrecord.export(published, to="jsonstat", out=tmp_path / "out")
+    for name in ("states_by_state", "states_total", "cells"):
+        text = (tmp_path / "out" / f"{name}.json").read_text("utf-8")
+        found = json.loads(text, parse_float=Decimal)
+        answers = found["dimension"]["answer"]["category"]["index"]
+        rows, values = rows_of(published, name), found["value"]
+        filled = values if isinstance(values, list) else list(values.values())
+        for place, answer in enumerate(answers):
+            wanted = [Decimal(str(each)) for each in rows.column(answer).to_pylist()]
+            assert sorted(map(str, map(Decimal, filled[place :: len(answers)]))) == sorted(
+                map(str, wanted)
+            )
+    assert any(pa.types.is_decimal(each.type) for each in rows_of(published, "states_total").schema)
+
+
+def test_px_shows_the_decimals_of_each_column(published, tmp_path):
+    """None of counts, those of the resolution of totals, four digits of floats."""
+    perrecord.export(published, to="px", out=tmp_path / "out")
+    found = read_px((tmp_path / "out" / "states_by_state.px").read_text("utf-8")).keywords
+    text = (tmp_path / "out" / "states_by_state.px").read_text("utf-8")
+    assert "SHOWDECIMALS=0;" in text
+    assert 'PRECISION("answer","cattle")=2;' in text
+    assert not any(each.startswith('PRECISION("answer","farms")') for each in found)
+    shown = [int(each) for each in re.findall(r"PRECISION\(.*\)=(\d+);", text)]
+    assert all(1 <= each <= 6 for each in shown)
 
 
 def test_px_refuses_a_table_without_rows(published, tmp_path, monkeypatch):

@@ -14,10 +14,10 @@ import pyreadstat
 import pytest
 
 from perrecord import File, InputError, Measure, SchemaError, SourceError, table
+from perrecord.lab.audit.doors.sas7bdat import write_sas7bdat
 from perrecord.tables import streams, workbooks
 from perrecord.tables.files import check_names
 from perrecord.tables.snapshots import snapshot_of
-from tests.tables.sas7bdat import write_sas7bdat
 
 SECRET = "QZXCANARYQZX"
 COUNT = 300
@@ -440,6 +440,30 @@ def test_thousands_that_are_set_apart_are_refused(tmp_path, large, decimal):
     with opened(9) as found:
         rows = found.engine.frame(found.select(["emp"]))["emp"].to_pylist()
     assert sorted(rows, key=str) == [9] * 400 + [None] * 9
+
+
+@pytest.mark.parametrize(
+    ("large", "words"),
+    [
+        ("1,234", "thousands are set apart"),
+        (" 1\u00a0234.50", "thousands are set apart"),
+        ("1,5", "numbers with a comma"),
+    ],
+)
+def test_numbers_that_are_text_in_a_sheet_are_refused(tmp_path, large, words):
+    """As in a text file: many of them would be missing; a few may be, and codes may be anything."""
+    path = tmp_path / "est.xlsx"
+    book_of(path, ["state", "emp"], *[["a", 9]] * 5, *[[large, large]] * 10)
+    message = refused(path)
+    assert words in message
+    assert "'emp'" in message
+    assert large not in message.replace("as in 1,234", "")
+    with table(path, dimensions=["state"]) as opened:
+        assert opened.engine.frame(opened.select(["state"])).num_rows == 15
+    book_of(path, ["state", "emp"], *[["a", 9]] * 5, *[["a", large]] * 9)
+    with table(path, measures=["emp"]) as opened:
+        found = opened.engine.frame(opened.select(["emp"]))["emp"].to_pylist()
+    assert found == [9] * 5 + [None] * 9
 
 
 def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):

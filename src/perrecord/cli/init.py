@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from perrecord.cli.command import data_open, examples
+from perrecord.cli.file_settings import Decimal, Encoding, Separator, said_of_file
 from perrecord.cli.output import say, show
 from perrecord.errors import InputError
 
@@ -29,15 +30,9 @@ def init(
     relation: Annotated[
         str | None, typer.Option(help="The table of the database at the address.")
     ] = None,
-    separator: Annotated[
-        str | None, typer.Option(help="What separates fields of a text file, such as ';'.")
-    ] = None,
-    encoding: Annotated[
-        str | None, typer.Option(help="The encoding of text, such as windows-1252.")
-    ] = None,
-    decimal: Annotated[
-        str | None, typer.Option(help="The decimal sign of a text file: , or .")
-    ] = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
     sheet: Annotated[str | None, typer.Option(help="The sheet of a workbook.")] = None,
 ) -> None:
     """Write a commented release spec for a source, from its columns and types alone.
@@ -52,8 +47,7 @@ def init(
     if out.exists():
         raise InputError(f"{str(out)!r} exists already; give another name with --out.")
     given = _given(source, out)
-    every = {"separator": separator, "encoding": encoding, "decimal": decimal, "sheet": sheet}
-    said = {name: each for name, each in every.items() if each is not None}
+    said = said_of_file(separator=separator, encoding=encoding, decimal=decimal, sheet=sheet)
     with data_open():
         text = template(File(given, **said) if said else given, relation=relation)
     named = f"ledger: {_ledger(given)}    # where every release of this table is charged"

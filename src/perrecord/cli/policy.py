@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from perrecord.cli.command import examples
+from perrecord.cli.file_settings import Decimal, Encoding, Separator, said_of_file
 from perrecord.cli.losses import as_json as losses_as_json
 from perrecord.cli.losses import losses_of_record, one_record, several_records
 from perrecord.cli.output import amount, indented, show, show_json
@@ -19,6 +20,7 @@ EXAMPLES = examples(
     "perrecord policy published --record emp=150 --record payann=9000 --record county=37001",
     "perrecord policy published --record emp=4000 --record county=37001 --change emp=4400",
     "perrecord policy release.yaml --records examples.csv",
+    "perrecord policy release.yaml --records examples.csv --separator ';' --decimal ,",
     "perrecord policy published --record emp=150 --json | jq '.records[0].loss'",
 )
 
@@ -52,6 +54,9 @@ def policy(
             "column 'name' may name them. Says what each loses, and all together."
         ),
     ] = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
     """Say what a hypothetical record loses by a release, and what that means.
@@ -61,15 +66,20 @@ def policy(
     public. Do not type in the record of somebody whose values are confidential, as they would stay
     in the history of your shell.
     """
+    from perrecord.tables.reading import File
+
     if record and records is not None:
         raise typer.BadParameter("give either --record or --records, not both.")
     if change and not record:
         raise typer.BadParameter("--change needs the record that is changed: --record emp=150.")
+    said = said_of_file(separator=separator, encoding=encoding, decimal=decimal)
+    if said and records is None:
+        raise typer.BadParameter(f"--{next(iter(said))} is about a file of --records; give one.")
     written = typed_record(record or [])
     changed = typed_record(change or [], "--change")
     subject = subject_of(policy_or_spec)
     if records is not None:
-        given = records_of(records, subject)
+        given = records_of(File(records, **said), subject)
     elif changed:
         _show_change(subject, written, {**written, **changed}, as_json=as_json)
         return

@@ -5,6 +5,7 @@ import csv
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,13 @@ from perrecord.errors import InputError, listing, suggestion
 if TYPE_CHECKING:
     from perrecord.cli.opening import Opened
     from perrecord.release.document import PublishedPolicy
+    from perrecord.tables.reading import File
 
 Row = dict[str, Any]
 NAME = "name"
 """The column of a CSV file that names a record, where no field is called so."""
 
+_DECIMALS = ", and --decimal , if its numbers are written as 1,5"
 _TRUTHS = {"true": True, "false": False}
 
 
@@ -107,10 +110,16 @@ def typed_record(given: Iterable[str], option: str = "--record") -> dict[str, st
     return written
 
 
-def records_of(path: Path, subject: Subject) -> list[tuple[str, Row]]:
+def records_of(reading: "File", subject: Subject) -> list[tuple[str, Row]]:
     """Return the records of a public CSV file, each with its name or its line."""
-    found = []
-    for line, written in _rows(path):
+    from perrecord.tables.reading import SWAPPED
+
+    found, path = [], reading.path
+    for line, written in _rows(Path(path), reading):
+        if reading.decimal == ",":
+            for each in written:
+                if subject.kinds.get(each) == "measure":
+                    written[each] = written[each].translate(SWAPPED)
         name = f"line {line}"
         if NAME in written and NAME not in subject.kinds:
             name = written.pop(NAME) or name
@@ -121,16 +130,27 @@ def records_of(path: Path, subject: Subject) -> list[tuple[str, Row]]:
     return found
 
 
-def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
+def _rows(path: Path, reading: "File") -> list[tuple[int, dict[str, str]]]:
+    from perrecord.tables import looks
+    from perrecord.tables.reading import UTF_8
+
+    separator, say = reading.separates(path), looks.said_on_command_line
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
-            heads = next(reader, [])
-            rows = [(reader.line_num, row) for row in reader if row]
-    except (OSError, UnicodeDecodeError, csv.Error):
+        raw = path.read_bytes()
+        if reading.encoding == UTF_8 and (fault := looks.of_first_bytes(path, raw, say)):
+            raise InputError(fault)
+        text = raw.decode(reading.encoding).removeprefix("\ufeff")
+        reader = csv.reader(StringIO(text, newline=""), delimiter=separator, strict=True)
+        heads = next(reader, [])
+        rows = [(reader.line_num, row) for row in reader if row]
+    except (OSError, UnicodeError, csv.Error):
         raise InputError(
-            f"the file {str(path)!r} could not be read as CSV; the first line names the fields."
+            f"the file {str(path)!r} could not be read as CSV in {reading.encoding.upper()}; the "
+            "first line names the fields. For text in another encoding, type --encoding "
+            "windows-1252, or whichever it has."
         ) from None
+    if fault := looks.of_header(path, heads, separator, say, _DECIMALS):
+        raise InputError(fault)
     if not heads or len(set(heads)) < len(heads):
         raise InputError(f"{path}: expected the name of each field once in the first line.")
     for line, row in rows:

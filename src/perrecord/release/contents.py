@@ -16,7 +16,8 @@ from perrecord.mechanisms.write import write_csv, write_parquet
 from perrecord.queries.groupings import Grouping
 from perrecord.queries.hierarchies import SummedTable
 from perrecord.queries.plan import PlannedGrouping
-from perrecord.release.datapackage import Described, data_package, list_names
+from perrecord.release.datapackage import data_package
+from perrecord.release.described import Described, list_names
 from perrecord.release.document import PublishedCharge, PublishedPolicy
 from perrecord.release.linked_words import change_words
 from perrecord.release.methodology import methodology, warnings_section

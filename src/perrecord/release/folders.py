@@ -71,6 +71,8 @@ class TableFields:
     """What whoever reads the table has to know."""
     columns: Mapping[str, str] = field(default_factory=dict)
     """What each column holds, in words."""
+    units: Mapping[str, str] = field(default_factory=dict)
+    """What the numbers of a column are counted in, where that is given: of errors and ends too."""
     lists: Mapping[str, str] = field(default_factory=dict)
     """The code lists of key columns: names of resources."""
 
@@ -195,6 +197,7 @@ def _described(resource: Mapping[str, Any]) -> TableFields:
         str(resource.get("title") or resource["name"]),
         str(resource.get("description") or ""),
         {each["name"]: str(each.get("description") or "") for each in fields},
+        {each["name"]: str(each["unit"]) for each in fields if each.get("unit")},
         {each["name"]: _list_name(each["labels"]) for each in fields if "labels" in each},
     )
 

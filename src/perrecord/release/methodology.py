@@ -206,12 +206,14 @@ def _measures(workload: Workload) -> Iterator[str]:
         "left out of averages and quantiles."
     )
     yield ""
-    yield "| measure | resolution | largest | beyond it |"
-    yield "|---|---|---|---|"
+    yield "| measure | what it is | unit | resolution | largest | beyond it |"
+    yield "|---|---|---|---|---|---|"
+    fields = {each.name: each for each in workload.fields}
     for name, measure in workload.schema.measures:
         rule = "counted as missing" if measure.outside == "null" else "cut to it"
-        most = text(measure.largest * measure.resolution)
-        yield f"| {inline(name)} | {text(measure.resolution)} | {most} | {rule} |"
+        most, step = text(measure.largest * measure.resolution), text(measure.resolution)
+        said = f"{inline(fields[name].label)} | {inline(fields[name].unit)}"
+        yield f"| {inline(name)} | {said} | {step} | {most} | {rule} |"
     yield ""
     derived = [each for each in workload.schema.measures if each[1].expression is not None]
     if not derived:

@@ -18,9 +18,8 @@ from perrecord.tables.columns import checked_names
 from perrecord.tables.dialects import DUCKDB
 from perrecord.tables.engines.boundary import sealed
 from perrecord.tables.engines.database import Database, spellings
-from perrecord.tables.reading import ColumnUse, File
+from perrecord.tables.reading import PACKED, ColumnUse, File
 from perrecord.tables.statistical import load_statistical
-from perrecord.tables.streams import PACKED
 from perrecord.tables.text_files import check_header_names, load_text
 from perrecord.tables.workbooks import check_sheet_names, load_sheet
 

@@ -13,11 +13,11 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 
 from perrecord.errors import InputError, listing, suggestion
-from perrecord.tables.given import ArrowStream, ColumnsGiven, arrow_table
+from perrecord.tables.given import ArrowStream, arrow_table
+from perrecord.tables.public_files import read_columns
+from perrecord.tables.reading import File
 from perrecord.tables.rows import different_rows, in_order, numbered
 
 KeyValue = str | int | None
@@ -36,7 +36,6 @@ _TYPES = {
     "null": (pa.types.is_null,),
 }
 _HALF = "half a character (\\ud800 to \\udfff), which no file can hold; write the character itself."
-_END = "end"
 _STORED = {"text": pa.string(), "integer": pa.int64(), "truth": pa.bool_(), "null": pa.string()}
 
 
@@ -83,10 +82,11 @@ class Keys:
         return cls(columns)
 
     @classmethod
-    def read(cls, path: str | Path, columns: str | Sequence[str] | None = None) -> "Keys":
+    def read(cls, path: str | Path | File, columns: str | Sequence[str] | None = None) -> "Keys":
         """Return the keys that a Parquet or CSV file lists; every column of a CSV file is text.
 
-        Codes such as 01001 keep their zeros. Make numbers of them with Parquet, or before.
+        Codes such as 01001 keep their zeros. Make numbers of them with Parquet, or before. A file
+        with other separators or encodings is a `File`, as a source is.
         """
         table = read_columns(path, "key")
         if columns is not None:
@@ -293,57 +293,6 @@ def _checked(columns: KeyColumns) -> pa.Table:
         )
     stored = pa.table({name: _stored(table[name], name) for name in table.column_names})
     return in_order(different_rows(stored))
-
-
-def read_columns(source: str | Path | ColumnsGiven, what: str) -> pa.Table:
-    """Return a public table: lists by name, a data frame, or a Parquet or CSV file.
-
-    Every column of a CSV file is text.
-    """
-    if not isinstance(source, str | Path):
-        return arrow_table(source)
-    path = Path(source)
-    if not path.is_file():
-        raise InputError(
-            f"there is no {what} file {str(source)!r}; give the path of a Parquet or CSV file."
-        )
-    kind = "Parquet" if path.suffix == ".parquet" else "CSV"
-    try:
-        table = pq.read_table(path) if kind == "Parquet" else _read_csv(path)
-    except (pa.ArrowInvalid, OSError, UnicodeDecodeError):
-        raise InputError(
-            f"the {what} file {str(source)!r} could not be read as {kind}; correct it or write "
-            "it again."
-        ) from None
-    if table is None:
-        raise InputError(
-            f"the {what} file {str(source)!r} has a quote that is never closed; close it, or "
-            "all lines after it would be one value."
-        )
-    return table
-
-
-def _read_csv(path: Path) -> pa.Table | None:
-    """Return a CSV file as text, or None if its last quote is open.
-
-    A line is added to it, which an open quote would swallow, and is taken off again.
-    """
-    with pa.input_stream(str(path)) as stream:
-        raw = stream.read()
-    lines = pa_csv.ParseOptions(newlines_in_values=True)
-    with pa_csv.open_csv(pa.BufferReader(raw), parse_options=lines) as reader:
-        names = reader.schema.names
-    options = pa_csv.ConvertOptions(
-        column_types=dict.fromkeys(names, pa.string()),
-        strings_can_be_null=True,  # an empty field is NULL, as in a source
-        null_values=[""],
-        quoted_strings_can_be_null=False,
-    )
-    longer = pa.BufferReader(raw + f"\n{','.join([_END] * len(names))}\n".encode())
-    table = pa_csv.read_csv(longer, parse_options=lines, convert_options=options)
-    last = table.slice(max(table.num_rows - 1, 0))
-    is_closed = all(column.to_pylist() == [_END] for column in last.columns)
-    return table.slice(0, table.num_rows - 1) if is_closed else None
 
 
 def names_of(columns: str | Iterable[str]) -> list[str]:

@@ -6,7 +6,10 @@ Only its first line and its byte order are looked at, and nothing of it is quote
 import codecs
 import json
 import re
+import shlex
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Protocol
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 
@@ -16,7 +19,45 @@ _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 _LOOKED_AT = 200
 
 
-def of_first_bytes(path: Path, start: bytes) -> str | None:
+class Say(Protocol):
+    """How to say that a file is read by settings, where whoever reads the message says it."""
+
+    def __call__(self, path: Path, **settings: str) -> str:
+        """Return what to type."""
+
+
+def said(path: Path, **settings: str) -> str:
+    """Return how to say in a spec and in Python that a source is read by these settings.
+
+    >>> print(said(Path("est.csv"), separator=";"))
+    source: {path: "est.csv", separator: ";"} in a spec, File("est.csv", separator=";") in Python
+    """
+    written = f"source: {{path: {_quoted(path.name)}, {_in_spec(settings)}}} in a spec"
+    return f"{written}, {_in_python(path, settings)}"
+
+
+def said_of_list(path: Path, **settings: str) -> str:
+    """Return the same of a public list: keys, code lists, lookups and scales.
+
+    >>> print(said_of_list(Path("keys.csv"), separator=";"))
+    separator: ";" beside its name in a spec, File("keys.csv", separator=";") in Python
+    """
+    return f"{_in_spec(settings)} beside its name in a spec, {_in_python(path, settings)}"
+
+
+def said_on_command_line(path: Path, **settings: str) -> str:  # noqa: ARG001 - the command names it
+    """Return the same as options of a command.
+
+    >>> print(said_on_command_line(Path("records.csv"), separator=";", decimal=","))
+    --separator ';' --decimal ,
+    """
+    return " ".join(f"--{name} {shlex.quote(each)}" for name, each in settings.items())
+
+
+_DECIMAL = ', with decimal: "," if its numbers are written as 1,5'
+
+
+def of_first_bytes(path: Path, start: bytes, say: Say = said) -> str | None:
     """Return what is wrong with the encoding of a file by its first bytes, or None.
 
     >>> of_first_bytes(Path("est.csv"), "a,b".encode("utf-16"))[:52]
@@ -27,7 +68,7 @@ def of_first_bytes(path: Path, start: bytes) -> str | None:
     if start.startswith(_MARKS) or _is_wide(start[:_LOOKED_AT]):
         return (
             f"the file {path.name!r} looks like UTF-16 or UTF-32, such as spreadsheets save as "
-            f"Unicode text; expected UTF-8. Say so: {said(path, encoding='utf-16')}."
+            f"Unicode text; expected UTF-8. Say so: {say(path, encoding='utf-16')}."
         )
     first = re.split(rb"[\r\n]", start, maxsplit=1)[0]
     try:  # a line that goes on may be cut within a character
@@ -35,13 +76,17 @@ def of_first_bytes(path: Path, start: bytes) -> str | None:
     except UnicodeDecodeError:
         return (
             f"the first line of {path.name!r} is not UTF-8; it looks like Latin-1 or "
-            f"Windows-1252. Say so: {said(path, encoding='windows-1252')}."
+            f"Windows-1252. Say so: {say(path, encoding='windows-1252')}."
         )
     return None
 
 
-def of_header(path: Path, header: list[str], delimiter: str) -> str | None:
+def of_header(
+    path: Path, header: list[str], delimiter: str, say: Say = said, advice: str = _DECIMAL
+) -> str | None:
     """Return by what else than the delimiter a file looks separated, or None.
+
+    `advice` is added where semicolons separate: numbers may then have decimal commas.
 
     >>> of_header(Path("est.csv"), ["id;emp"], ",")[:66]
     "the first line of 'est.csv' is one field that holds semicolons; it"
@@ -53,25 +98,24 @@ def of_header(path: Path, header: list[str], delimiter: str) -> str | None:
     if not counted[sign]:
         return None
     name, ours = _SEPARATORS[sign], _SEPARATORS.get(delimiter, f"{delimiter!r}")
-    advice = f"say so: {said(path, separator=sign)}"
-    if sign == ";":
-        advice += ', with decimal: "," if its numbers are written as 1,5'
+    typed = f"say so: {say(path, separator=sign)}{advice if sign == ';' else ''}"
     return (
         f"the first line of {path.name!r} is one field that holds {name}; it looks as if {name} "
-        f"separated its columns, where {ours} are expected: {advice}."
+        f"separated its columns, where {ours} are expected: {typed}."
     )
 
 
-def said(path: Path, **settings: str) -> str:
-    """Return how to say in a spec and in Python that a file is read by these settings.
+def _in_spec(settings: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}: {_quoted(each)}" for name, each in settings.items())
 
-    >>> print(said(Path("est.csv"), separator=";"))
-    source: {path: "est.csv", separator: ";"} in a spec, File("est.csv", separator=";") in Python
-    """
-    name = json.dumps(path.name, ensure_ascii=False)
-    yaml = ", ".join(f"{key}: {json.dumps(value)}" for key, value in settings.items())
-    python = ", ".join(f"{key}={json.dumps(value)}" for key, value in settings.items())
-    return f"source: {{path: {name}, {yaml}}} in a spec, File({name}, {python}) in Python"
+
+def _in_python(path: Path, settings: Mapping[str, str]) -> str:
+    said = ", ".join(f"{name}={_quoted(each)}" for name, each in settings.items())
+    return f"File({_quoted(path.name)}, {said}) in Python"
+
+
+def _quoted(words: str) -> str:
+    return json.dumps(words, ensure_ascii=False)
 
 
 def _is_wide(start: bytes) -> bool:

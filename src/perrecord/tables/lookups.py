@@ -5,15 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from hashlib import sha256
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from perrecord.errors import SchemaError, listing
-from perrecord.tables.given import ColumnsGiven
-from perrecord.tables.keys import names_of, read_columns
+from perrecord.tables.keys import names_of
 from perrecord.tables.kinds import is_moment, kind_of_column, missing_column
+from perrecord.tables.public_files import PublicList, read_columns
 from perrecord.tables.rows import different_rows, in_order
 
 
@@ -35,7 +34,7 @@ class Lookup:
 
     def __init__(
         self,
-        source: str | Path | ColumnsGiven,
+        source: PublicList,
         *,
         on: str | Sequence[str] | Mapping[str, str],
         columns: str | Sequence[str] | None = None,

@@ -10,6 +10,10 @@ from perrecord.errors import SchemaError
 
 UTF_8 = "utf-8"
 NO_QUOTE = "none"
+PACKED = (".gz", ".zst")
+"""How the names of files end that are unpacked while they are read."""
+SWAPPED = str.maketrans(",.", ".,")
+"""Turns decimal commas into points, and points into commas, which no number has."""
 _SINGLE_BYTES = r"iso8859-\d+|cp\d+|koi8-[rtu]|mac-\w+|ascii|tis-620"
 _ENCODINGS = re.compile(
     rf"utf-(8|16|32)(-[bl]e)?|{_SINGLE_BYTES}|gb18030|gbk|gb2312|big5\w*|euc_\w+|shift_jis\w*"
@@ -60,6 +64,11 @@ class File:
                 'expected another, such as separator: ";".',
                 about=("separator",),
             )
+
+    def separates(self, path: Path) -> str:
+        """Return what separates the fields of a file: what is said, or what its name says."""
+        is_tab = any(path.name.lower().endswith(f".tsv{packed}") for packed in ("", *PACKED))
+        return self.separator or ("\t" if is_tab else ",")
 
     @property
     def settings(self) -> str:

@@ -2,14 +2,14 @@
 
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 
 from perrecord.errors import InputError, listing
 from perrecord.exact import text
-from perrecord.tables.given import ColumnsGiven
-from perrecord.tables.keys import Keys, read_columns
+from perrecord.tables.keys import Keys
+from perrecord.tables.public_files import PublicList, read_columns
+from perrecord.tables.reading import SWAPPED, File
 from perrecord.tables.rows import in_order
 from perrecord.tables.written import parsed
 
@@ -31,8 +31,9 @@ class PublicSizes:
     numbers: tuple[Fraction, ...]
     """In the order of the keys."""
 
-    def __init__(self, source: str | Path | ColumnsGiven, measure: str) -> None:
-        table = read_columns(source, "scale")
+    def __init__(self, source: PublicList, measure: str) -> None:
+        table = read_columns(source, "scale", has_numbers=True)
+        has_commas = isinstance(source, File) and source.decimal == ","
         names = table.column_names
         shown = measure if measure in names else SIZE
         if shown not in names or len(set(names)) < len(names):
@@ -54,7 +55,10 @@ class PublicSizes:
             )
         rows = table.select(grouped).cast(self.keys.schema).append_column(shown, table[shown])
         sizes = in_order(rows, len(grouped))[shown]
-        self.numbers = tuple(_size(each) for each in sizes.to_pylist())
+        self.numbers = tuple(
+            _size(each.translate(SWAPPED) if has_commas and each is not None else each)
+            for each in sizes.to_pylist()
+        )
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -11,10 +11,7 @@ import pyarrow as pa
 
 from perrecord.errors import SourceError
 from perrecord.tables.engines.boundary import sealed
-from perrecord.tables.reading import UTF_8
-
-PACKED = (".gz", ".zst")
-"""How the names of files end that are unpacked while they are read."""
+from perrecord.tables.reading import PACKED, UTF_8
 
 _MOST_TIMES, _ALWAYS = 250, 100_000_000
 """A file may unpack to so many times its size, and to so many bytes in any case."""

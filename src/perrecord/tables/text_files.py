@@ -21,6 +21,7 @@ from perrecord.tables.engines.boundary import sealed
 from perrecord.tables.engines.database import Database, spellings
 from perrecord.tables.lines import lines_of
 from perrecord.tables.reading import NO_QUOTE, UTF_8, ColumnUse, File
+from perrecord.tables.signs import check_decimal_commas, check_thousands
 from perrecord.tables.streams import as_utf_8, unpacked
 
 _LONGEST_LINE = 16_000_000  # bytes; DuckDB would set 16 times as much memory aside
@@ -30,13 +31,6 @@ _MARK = "\ufeff"
 _ENDS = re.compile(rb"[\r\n]")
 _BEGINNING = 100_000  # bytes that are looked at for the encoding of a CSV file
 _SETTINGS = ("separator", "encoding", "decimal", "quote")
-_COMMA = "[+-]?[0-9.]*[0-9],[0-9]+"
-_MANY = 10
-"""Numbers with commas that make a column look as if it were written with decimal commas."""
-_ONE_IN = 50
-"""Thousands are set apart in a column in which one number in so many, and `_MANY`, are so."""
-_APART = " '\u2019\u00a0\u2009\u202f"
-"""What sets thousands apart, beside a point or a comma."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +55,7 @@ def load_text(
 ) -> None:
     """Read text files into a table of the database; every column is text."""
     reading.check_only(_SETTINGS, "a CSV file")
-    found = [_TextFile(path, reading, _separator(path, reading)) for path in files]
+    found = [_TextFile(path, reading, reading.separates(path)) for path in files]
     header = _header(found[0])
     check_first_line(header, f"the first line of {files[0].name!r}")
     checked_names(header, f"the file {files[0].name!r}")
@@ -129,8 +123,9 @@ def _read_decimals(
     number would be taken for none. So is one whose thousands are set apart, large ones alone.
     """
     numbers = [name for name in header if name in use.numbers]
+    advice = f"say so: {looks.said(Path(reading.path), decimal=',')}"
     for name in numbers:
-        _check_thousands(database, table, reading, name)
+        check_thousands(database, table, name, reading.decimal, advice)
     if reading.decimal == ",":
         if both := sorted(use.codes.intersection(numbers)):
             raise SchemaError(
@@ -142,38 +137,7 @@ def _read_decimals(
             database.run(f"UPDATE {table} SET {column} = translate({column}, ',.', '.,')")
         return
     for name in numbers:
-        column = DUCKDB.identifier(name)
-        with_comma = f"count(*) FILTER (regexp_full_match({column}, '{_COMMA}'))"
-        found = database.table(f"SELECT {with_comma}, count({column}) FROM {table}")
-        commas, every = (each[0].as_py() for each in found.columns)
-        if commas >= _MANY and 2 * commas >= every:
-            raise SourceError(
-                f"at least half of the values in the column {name!r} are numbers with a comma. "
-                "If it is a decimal comma, say so: "
-                f"{looks.said(Path(reading.path), decimal=',')}. Commas between thousands are "
-                "not read: write the numbers without them."
-            )
-
-
-def _check_thousands(database: Database, table: str, reading: File, name: str) -> None:
-    sign = "," if reading.decimal == "." else "."
-    grouped = rf"\s*[+-]?[0-9]{{1,3}}([{_APART}{sign}][0-9]{{3}})+([{reading.decimal}][0-9]*)?\s*"
-    column = DUCKDB.identifier(name)
-    apart = f"count(*) FILTER (regexp_full_match({column}, {DUCKDB.literal(grouped)}))"
-    found = database.table(f"SELECT {apart}, count({column}) FROM {table}")
-    some, every = (each[0].as_py() for each in found.columns)
-    if some >= _MANY and _ONE_IN * some >= every:
-        comma = looks.said(Path(reading.path), decimal=",")
-        raise SourceError(
-            f"the column {name!r} has numbers whose thousands are set apart, as in 1{sign}234, "
-            "and these would be missing: large numbers alone. Write the numbers without."
-            + (f" If it is a decimal comma, say so: {comma}." if sign == "," else "")
-        )
-
-
-def _separator(path: Path, reading: File) -> str:
-    is_tab = any(path.name.lower().endswith(f".tsv{packed}") for packed in ("", ".gz", ".zst"))
-    return reading.separator or ("\t" if is_tab else ",")
+        check_decimal_commas(database, table, name, advice)
 
 
 def check_header_names(path: Path, reading: File) -> None:
@@ -182,7 +146,7 @@ def check_header_names(path: Path, reading: File) -> None:
     A name that is empty, a number or given twice is a value, as likely as not. A table may have
     such names where somebody declares them; nobody is to be shown them unasked.
     """
-    header = _header(_TextFile(path, reading, _separator(path, reading)))
+    header = _header(_TextFile(path, reading, reading.separates(path)))
     if looks_like_record(header):
         raise SourceError(
             f"the first line of {str(path)!r} has fields that are empty, numbers or given twice, "

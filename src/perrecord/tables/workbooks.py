@@ -18,15 +18,18 @@ import pyarrow as pa
 
 from perrecord.errors import SourceError, listing, suggestion
 from perrecord.tables.columns import check_first_line, checked_names, looks_like_record
+from perrecord.tables.dialects import DUCKDB
 from perrecord.tables.engines.boundary import sealed
 from perrecord.tables.engines.database import Database
 from perrecord.tables.reading import ColumnUse, File
+from perrecord.tables.signs import check_decimal_commas, check_thousands
 
 _ROWS = 20_000
 """Rows that are on their way at a time."""
 _MOST_TIMES, _ALWAYS = 200, 100_000_000
 """A workbook's parts may unpack to so many times their size, and to so many bytes in any case."""
 _BEGINNING = 4_096
+_AS_NUMBERS = "the cells are text: make them numbers in Excel, and save the workbook"
 
 
 def load_sheet(
@@ -67,6 +70,9 @@ def load_sheet(
     schema = pa.schema([(each, pa.string()) for each in chosen])
     read = batches(chosen, schema) if use is not None else iter(())
     database.load(name, pa.RecordBatchReader.from_batches(schema, read))
+    for each in [] if use is None else [each for each in chosen if each in use.numbers]:
+        check_thousands(database, DUCKDB.identifier(name), each, ".", _AS_NUMBERS)
+        check_decimal_commas(database, DUCKDB.identifier(name), each, _AS_NUMBERS)
     return dict.fromkeys(header, pa.string())
 
 

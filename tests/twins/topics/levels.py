@@ -156,7 +156,7 @@ TWINS = (
     ),
     Twin(
         "a total of cut changes is added to levels",
-        "release/datapackage.py",
+        "release/described.py",
         'return None if bounds else f"{answer.kind} of {column}"',
         'return f"{answer.kind} of {column}"',
         ("release/test_linked_release.py::test_only_what_adds_up_says_which_level_it_changes",),

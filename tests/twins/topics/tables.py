@@ -396,9 +396,16 @@ TWINS = (
     Twin(
         "NaN in a numeric column of PostgreSQL is read as it is",
         "tables/databases/postgres.py",
-        'sql = f"CASE WHEN {fits} THEN {rounded} END"',
+        'sql = f"CASE WHEN {fits} THEN {kept} END"',
         "sql = value",
         ("tables/test_databases.py::test_postgres_types_and_misfits",),
+    ),
+    Twin(
+        "a numeric column of PostgreSQL without digits is rounded twice",
+        "tables/databases/postgres.py",
+        'kept = f"trunc({value}, {places})"',
+        'kept = f"round({value}, {places})"',
+        ("engines/test_postgres.py::test_numbers_of_any_digits_are_rounded_once",),
     ),
     Twin(
         "scans of PostgreSQL see what is written between them",
@@ -496,10 +503,17 @@ TWINS = (
     ),
     Twin(
         "numbers whose thousands are set apart are missing without a word",
-        "tables/text_files.py",
+        "tables/signs.py",
         "if some >= _MANY and _ONE_IN * some >= every:",
         "if some >= _MANY and 2 * some >= every:",
         ("tables/test_formats.py::test_thousands_that_are_set_apart_are_refused",),
+    ),
+    Twin(
+        "thousands that are set apart in a sheet are missing without a word",
+        "tables/workbooks.py",
+        '        check_thousands(database, DUCKDB.identifier(name), each, ".", _AS_NUMBERS)\n',
+        "",
+        ("tables/test_formats.py::test_numbers_that_are_text_in_a_sheet_are_refused",),
     ),
     Twin(
         "a sheet's first record is quoted where names are missing",

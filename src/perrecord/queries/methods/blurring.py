@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +10,7 @@ import pyarrow as pa
 from perrecord.errors import QueryError, about, listing
 from perrecord.exact import Exact, parameter, text
 from perrecord.queries.positions import Coded, Places
-from perrecord.tables.given import ColumnsGiven
+from perrecord.tables.public_files import PublicList
 from perrecord.tables.sizes import PublicSizes, two_digits_up
 
 _NONE = Fraction(0)
@@ -31,12 +30,10 @@ class Blur:
     """
 
     by: Fraction
-    scale: str | Path | ColumnsGiven | None
+    scale: PublicList | None
     signed: bool
 
-    def __init__(
-        self, by: Exact, *, scale: str | Path | ColumnsGiven | None = None, signed: bool = False
-    ) -> None:
+    def __init__(self, by: Exact, *, scale: PublicList | None = None, signed: bool = False) -> None:
         object.__setattr__(self, "by", _by(by))
         object.__setattr__(self, "scale", scale)
         object.__setattr__(self, "signed", signed)

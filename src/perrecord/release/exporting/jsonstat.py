@@ -1,11 +1,10 @@
 """JSON-stat 2.0: one dataset for each table (https://json-stat.org/full/).
 
-A cube with empty places has an object in place of its list of
-values, by place, as the format allows.
+A cube with empty places has an object in place of its list of values, by place, as the format
+allows. A decimal is written with its own digits, so that a reader of decimals finds the same.
 """
 
 import json
-from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -19,16 +18,16 @@ def jsonstat(folder: ReleaseFolder) -> dict[str, bytes]:
     found = {}
     for name in folder.tables:
         table = folder.table(name)
-        dataset = _dataset(folder, table, cube_of(table, folder.labels(table)))
-        written = json.dumps(dataset, ensure_ascii=False, default=_decimal, allow_nan=False)
-        found[f"{name}.json"] = f"{written}\n".encode()
+        cube = cube_of(table, folder.labels(table))
+        about = json.dumps(_about(folder, table, cube), ensure_ascii=False)
+        written = f'{about.removesuffix("}")}, "value": {_written(cube.values())}}}\n'
+        found[f"{name}.json"] = written.encode()
     return found
 
 
-def _dataset(folder: ReleaseFolder, table: PublishedTable, cube: Cube) -> dict[str, Any]:
+def _about(folder: ReleaseFolder, table: PublishedTable, cube: Cube) -> dict[str, Any]:
+    """Return a dataset without its values."""
     *keys, answers = cube.axes
-    values = cube.values()
-    filled = {str(place): each for place, each in enumerate(values) if each is not None}
     return {
         "version": "2.0",
         "class": "dataset",
@@ -42,7 +41,6 @@ def _dataset(folder: ReleaseFolder, table: PublishedTable, cube: Cube) -> dict[s
             **{axis.name: _dimension(axis, table) for axis in keys},
             answers.name: _dimension(answers, table) | {"category": _metric(answers, table)},
         },
-        "value": values if len(filled) == len(values) else filled,
     }
 
 
@@ -56,18 +54,23 @@ def _category(axis: CubeAxis) -> dict[str, Any]:
 
 
 def _metric(axis: CubeAxis, table: PublishedTable) -> dict[str, Any]:
-    """Return the numbers of a cell, with the units of answers that have one."""
-    units = {
-        code: {"label": unit} for code in axis.codes if (unit := _unit(code, table.about.answers))
-    }
+    """Return the numbers of a cell, with their units where they have one."""
+    known = table.about.units
+    units = {code: {"label": known[code]} for code in axis.codes if code in known}
     return _category(axis) | ({"unit": units} if units else {})
 
 
-def _unit(column: str, answers: Mapping[str, Any]) -> str | None:
-    return answers[column].unit if column in answers else None
+def _written(values: list[Any]) -> str:
+    """Return the values as JSON: decimals with all their digits, which no float would keep.
 
-
-def _decimal(value: object) -> Any:
-    if isinstance(value, Decimal):
-        return float(value)
-    raise TypeError(type(value).__name__)
+    >>> _written([3, Decimal("12345678901234567.10"), 0.5]), _written([3, None])
+    ('[3, 12345678901234567.10, 0.5]', '{"0": 3}')
+    """
+    numbers = [
+        format(each, "f") if isinstance(each, Decimal) else json.dumps(each, allow_nan=False)
+        for each in values
+    ]
+    if None not in values:
+        return f"[{', '.join(numbers)}]"
+    filled = ((place, each) for place, each in enumerate(numbers) if each != "null")
+    return "{" + ", ".join(f'"{place}": {each}' for place, each in filled) + "}"

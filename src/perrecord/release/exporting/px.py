@@ -1,12 +1,14 @@
 """PX files, as PC-CubeAxis and PxWeb read them: one for each table (PX-file format, 2013).
 
 The text is UTF-8 and says so. Numbers are written digit by digit, never with an exponent; two dots
-stand where there is none. A quote would end a text, so it becomes an apostrophe.
+stand where there is none. A quote would end a text, so it becomes an apostrophe. Programs show a
+number with the decimals of its column: those of its resolution, none of whole numbers.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from math import floor, log10
 from typing import Any
 
 from perrecord.errors import InputError, visible
@@ -18,7 +20,9 @@ _NONE = '".."'
 _LONGEST_PIECE = 200
 """Characters of a text on one line; longer ones go on in the next."""
 _MOST_DECIMALS = 15
-_SHOWN_DECIMALS = 6
+_MOST_SHOWN = 6
+_SIGNIFICANT = 4
+"""Digits that are shown of the middle one of a column's floats, which have no resolution."""
 
 
 def px(folder: ReleaseFolder) -> dict[str, bytes]:
@@ -39,14 +43,16 @@ def px(folder: ReleaseFolder) -> dict[str, bytes]:
 
 def _keywords(folder: ReleaseFolder, table: PublishedTable, cube: Cube) -> Iterator[str]:
     *keys, answers = cube.axes
-    decimals = min(_MOST_DECIMALS, max(map(_decimals, _every(cube)), default=0))
-    title = table.about.title
+    title, names = table.about.title, _distinct(answers)
+    decimals = [max(map(_decimals, filter(_is_given, each)), default=0) for each in cube.columns]
+    shown = [_shown(*each) for each in zip(cube.columns, decimals, strict=True)]
+    fewest = min(shown, default=0)
     yield 'CHARSET="ANSI";'
     yield 'AXIS-VERSION="2013";'
     yield 'CODEPAGE="utf-8";'
     yield 'LANGUAGE="en";'
-    yield f"DECIMALS={decimals};"
-    yield f"SHOWDECIMALS={min(decimals, _SHOWN_DECIMALS)};"
+    yield f"DECIMALS={min(_MOST_DECIMALS, max(decimals, default=0))};"
+    yield f"SHOWDECIMALS={fewest};"
     yield f"MATRIX={_text(table.name[:20])};"
     yield 'SUBJECT-CODE="00";'
     yield f"SUBJECT-AREA={_text(folder.title)};"
@@ -61,10 +67,11 @@ def _keywords(folder: ReleaseFolder, table: PublishedTable, cube: Cube) -> Itera
         yield f"VALUES({_text(axis.name)})={_list(_distinct(axis))};"
     for axis in cube.axes:
         yield f"CODES({_text(axis.name)})={_list(axis.codes)};"
-    for code in answers.codes:
-        about = table.about.answers.get(code)
-        unit = about.unit if about is not None and about.unit else "number"
-        yield f"UNITS({_text(code)})={_text(unit)};"
+    for name, each in zip(names, shown, strict=True):
+        if each > fewest:
+            yield f"PRECISION({_text(answers.name)},{_text(name)})={each};"
+    for name, code in zip(names, answers.codes, strict=True):
+        yield f"UNITS({_text(name)})={_text(table.about.units.get(code, 'number'))};"
     yield f"SOURCE={_text(folder.title)};"
     yield f"NOTE={_text(' '.join(table_notes(folder, table, cube.left_out)))};"
 
@@ -87,8 +94,21 @@ def _data(cube: Cube) -> Iterator[str]:
     yield ";"
 
 
-def _every(cube: Cube) -> Iterator[Any]:
-    return (each for column in cube.columns for each in column if each is not None)
+def _is_given(value: Any) -> bool:
+    return value is not None
+
+
+def _shown(column: Sequence[Any], decimals: int) -> int:
+    """Return how many decimals programs show of a column that has these.
+
+    >>> _shown([1250, 3], 0), _shown([Decimal("1.50"), None], 2), _shown([71.23456, 0.0], 5)
+    (0, 2, 2)
+    """
+    sizes = sorted(abs(each) for each in column if isinstance(each, float) and each)
+    if sizes:
+        digits_before = floor(log10(sizes[len(sizes) // 2])) + 1
+        decimals = min(decimals, max(0, _SIGNIFICANT - digits_before))
+    return min(decimals, _MOST_SHOWN)
 
 
 def _digits(value: Any) -> str:

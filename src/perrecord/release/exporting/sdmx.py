@@ -143,9 +143,9 @@ class _Flow:
         ]
 
     def _said(self, column: str) -> str | None:
-        about = self.table.about.answers.get(column)
-        unit = f"; unit: {about.unit}" if about is not None and about.unit else ""
-        return visible(self.table.about.columns.get(column, "") + unit) or None
+        about = self.table.about
+        unit = f"; unit: {about.units[column]}" if column in about.units else ""
+        return visible(about.columns.get(column, "") + unit) or None
 
     def _components(self, scheme: str, lists: Mapping[str, Codelist]) -> Iterator[Component]:
         for field in self.table.rows.schema:

@@ -96,10 +96,9 @@ def _about(folder: ReleaseFolder, table: PublishedTable, sheet: str) -> Iterator
     yield from ((sheet, table.name, "", each) for each in notes)
     if any(_is_rounded(column) for column in table.rows.columns):
         yield sheet, table.name, "", _ROUNDED
+    words, units = table.about.columns, table.about.units
     for column in table.rows.column_names:
-        about = table.about.answers.get(column)
-        unit = about.unit if about is not None and about.unit else ""
-        yield sheet, table.name, column, table.about.columns.get(column, ""), unit
+        yield sheet, table.name, column, words.get(column, ""), units.get(column, "")
 
 
 def _is_rounded(column: pa.ChunkedArray) -> bool:

@@ -75,7 +75,7 @@ def _check_reading(spec: Spec) -> Iterator[Found]:
     """Yield what is said of how files are read and cannot be; a database has nothing to say."""
     source = spec.source
     try:
-        source.file(source.path)
+        source.read_by(source.path)
     except InputError as error:
         yield ("source", *error.about), str(error)
     if is_address(source.path):
@@ -194,8 +194,10 @@ def _check_keys(spec: Spec) -> Iterator[Found]:
 
 def _check_key_set(entry: KeysEntry, path: Path, spec: Spec) -> Iterator[Found]:
     yield from one_of(path, entry, _FORMS)
-    if entry.columns is not None and entry.file is None:
-        yield (*path, "columns"), "columns go with file; here they have no effect. Leave them out."
+    for name in ("columns", *READING) if entry.file is None else ():
+        if getattr(entry, name, None) is not None:
+            goes = "columns go" if name == "columns" else f"{name} goes"
+            yield (*path, name), f"{goes} with file; here it has no effect. Leave it out."
     for place, name in _sets_in(entry):
         here = (*path, *place)
         yield from refer(here, "key set", name, spec.keys)

@@ -26,7 +26,24 @@ Sign = Annotated[str, Field(min_length=1, max_length=4)]
 """One sign, which may be a tab."""
 
 
-class SourceEntry(Entry):
+class TextFileEntry(Entry):
+    """How a text file is read, where that must be said."""
+
+    separator: Sign | None = None
+    """What separates the fields of a text file, if it is not a comma, or a tab in .tsv."""
+    encoding: Text | None = None
+    """How text is encoded, if it is not UTF-8: windows-1252, latin-1, utf-16."""
+    quote: Sign | None = None
+    """What fields of a text file are quoted by, if not by ": a single quote, or none."""
+
+    def read_by(self, path: str | Path) -> str | Path | File:
+        """Return what is opened for a path: it, with what is said of its reading."""
+        said = {name: getattr(self, name, None) for name in READING}
+        given = {name: each for name, each in said.items() if each is not None}
+        return File(path, **given) if given else path
+
+
+class SourceEntry(TextFileEntry):
     """Where the confidential records are."""
 
     path: Text
@@ -41,22 +58,10 @@ class SourceEntry(Entry):
     """Where DuckDB spills to."""
     snapshot: Text | None = None
     """Which state of the data this is, in your words; it is published with the answers."""
-    separator: Sign | None = None
-    """What separates the fields of a text file, if it is not a comma, or a tab in .tsv."""
-    encoding: Text | None = None
-    """How text is encoded, if it is not UTF-8: windows-1252, latin-1, utf-16."""
     decimal: Sign | None = None
     """What stands before the decimals of measures in a text file, if it is not a point."""
-    quote: Sign | None = None
-    """What fields of a text file are quoted by, if not by ": a single quote, or none."""
     sheet: Text | None = None
     """The sheet of a workbook that has several."""
-
-    def file(self, path: str | Path) -> str | Path | File:
-        """Return what is opened for a path: it, with what is said of its reading."""
-        said = {name: getattr(self, name) for name in READING}
-        given = {name: each for name, each in said.items() if each is not None}
-        return File(path, **given) if given else path
 
 
 class DimensionEntry(Entry):
@@ -114,7 +119,7 @@ def _on(value: Any) -> Any:
     return dict(zip(names, names, strict=True)) if is_list else names
 
 
-class LookupEntry(Entry):
+class LookupEntry(TextFileEntry):
     """A public table that adds columns to records."""
 
     source: Text
@@ -127,7 +132,7 @@ class LookupEntry(Entry):
     """The columns to add; left out, all but the key."""
 
 
-class LabelsEntry(Entry):
+class LabelsEntry(TextFileEntry):
     """A public code list: what the codes of a dimension are called."""
 
     file: Text

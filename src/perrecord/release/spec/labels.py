@@ -13,7 +13,8 @@ from perrecord.release.spec.names import refer
 from perrecord.release.spec.pieces import existing
 from perrecord.release.spec.problems import Problems
 from perrecord.tables.fields import Kind
-from perrecord.tables.keys import Keys, read_columns
+from perrecord.tables.keys import Keys
+from perrecord.tables.public_files import PublicList, read_columns
 from perrecord.tables.schema import Schema
 
 LONGEST_LABEL = 300
@@ -54,12 +55,12 @@ def code_lists_of(
                     "the names are read from the source itself, and would publish what is in it; "
                     "take them from a public list."
                 )
-            found.append(CodeList(name, _names(path, entry, kinds.get(name))))
+            found.append(CodeList(name, _names(entry.read_by(path), entry, kinds.get(name))))
     return tuple(found)
 
 
-def _names(path: str, entry: LabelsEntry, kind: Kind | None) -> dict[Code, str]:
-    table = read_columns(path, "labels")
+def _names(source: PublicList, entry: LabelsEntry, kind: Kind | None) -> dict[Code, str]:
+    table = read_columns(source, "labels")
     code, label = _columns(table.column_names, entry)
     labels = table.column(label)
     if not pa.types.is_string(labels.type) and not pa.types.is_large_string(labels.type):

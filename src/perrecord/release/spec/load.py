@@ -65,14 +65,14 @@ class LoadedSpec:
     @property
     def given(self) -> Source:
         """What a table is opened from: the source, or both periods where they are linked."""
-        file = self.spec.source.file
-        own = self.source if isinstance(self.source, str) else file(self.source)
-        return own if self.last is None else Linked(own, file(self.last))
+        read_by = self.spec.source.read_by
+        own = self.source if isinstance(self.source, str) else read_by(self.source)
+        return own if self.last is None else Linked(own, read_by(self.last))
 
     @property
     def settings(self) -> str:
         """How the files of the source are read, where the spec says so."""
-        found = self.spec.source.file(self.spec.source.path)
+        found = self.spec.source.read_by(self.spec.source.path)
         return found.settings if isinstance(found, File) else ""
 
     @property

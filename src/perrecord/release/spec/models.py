@@ -15,6 +15,7 @@ from perrecord.release.spec.declared import (
     MeasureEntry,
     MeasureForm,
     SourceForm,
+    TextFileEntry,
     WeightEntry,
 )
 from perrecord.release.spec.entry import SHOWN, Entry
@@ -174,7 +175,7 @@ class ProjectEntry(Entry):
     """The columns to keep."""
 
 
-class KeysEntry(Entry):
+class KeysEntry(TextFileEntry):
     """Which cells are published: a public list of keys, a domain, or a selection. One form."""
 
     file: Text | None = None

@@ -14,6 +14,7 @@ from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
 from perrecord.queries.groupings import SelectKeys
 from perrecord.queries.methods import Blur
+from perrecord.release.spec.declared import READING
 from perrecord.release.spec.load import LoadedSpec
 from perrecord.release.spec.models import (
     BudgetEntry,
@@ -69,7 +70,8 @@ def _cells(
     splits: Mapping[str, Scheme],
 ) -> DeclaredCells:
     if entry.file is not None:
-        return Keys.read(_public_file(loaded, entry.file, _KEYS_OF_SOURCE), entry.columns)
+        path = _public_file(loaded, entry.file, _KEYS_OF_SOURCE)
+        return Keys.read(entry.read_by(path), entry.columns)
     if entry.values is not None:
         return _product([Keys.from_dict({name: each}) for name, each in entry.values.items()])
     if entry.product is not None:
@@ -108,9 +110,15 @@ def _public_file(loaded: LoadedSpec, written: str, refusal: str) -> str:
 def blur_of(loaded: LoadedSpec, entry: BlurEntry) -> Blur:
     """Return the blur of an answer, with the path of its sizes if it has a scale."""
     if entry.scale is None:
+        for name in READING:
+            if getattr(entry, name, None) is not None:
+                raise InputError(
+                    f"{name} goes with scale; here it has no effect. Leave it out.", about=(name,)
+                )
         return Blur(entry.by, signed=entry.signed)
     with about("scale"):
-        return Blur(entry.by, scale=_public_file(loaded, entry.scale, _SCALE_OF_SOURCE))
+        path = _public_file(loaded, entry.scale, _SCALE_OF_SOURCE)
+        return Blur(entry.by, scale=entry.read_by(path))
 
 
 def existing(loaded: LoadedSpec, written: str) -> str:

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from perrecord.release.spec.declared import Sign, TextFileEntry
 from perrecord.release.spec.entry import SHOWN, Entry
 from perrecord.release.spec.scalars import (
     Amount,
@@ -57,13 +58,15 @@ def _blur(value: Any) -> Any:
     return value if isinstance(value, Mapping) else {"by": value}
 
 
-class BlurEntry(Entry):
+class BlurEntry(TextFileEntry):
     """By which part of its records, or of a public size of its cell, the noise of a total grows."""
 
     by: Positive
     """The part, such as 0.1 for ten per cent."""
     scale: Text | None = None
     """A CSV or Parquet file: the columns of the grouping, and sizes as the measure or as size."""
+    decimal: Sign | None = None
+    """What stands before the decimals of sizes in a text file, if it is not a point."""
     signed: TruthValue = False
     """Without a scale: whether values may be negative; then the number has no interval."""
 

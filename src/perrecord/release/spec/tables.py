@@ -73,7 +73,7 @@ def _read_alike(loaded: LoadedSpec, source: Source | None) -> Source | None:
         return source
     files = matching_files(source)
     is_alike = files and format_of(files[0]) == format_of(loaded.own_files[0])
-    return loaded.spec.source.file(source) if is_alike else source
+    return loaded.spec.source.read_by(source) if is_alike else source
 
 
 def _check_given(loaded: LoadedSpec, source: Source | None) -> None:
@@ -106,7 +106,7 @@ def lookups_of(loaded: LoadedSpec, problems: Problems) -> list[Lookup]:
     found = []
     for place, entry in enumerate(loaded.spec.lookups):
         with problems.at("lookups", place):
-            path = existing(loaded, entry.source)
+            path = entry.read_by(existing(loaded, entry.source))
             found.append(Lookup(path, on=dict(entry.on), columns=entry.columns))
     return found
 
@@ -117,7 +117,7 @@ def hierarchies_of(loaded: LoadedSpec, problems: Problems) -> tuple[Lookup, ...]
     for place, entry in enumerate(loaded.spec.hierarchies):
         here: Path = ("hierarchies", place)
         with problems.at(*here):
-            path = existing(loaded, entry.source)
+            path = entry.read_by(existing(loaded, entry.source))
             table = Lookup(path, on=dict(entry.on), columns=entry.columns)
             for name in [*entry.on, *table.columns]:
                 for where, message in refer(here, "dimension", name, known):

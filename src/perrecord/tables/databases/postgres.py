@@ -201,12 +201,16 @@ def _column(column: Any, stored: str, is_text: bool, is_moment: bool) -> _Column
 
 
 def _numeric(stored: str, value: str, digits: int | None, places: int | None) -> _Column:
-    """Return a decimal column; NaN, infinity and what has more digits is NULL."""
+    """Return a decimal column; NaN, infinity and what has more digits is NULL.
+
+    Places beyond those that are kept are cut off, not rounded: what lies just below the middle
+    between two multiples of a resolution stays below it, and is rounded to the grid once.
+    """
     digits, places = _UNLIMITED if digits is None or places is None else (digits, places)
     if not 0 <= places <= digits <= _DIGITS:
         return _Column(f"{stored}({digits}, {places})", UNREADABLE, value)
-    rounded = f"round({value}, {places})"
+    kept = f"trunc({value}, {places})"
     # NaN and infinity are above every number.
-    fits = f"abs({rounded}) < CAST('1e{digits - places}' AS numeric)"
-    sql = f"CASE WHEN {fits} THEN {rounded} END"
+    fits = f"abs({kept}) < CAST('1e{digits - places}' AS numeric)"
+    sql = f"CASE WHEN {fits} THEN {kept} END"
     return _Column(stored, pa.decimal128(digits, places), sql)

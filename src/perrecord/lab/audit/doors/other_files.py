@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from perrecord.lab.audit.doors import sas7bdat
 from perrecord.lab.audit.doors.door import Door, DoorSource, package
 from perrecord.lab.audit.doors.held import Held
 from perrecord.lab.audit.doors.spelling import TEXT
@@ -28,6 +29,7 @@ def other_file_doors() -> list[Door]:
         Door("Excel", _workbook, (TEXT,), is_text=True, needs=("openpyxl",), records=15, every=2),
         Door("SPSS", _spss, _NUMBERS, is_trimmed=True, needs=_PACKAGES, every=2),
         Door("Stata", _stata, _NUMBERS, is_trimmed=True, needs=_PACKAGES, every=2),
+        Door("SAS", _sas, _NUMBERS, is_trimmed=True, needs=_PACKAGES, every=2),
         Door("SAS transport", _transport, _NUMBERS[:3], is_trimmed=True, needs=_PACKAGES, every=2),
     ]
 
@@ -87,6 +89,16 @@ def _stata(folder: Path, held: Held, _: Random) -> DoorSource:
     """Write what Stata can hold: no infinity, which is no number either."""
     path, frame = folder / "rows.dta", _frame(held)
     package("pyreadstat").write_dta(frame.replace([math.inf, -math.inf], math.nan), str(path))
+    return DoorSource(path)
+
+
+def _sas(folder: Path, held: Held, random: Random) -> DoorSource:
+    """Write a data set, its rows packed or not, as no package but ReadStat does."""
+    path = folder / "rows.sas7bdat"
+    formats = [sas7bdat.TEXT if kind == TEXT else "" for kind in held.kinds.values()]
+    rows = [[row[name] for name in held.kinds] for row in held.rows]
+    is_packed = random.random() < 0.5
+    sas7bdat.write_sas7bdat(path, list(held.kinds), formats, rows, is_packed=is_packed)
     return DoorSource(path)
 
 
