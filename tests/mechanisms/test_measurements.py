@@ -177,7 +177,7 @@ ATOMS = [  # a column of the random tables, and a domain of atoms that fits it
 ]
 
 
-@settings(max_examples=6)
+@settings(max_examples=3)
 @given(st.integers(0, 2**32))
 def test_what_a_measurement_is_given_is_in_its_domain(seed):
     """Every type, random tables with the ends of 64 bits and none at all: OpenDP's own `member`."""

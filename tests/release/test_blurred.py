@@ -145,9 +145,14 @@ def test_only_giants_take_a_second_scan() -> None:
 
 def test_noise_grows_with_the_records_of_the_cell() -> None:
     """The mean size of the noise is that of A = A0 + nu by^2 Q; it is unbiased."""
-    with source() as est:
-        drawn = [answer(est, blurred())[0].column("emp").numbers for _ in range(600)]
-    noise = np.array(drawn) - [5034, 8000, 0]
+    copies = [f"{copy:03} " for copy in range(600)]
+    rows = {"county": [copy + each for copy in copies for each in ROWS["county"]]}
+    rows |= {name: ROWS[name] * len(copies) for name in ("kind", "emp")}
+    keys = Keys.from_dict({"county": sorted(set(rows["county"]))})
+    asked = Query("est").group_by("county", keys=keys)
+    with source(rows) as est:
+        (found,) = answer(est, asked.sum("emp", taper=50, blur="0.1", rho="0.2", name="emp"))
+    noise = found.column("emp").numbers.reshape(len(copies), 3) - [5034, 8000, 0]
     spreads = [LEAST + Fraction(7, 100) * each for each in (5000**2 + 916, 8000**2, 0)]
     sizes = [DiscreteStudent(each).float_sizes(np.zeros(1))[0] for each in spreads]
     # Standard errors of both are some 5 % of the size: a false alarm is one in 10^6.
