@@ -132,7 +132,7 @@ def test_another_budget_than_the_ledgers(charged):
     changed(charged, "{rho: 1,", "{rho: 2,")
     shown = run("check", "release.yaml")
     assert shown.code == 1
-    assert "the ledger has another" in shown.err
+    assert "was made with another budget, which cannot be changed" in shown.err
 
 
 def test_a_spec_without_a_ledger(folder):
