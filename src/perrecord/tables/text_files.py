@@ -100,6 +100,7 @@ def _load(
     columns = ", ".join(f"{DUCKDB.literal(column)}: 'VARCHAR'" for column in header)
     lines = lines_of(plain, file.separator, file.quote, file.path)
     quote = DUCKDB.literal(file.quote or "")
+    western = looks.said(file.path, file.reading, encoding="windows-1252")
     read = (
         f"FROM read_csv({DUCKDB.literal(spellings(plain)[-1])}, "
         f"columns = {{{columns}}}, auto_detect = false, header = true, "
@@ -115,7 +116,7 @@ def _load(
         f"the file {str(file.path)!r} could not be read as CSV: a line has more or fewer fields "
         "than the first, a quote is not closed, line ends are mixed, a line is longer than "
         f"16 MB, or the text is not {file.reading.encoding.upper()}. Correct it or write it again, "
-        f"or say how it is written, such as {looks.said(file.path, encoding='windows-1252')}.",
+        f"or say how it is written, such as {western}.",
     )
     return lines.records(len(header))
 
@@ -150,8 +151,8 @@ def _read_decimals(
             raise SourceError(
                 f"at least half of the values in the column {name!r} are numbers with a comma. "
                 "If it is a decimal comma, say so: "
-                f"{looks.said(Path(reading.path), decimal=',')}. Commas between thousands are "
-                "not read: write the numbers without them."
+                f"{looks.said(Path(reading.path), reading, decimal=',')}. Commas between "
+                "thousands are not read: write the numbers without them."
             )
 
 
@@ -163,7 +164,7 @@ def _check_thousands(database: Database, table: str, reading: File, name: str) -
     found = database.table(f"SELECT {apart}, count({column}) FROM {table}")
     some, every = (each[0].as_py() for each in found.columns)
     if some >= _MANY and _ONE_IN * some >= every:
-        comma = looks.said(Path(reading.path), decimal=",")
+        comma = looks.said(Path(reading.path), reading, decimal=",")
         raise SourceError(
             f"the column {name!r} has numbers whose thousands are set apart, as in 1{sign}234, "
             "and these would be missing: large numbers alone. Write the numbers without."
@@ -205,7 +206,7 @@ def _header(file: _TextFile) -> list[str]:
             return found
 
     start = sealed(unreadable, begin)
-    if encoding == UTF_8 and (fault := looks.of_first_bytes(path, start)):
+    if encoding == UTF_8 and (fault := looks.of_first_bytes(path, file.reading, start)):
         raise SourceError(fault)
 
     def read() -> list[str]:
@@ -226,6 +227,6 @@ def _header(file: _TextFile) -> list[str]:
         )
     if any("\udc80" <= character <= "\udcff" for name in header for character in name):
         raise SourceError(unreadable)
-    if fault := looks.of_header(path, header, file.separator):
+    if fault := looks.of_header(path, file.reading, header, file.separator):
         raise SourceError(fault)
     return header
