@@ -59,7 +59,7 @@ def of_header(path: Path, reading: File, header: list[str], delimiter: str) -> s
     name, ours = _SEPARATORS[sign], _SEPARATORS.get(delimiter, f"{delimiter!r}")
     advice = f"say so: {said(path, reading, separator=sign)}"
     if sign == ";" and reading.decimal == ".":
-        advice += '. If its numbers are written as 1,5, say also decimal: ",", with init --decimal ,'
+        advice += '. If its numbers are written as 1,5, say also decimal: "," (init: --decimal ,)'
     return (
         f"the first line of {path.name!r} is one field that holds {name}; it looks as if {name} "
         f"separated its columns, where {ours} are expected: {advice}."
