@@ -163,7 +163,6 @@ def test_an_error_of_ours_in_a_process_of_its_own(folder):
     [
         ("export", "published", "--to", "excel", "--out", "x"),
         ("compare", "old", "new", "--confidence", "many"),
-        ("studio", "release.yaml", "--port", "many"),
     ],
 )
 def test_a_mistake_on_the_command_line_has_no_prefix_of_a_library(folder, typed):
@@ -171,4 +170,4 @@ def test_a_mistake_on_the_command_line_has_no_prefix_of_a_library(folder, typed)
     shown = run(*typed)
     assert shown.code == 2
     assert "value error" not in shown.err.lower()
-    assert "many" in shown.err or "'excel' is not one of" in shown.err
+    assert "'excel' is not one of" in shown.err or "valid number" in shown.err

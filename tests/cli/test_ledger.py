@@ -58,6 +58,18 @@ def test_create_warns_of_each_period_whose_budget_is_too_small(folder):
     assert made.err.count("too small for the spec's own queries") == 1
 
 
+def test_the_path_of_a_ledger_is_printed_without_detours(folder):
+    """Unless the detour is by a link, whose other end is another place."""
+    (folder / "tuning").mkdir()
+    changed(folder, "ledger: est.ledger", "ledger: tuning/../est.ledger")
+    assert run("ledger", "create", "release.yaml").out == f"{folder / 'est.ledger'}\n"
+    (folder / "far" / "inside").mkdir(parents=True)
+    (folder / "link").symlink_to(folder / "far" / "inside")
+    changed(folder, "ledger: tuning/../est.ledger", "ledger: link/../est.ledger")
+    assert run("ledger", "create", "release.yaml").code == 0
+    assert (folder / "far" / "est.ledger").exists()
+
+
 def test_create_needs_a_name(folder):
     """The spec says where the ledger is."""
     changed(folder, "ledger: est.ledger\n", "")

@@ -11,7 +11,7 @@ from perrecord.cli.command import examples
 from perrecord.cli.opening import opened
 from perrecord.cli.output import amount, columns, indented, say, show, show_json
 from perrecord.cli.periods import GROWTH
-from perrecord.errors import LedgerError, SpecError, listing
+from perrecord.errors import LedgerError, SpecError, listing, number_of
 
 if TYPE_CHECKING:
     from perrecord.accounting.entries import Charge, LedgerEntry
@@ -75,7 +75,8 @@ def create(
     ledger = create_ledger(path, budgets or workload.budget, workload.title)
     show(str(ledger.path))
     if parts:
-        say(f"It has {len(parts)} periods, each with a budget of its own: {listing(parts)}.")
+        count = number_of(len(parts), "period")
+        say(f"It has {count}, each with a budget of its own: {listing(parts)}.")
     for each in {id(each): each for each in parts.values() or [workload]}.values():
         _warn(each)
     say("Back it up, and never make a second one for the same data.")
@@ -184,7 +185,7 @@ def _shown(ledger: "Ledger", periods: "Periods | None") -> list[str]:
     heads = ["entry", "day", "state", *period, "snapshot", "label", "hash"]
     return [
         f"{ledger.name or 'Ledger'}: {ledger.path}",
-        f"Made on {entries[0].day}; {_entries(len(entries))}, all hashes fit.",
+        f"Made on {entries[0].day}; {number_of(len(entries), 'entry', 'entries')}, all hashes fit.",
         "",
         *_guarantee(ledger),
         *indented(ledger.budget),
@@ -206,8 +207,8 @@ def _guarantee(ledger: "Ledger") -> list[str]:
         return ["Budget, the guarantee of everything charged here:"]
     return [
         "Budget, the guarantee of everything charged here, for a record that stays the same in all",
-        f"{len(ledger.periods)} periods. One that changes may lose each period's part at the value "
-        "it has there:",
+        f"{number_of(len(ledger.periods), 'period')}. One that changes may lose each period's part "
+        "at the value it has there:",
     ]
 
 
@@ -236,10 +237,6 @@ def _snapshots(charges: Sequence["Charge"]) -> list[str]:
             "its own."
         )
     return [*said, ""] if said else []
-
-
-def _entries(count: int) -> str:
-    return "1 entry" if count == 1 else f"{count} entries"
 
 
 def _state(charge: "Charge", entries: Sequence["LedgerEntry"]) -> str:
@@ -276,7 +273,7 @@ def verify(
         show_json({"entries": count, "noted": given, "sound": True})
         return
     kept = " What was noted is among them." if given else ""
-    show(f"{_entries(count)}, all hashes fit.{kept}")
+    show(f"{number_of(count, 'entry', 'entries')}, all hashes fit.{kept}")
 
 
 def export(ledger: LedgerPath) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from perrecord.cli.opening import opened
-from perrecord.errors import InputError, listing, suggestion
+from perrecord.errors import InputError, listing, number_of, suggestion
 
 if TYPE_CHECKING:
     from perrecord.cli.opening import Opened
@@ -135,12 +135,10 @@ def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
         raise InputError(f"{path}: expected the name of each field once in the first line.")
     for line, row in rows:
         if len(row) != len(heads):
-            raise InputError(f"{path}:{line}: expected {_fields(len(heads))}, found {len(row)}.")
+            raise InputError(
+                f"{path}:{line}: expected {number_of(len(heads), 'field')}, found {len(row)}."
+            )
     return [(line, dict(zip(heads, row, strict=True))) for line, row in rows]
-
-
-def _fields(count: int) -> str:
-    return "1 field" if count == 1 else f"{count} fields"
 
 
 def _value(name: str, kind: str, written: str) -> Any:
