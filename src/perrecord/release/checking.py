@@ -16,6 +16,7 @@ from perrecord.preview import Expected, expected, losses_of, meanings_in
 from perrecord.release.changes import Raised
 from perrecord.release.contents import published_policy, table_name
 from perrecord.release.document import PublishedPolicy
+from perrecord.release.foretold import foretold_columns
 from perrecord.release.identity import identity_of
 from perrecord.release.ledgers import beyond_budget, check_own_budget, saying_what_to_do
 from perrecord.release.publish import is_kept, staging_folder
@@ -36,6 +37,8 @@ class CheckedRelease:
     """Each answer of each grouping, with the name of its table."""
     losses: tuple[tuple[str, Fraction], ...]
     hints: tuple[str, ...]
+    columns: tuple[tuple[str, tuple[str, ...]], ...]
+    """The columns of each table, by its name."""
 
 
 def checked_release(loaded: LoadedSpec, workload: Workload) -> CheckedRelease:
@@ -48,6 +51,7 @@ def checked_release(loaded: LoadedSpec, workload: Workload) -> CheckedRelease:
         tuple(zip(tables, expected(planned), strict=True)),
         losses_of(workload.policy, dict(workload.examples)),
         warnings_of(loaded, workload),
+        foretold_columns(workload),
     )
 
 

@@ -68,7 +68,7 @@ def sizes_of_errors(found: Evaluation) -> Section:
     return Section(
         "How large are the errors?",
         _own_errors(found),
-        text=_what_quantiles_are(found),
+        text=(*_what_quantiles_are(found), *_what_blurred_totals_show(found)),
         figures=(figure,),
         tables=(*quantile_tables(found), _drawn(found)),
     )
@@ -273,6 +273,19 @@ def _bias(row: Row) -> str:
     return (
         f"Under {row['variant']!r}, clamping {does} of {_of(row)}, and no budget changes that. "
         "Splitting has no bias."
+    )
+
+
+def _what_blurred_totals_show(found: Evaluation) -> tuple[str, ...]:
+    if not any(each.is_blurred for query in found.variants[0].queries for each in query.answers):
+        return ()
+    return (
+        "The noise of a blurred total is confidential, and is known here from the data: these are "
+        "its errors as they are. Readers of the release see no standard error of it. Unless values "
+        "may be negative, they get an interval (columns that end in _low and _high) and a bound on "
+        "the standard deviation (_sd_at_most), both from the noisy number and the policy alone, so "
+        "that they are wider than the errors here; both are empty where there is no bound. A "
+        "status goes by the bound.",
     )
 
 
