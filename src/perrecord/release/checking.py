@@ -100,9 +100,9 @@ def ledger_check(loaded: LoadedSpec, workload: Workload) -> LedgerCheck:
         return LedgerCheck(None, False, "none named", refusal)
     if path.exists():
         return _existing_ledger(loaded, workload, Ledger.open(path))
-    refusal = beyond_budget(workload.policy, workload.budget)
-    if refusal is not None:
-        return LedgerCheck(path, False, "its budget is too small", refusal)
+    beyond = beyond_budget(workload.policy, workload.budget)
+    if beyond is not None:
+        return LedgerCheck(path, False, "its budget is too small", beyond)
     remark = f"is not there yet; make it: perrecord ledger create {loaded.path}"
     return LedgerCheck(path, False, remark, left=_left(workload, workload.policy))
 
