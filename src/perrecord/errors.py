@@ -198,6 +198,15 @@ def shortened(message: str, most: int = 1000) -> str:
     )
 
 
+def number_of(count: int, one: str, several: str | None = None) -> str:
+    """Return how many there are of something, in words that fit one of it too.
+
+    >>> number_of(1, "key"), number_of(1200, "key"), number_of(2, "entry", "entries")
+    ('1 key', '1,200 keys', '2 entries')
+    """
+    return f"1 {one}" if count == 1 else f"{count:,} {several or f'{one}s'}"
+
+
 def visible(shown: str) -> str:
     r"""Return text on one line with nothing in it that a terminal or an editor would obey.
 

@@ -72,6 +72,15 @@ _NUMBER = re.compile(r"[+-]?[0-9]+/[0-9]+|[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+
 def _parse(written: str, what: str) -> Fraction:
     plain = written.strip().replace("_", "")
     over_zero = "/" in plain and not plain.partition("/")[2].strip("0")
+    if plain.endswith("%"):
+        raise InexactNumberError(
+            f"{what} is a percentage; expected a fraction of 1, such as 0.1 for 10%."
+        )
+    if "," in plain and _NUMBER.fullmatch(plain.replace(",", "")):
+        raise InexactNumberError(
+            f"{what} has a comma; expected a decimal point, such as 0.2, and no commas between "
+            "thousands."
+        )
     if over_zero or not _NUMBER.fullmatch(plain):
         raise InexactNumberError(
             f'{what} is text but not a finite number; expected something like "0.1", "1/3" or '

@@ -1,19 +1,21 @@
-"""What a refusal says to list in a budget is read by a spec, and covers what was refused."""
+"""What a refusal says to list in a budget can be typed as it is, and covers what was refused."""
 
 import re
 
 import pytest
 import yaml
 
-from perrecord import Policy
-from perrecord.accounting.refusals import budget_words
-from perrecord.release.spec.models import TaperedEntry
+from perrecord import Budget, BudgetExceededError, Policy
+from perrecord.accounting.listed import budget_words
+from perrecord.accounting.refusals import check_budget
+from perrecord.release.spec.models import TaperedEntry, WeighedEntry
 
 LISTED = {
     "tapered": Policy.tapered("0.2", measure="emp", at=50),
     "heavy tails": Policy.tapered("0.2", measure="emp", at=50, nu=3),
     "blurred": Policy.blurred("0.2", measure="emp", at=50, by="0.1"),
     "blurred, heavy tails": Policy.blurred("0.2", measure="emp", at=50, by="0.1", nu=3),
+    "a broken size": Policy.tapered("0.2", measure="emp", at="12.5"),
     "tapered in epsilon": Policy.tapered(measure="emp", at=50, epsilon="0.5"),
     "blurred in epsilon": Policy.blurred(measure="emp", at=50, by="0.1", epsilon="0.5"),
 }
@@ -23,8 +25,51 @@ LISTED = {
 def test_what_is_said_to_be_listed_covers_the_answers(name):
     """Put into a spec's budget as it is printed, it pays for as many of them."""
     policy = LISTED[name] * 2
-    written = re.search(r"tapers: (\[.*?\])", budget_words(policy))[1]
-    (entry,) = yaml.safe_load(written)
-    numbers = {key: str(value) if key in ("rho", "epsilon", "blur") else value
-               for key, value in entry.items()}  # fmt: skip
-    assert policy.is_below(TaperedEntry(**numbers).policy())
+    assert policy.is_below(of_a_spec(budget_words(policy)))
+
+
+@pytest.mark.parametrize("name", [*LISTED, "weighted"])
+def test_a_refusal_prints_the_whole_list_for_a_spec_and_for_python(name):
+    """What the budget lists already is in it, and so is what was charged before."""
+    asked = LISTED.get(name, Policy.weighed("0.2", measure="w", at=20))
+    currency = asked.currency
+    other = Policy.tapered(measure="pay", at=9, **{currency.value: "0.1"})
+    amount, listed = {currency.value: "0.01"}, 3 * other + asked
+    with pytest.raises(BudgetExceededError) as caught:
+        check_budget(asked, 2 * asked + other, Budget(**amount, tapers=3 * other) + asked)
+    said = str(caught.value)
+    assert "covers all charges would list" in said
+    kinds = ["weights"] if name == "weighted" else ["tapers"]
+    for given in (of_a_spec(said), of_python(said)):
+        needed = 3 * asked + (Policy.zero(currency) if kinds == ["weights"] else 3 * other)
+        assert needed.is_below(given)
+        assert given.is_below(needed + listed)
+
+
+def test_a_first_charge_that_is_not_listed():
+    """Nothing else was charged, and nothing else is meant."""
+    asked = LISTED["tapered"]
+    with pytest.raises(BudgetExceededError, match="one that covers this charge would list") as said:
+        check_budget(Policy.zero(), asked, Budget("0.01"))
+    assert asked.is_below(Budget("0.01") + of_python(str(said.value)))
+
+
+def of_a_spec(said: str) -> Policy:
+    """Return what the lists of a spec in a message allow."""
+    found = re.findall(r"(tapers|weights): (\[.*?\])", said)
+    kinds = {"tapers": TaperedEntry, "weights": WeighedEntry}
+    return Policy.total(
+        kinds[key](**{name: _exact(value) for name, value in entry.items()}).policy()
+        for key, written in found
+        for entry in yaml.safe_load(written)
+    )
+
+
+def _exact(value: object) -> object:
+    return str(value) if isinstance(value, float) else value
+
+
+def of_python(said: str) -> Policy:
+    """Return what the lists of Python in a message allow."""
+    found = re.findall(r"(?:tapers|weights)=(\[.*?\])", said)
+    return Policy.total(each for written in found for each in eval(written, {"Policy": Policy}))

@@ -35,7 +35,9 @@ def test_a_farm_that_became_a_mine_is_not_charged_in_two_disjoint_parts(path):
         "snapshot counts with the largest loss that any record can have in it. These add up to "
         "2 rho, and the least budget of any record is 1. Nothing was charged. Ask about the "
         "same data as before (a file must be the same byte for byte), or make a new ledger with "
-        "a budget of its own: a record may then lose both budgets."
+        "a budget of its own: a record may then lose both budgets. If there is new data every "
+        "year, make it with periods, each with a budget of its own: perrecord ledger create SPEC "
+        '--periods 2026..2035, or Session(..., new=True, periods="2026..2035").'
     )
     ledger.charge(MINE, label="mines", snapshot="2026-11")
     assert ledger.spent() == FARM + MINE

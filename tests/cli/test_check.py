@@ -132,7 +132,7 @@ def test_another_budget_than_the_ledgers(charged):
     changed(charged, "{rho: 1,", "{rho: 2,")
     shown = run("check", "release.yaml")
     assert shown.code == 1
-    assert "the ledger has another" in shown.err
+    assert "was made with another budget, which cannot be changed" in shown.err
 
 
 def test_a_spec_without_a_ledger(folder):
@@ -220,3 +220,18 @@ def test_what_consistent_may_be_is_listed(folder, written):
     assert shown.code == 1
     assert "post_processing.consistent" in shown.err
     assert "expected true, or the further columns that are wanted: {nonnegative: true}" in shown.err
+
+
+def test_the_columns_of_each_table_are_listed(folder):
+    """As they will be written; of blurred totals with what those columns are for."""
+    shown = run("check", "release.yaml")
+    assert "  counties: county, establishments, establishments_se, establishments_low," in shown.out
+    assert "_sd_at_most" not in shown.out
+    columns = run("check", "release.yaml", "--json").json()["columns"]
+    assert columns["counties"][:2] == ["county", "establishments"]
+    changed(
+        folder,
+        "{sum: emp, split: moderate, rho: 0.2}",
+        "{sum: emp, taper: 50, blur: 0.1, rho: 0.2}",
+    )
+    assert "_sd_at_most bounds" in run("check", "release.yaml").out

@@ -96,6 +96,37 @@ def test_changes_and_growth_are_those_of_the_published_numbers(releases):
     assert rows[3]["employees_new"] != ""
 
 
+def test_the_cells_that_changed_most_are_printed_and_all_where_asked_for(releases, monkeypatch):
+    """Largest compared with their errors, in the order of the table."""
+    monkeypatch.setattr("perrecord.cli.compare._SHOWN_CELLS", 2)
+    few, every = (
+        run("compare", "old", "new", *typed).out.split("\ncounties")[1].split("\n\n")[0]
+        for typed in ((), ("--all",))
+    )
+    cells = [line.split() for line in every.splitlines() if line.strip()[:1].isdigit()]
+    printed = [line.split() for line in few.splitlines() if line.strip()[:1].isdigit()]
+    assert "2 of " in few
+    assert "--all prints them all" in few
+    assert "--all" not in every
+    assert len(cells) > 8
+    assert printed == [line for line in cells if line in printed]
+    rows = {row["county"]: row for row in compared(releases)}
+    sizes = {
+        (county, answer): abs(row[f"{answer}_change"]) / row[f"{answer}_change_se"]
+        for county, row in rows.items()
+        for answer in ("establishments", "employees", "mean")
+        if row[f"{answer}_change_se"]
+    }
+    most = sorted(sizes, key=lambda cell: -sizes[cell])[:2]
+    assert {tuple(line[:2]) for line in printed} == set(most)
+
+
+def compared(releases):
+    """Return the compared rows of the table of counties."""
+    assert run("compare", "old", "new", "--out", "compared").code == 0
+    return pq.read_table(releases / "compared" / "counties.parquet").to_pylist()
+
+
 def test_the_summary_counts_what_the_tables_hold(releases):
     """The command's counts, from the tables that it wrote."""
     found = run("compare", "old", "new", "--json", "--out", "growth").json()

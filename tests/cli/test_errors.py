@@ -156,3 +156,18 @@ def test_an_error_of_ours_in_a_process_of_its_own(folder):
     assert (shown.code, shown.out) == (1, "")
     assert shown.err.startswith("perrecord: ")
     assert "Traceback" not in shown.err
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ("export", "published", "--to", "excel", "--out", "x"),
+        ("compare", "old", "new", "--confidence", "many"),
+    ],
+)
+def test_a_mistake_on_the_command_line_has_no_prefix_of_a_library(folder, typed):
+    """What was typed is quoted, and what is expected follows."""
+    shown = run(*typed)
+    assert shown.code == 2
+    assert "value error" not in shown.err.lower()
+    assert "'excel' is not one of" in shown.err or "valid number" in shown.err

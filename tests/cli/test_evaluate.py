@@ -71,7 +71,7 @@ def test_public_data_is_not_marked(folder):
     )
     assert shown.code == 0, shown.err
     assert shown.err == ""
-    assert "1 records" in (folder / "trial" / "report.html").read_text("utf-8")
+    assert "1 record." in (folder / "trial" / "report.html").read_text("utf-8")
     assert not (folder / "trial" / "CONFIDENTIAL.txt").exists()
     assert all(
         b"CONFIDENTIAL" not in path.read_bytes()

@@ -20,7 +20,54 @@ def test_create_makes_the_ledger_of_the_spec(folder):
     again = run("ledger", "create", "release.yaml")
     assert again.code == 1
     assert "a ledger is never overwritten" in again.err
+    assert f"perrecord ledger show {folder / 'est.ledger'}" in again.err
     assert (folder / "est.ledger").read_bytes() == before
+
+
+def test_create_warns_of_a_budget_that_its_own_spec_exceeds(folder):
+    """Whoever meets the refusal only later is told that the ledger may be made again."""
+    changed(folder, "{rho: 1, splits: [moderate]}", "{rho: 0.1, splits: [moderate]}")
+    made = run("ledger", "create", "release.yaml")
+    assert made.code == 0
+    assert "too small for the spec's own queries (Establishments by county)" in made.err
+    assert "its budget is 0.1" in made.err
+    for command in (("check", "release.yaml"), ("release", "release.yaml", "--out", "out")):
+        refused = run(*command)
+        assert refused.code == 1
+        assert "its budget is 0.1" in refused.err
+        assert "may also be deleted and made again" in refused.err
+        assert "perrecord ledger create release.yaml" in refused.err
+    changed(folder, "{rho: 0.1, splits: [moderate]}", "{rho: 1, splits: [moderate]}")
+    for command in (("check", "release.yaml"), ("release", "release.yaml", "--out", "out")):
+        refused = run(*command)
+        assert "made with another budget" in refused.err
+        assert "may also be deleted and made again" in refused.err
+    (folder / "est.ledger").unlink()  # as the message says
+    again = run("ledger", "create", "release.yaml")
+    assert (again.code, "too small" in again.err) == (0, False)
+    assert run("release", "release.yaml", "--out", "out").code == 0
+    changed(folder, "{rho: 1, splits: [moderate]}", "{rho: 2, splits: [moderate]}")
+    assert "made again" not in run("check", "release.yaml").err
+
+
+def test_create_warns_of_each_period_whose_budget_is_too_small(folder):
+    """A spec that several periods share is named once."""
+    changed(folder, "{rho: 1, splits: [moderate]}", "{rho: 0.1, splits: [moderate]}")
+    made = run("ledger", "create", "release.yaml", "--periods", "2026..2028")
+    assert made.code == 0
+    assert made.err.count("too small for the spec's own queries") == 1
+
+
+def test_the_path_of_a_ledger_is_printed_without_detours(folder):
+    """Unless the detour is by a link, whose other end is another place."""
+    (folder / "tuning").mkdir()
+    changed(folder, "ledger: est.ledger", "ledger: tuning/../est.ledger")
+    assert run("ledger", "create", "release.yaml").out == f"{folder / 'est.ledger'}\n"
+    (folder / "far" / "inside").mkdir(parents=True)
+    (folder / "link").symlink_to(folder / "far" / "inside")
+    changed(folder, "ledger: tuning/../est.ledger", "ledger: link/../est.ledger")
+    assert run("ledger", "create", "release.yaml").code == 0
+    assert (folder / "far" / "est.ledger").exists()
 
 
 def test_create_needs_a_name(folder):

@@ -2,6 +2,8 @@
 
 import csv
 import os
+import re
+import shlex
 import sqlite3
 from contextlib import closing
 
@@ -103,6 +105,22 @@ def test_init_does_not_take_a_record_for_column_names(folder):
     assert SECRET not in shown.out + shown.err
     assert "37001" not in shown.out + shown.err
     assert not (folder / "mine.yaml").exists()
+
+
+def test_init_says_its_own_options_and_keeps_those_that_were_given(folder):
+    """Whoever types what each refusal says gets a spec that says all of it."""
+    written = "größe;emp\n" + "klein;1,5\n" * 30
+    (folder / "est.csv").write_text(written, encoding="windows-1252")
+    typed: list[str] = []
+    for said in ("encoding", "separator"):
+        shown = run("init", "est.csv", "--out", "mine.yaml", *typed)
+        assert shown.code == 1
+        words = " ".join(shown.err.split())
+        typed = shlex.split(re.search(r"in Python, (--.*?) with perrecord init", words)[1])
+        assert f"--{said}" in typed
+    assert run("init", "est.csv", "--out", "mine.yaml", *typed).code == 0
+    assert load_spec("mine.yaml").spec.source.separator == ";"
+    assert load_spec("mine.yaml").spec.source.encoding == "cp1252"
 
 
 def test_the_schema_is_json():

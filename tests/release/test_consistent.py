@@ -436,7 +436,7 @@ def test_check_says_which_tables_meet_in_a_total_that_nobody_can_compare(
     [
         ("01001,south\n01003,south\n01005,south\n02001,west\n", None),
         ("01001,south\n02001,west\n", "2 keys of 'county' lie in no 'region'"),
-        ("01001,east\n01003,east\n01005,east\n02001,west\n", "1 keys of 'region' hold no key"),
+        ("01001,east\n01003,east\n01005,east\n02001,west\n", "1 key of 'region' holds no key"),
     ],
 )
 def test_check_says_where_keys_of_two_levels_contradict_each_other(tmp_path, areas, message):

@@ -38,7 +38,6 @@ from perrecord.release.outputs import outputs_of
 from perrecord.release.publish import ledger_of, release
 from perrecord.release.reading import read_published
 from perrecord.release.spec import build, load_spec, open_table
-from tests.noise.checks import Replayed
 
 SPEC = """\
 title: Establishments by county

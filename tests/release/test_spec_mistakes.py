@@ -14,7 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perrecord import SpecError
-from perrecord.release.spec import build, check_without_data, load_spec, open_table, parse_spec
+from perrecord.release.spec import (
+    build,
+    check_without_data,
+    load_spec,
+    open_table,
+    parse_spec,
+    spec_schema,
+)
 from perrecord.release.spec.read import parse_document
 
 SPECS = Path(__file__).parent / "specs"
@@ -51,6 +58,21 @@ def test_there_are_many_mistakes_and_every_one_has_its_message():
     """A message without its file would check nothing."""
     assert len(NAMES) >= 100
     assert sorted(path.stem for path in MISTAKES.glob("*.txt")) == NAMES
+
+
+def test_every_key_of_a_spec_is_told_where_it_belongs():
+    """Written at the top, whatever section it is a key of is named."""
+    schema = spec_schema()
+    top = set(schema["properties"])
+    inside = {
+        key for each in schema["$defs"].values() for key in each.get("properties", ())
+    } - top  # fmt: skip
+    assert len(inside) > 50
+    for key in inside:
+        with pytest.raises(SpecError) as caught:
+            parse_spec(f"title: x\nsource: x.csv\nbudget: {{rho: 1}}\nqueries: []\n{key}: 1\n")
+        (said,) = (each for each in str(caught.value).splitlines() if f"no key {key!r}" in each)
+        assert "It belongs under " in said
 
 
 def test_a_file_that_is_not_there(tmp_path):

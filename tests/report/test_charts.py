@@ -124,6 +124,19 @@ def test_panels_that_are_missing_do_not_move_the_others():
     assert [word for word in whole if word in ANSWERS] == list(ANSWERS[:2])
 
 
+def test_numbers_below_the_least_stretch_no_axis():
+    """They stand at its lower edge; where there are no others, the axis is theirs."""
+    five = ("low", "lower", "middle", "upper", "high")
+    sure = dict.fromkeys(five, 3e-12) | {"s": "sure", "m": "b"}
+    usual = dict(zip(five, (0.001, 0.005, 0.01, 0.05, 0.1), strict=True)) | {"s": "a", "m": "b"}
+    for rows, domain in (([sure, usual], [0.001, 0.1]), ([sure], [1e-12, 1e-11])):
+        spec = boxes(
+            pa.Table.from_pylist(rows), "wide", x="s", colour="m", y_title="e", limits=(),
+            least=1e-4,
+        )  # fmt: skip
+        assert spec["layer"][0]["encoding"]["y"]["scale"]["domain"] == pytest.approx(domain)
+
+
 def test_a_box_stands_where_its_numbers_are():
     """The axis is logarithmic: the median of 1 % lies halfway between 0.1 % and 10 %."""
     table = pa.table(

@@ -452,7 +452,7 @@ def test_copies_are_files_of_their_own(doubled):
     ("name", "data", "message"),
     [
         ("x.csv", f"id;emp\n1;{SECRET}\n".encode(), "semicolons; it looks as if semicolons"),
-        ("x.csv", b"id;emp\n1;2,5\n", 'with decimal: "," if its numbers are'),
+        ("x.csv", b"id;emp\n1;2,5\n", "If its numbers are written as 1,5, say also"),
         ("x.csv", b"id\temp\n1\t2\n", 'say so: source: {path: "x.csv", separator: "\\t"}'),
         ("x.csv", b"id|emp\n1|2\n", "holds vertical bars"),
         ("x.tsv", b"id,emp\n1,2\n", "where tabs are expected: say so"),

@@ -37,7 +37,9 @@ _WHY = (
 )
 _ADVICE = (
     "Nothing was charged. Ask about the same data as before (a file must be the same byte for "
-    "byte), or make a new ledger with a budget of its own: a record may then lose both budgets."
+    "byte), or make a new ledger with a budget of its own: a record may then lose both budgets. If "
+    "there is new data every year, make it with periods, each with a budget of its own: perrecord "
+    'ledger create SPEC --periods 2026..2035, or Session(..., new=True, periods="2026..2035").'
 )
 
 

@@ -19,7 +19,7 @@ from perrecord.accounting.entries import (
 )
 from perrecord.accounting.parts import BudgetPart, BudgetParts
 from perrecord.accounting.storage import reading
-from perrecord.errors import InternalError
+from perrecord.errors import InternalError, number_of
 from perrecord.policy.policy import Policy
 
 State = Literal["unknown", "charged", "sealed", "published"]
@@ -189,12 +189,13 @@ class LedgerReader:
     # -- showing ----------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        return f"Ledger({str(self._path)!r}, {self._seen.count} entries, budget {self._budget})"
+        entries = number_of(self._seen.count, "entry", "entries")
+        return f"Ledger({str(self._path)!r}, {entries}, budget {self._budget})"
 
     def _repr_html_(self) -> str:
         lines = [
             f"Ledger {self._name}",
-            f"{self._seen.count} entries in {self._path}",
+            f"{number_of(self._seen.count, 'entry', 'entries')} in {self._path}",
             f"Budget: {self._budget.describe()}",
             f"Spent: {self._seen.parts.spent().describe()}",
         ]

@@ -1,16 +1,14 @@
 """Whether charges on one state of the data are below the budget, and what a refused one is told."""
 
-import math
 from collections import Counter
 from fractions import Fraction
 
+from perrecord.accounting.listed import listing_advice
 from perrecord.errors import BudgetExceededError, listing
-from perrecord.exact import figure_up, float_up, text
+from perrecord.exact import float_up, text
 from perrecord.policy.cases import Record
 from perrecord.policy.policy import Policy
 from perrecord.policy.slots import Slot
-from perrecord.policy.terms import Currency, SizeLoss
-from perrecord.policy.weighing import WeighedChoice
 
 
 def check_budget(spent: Policy, policy: Policy, budget: Policy) -> None:
@@ -46,94 +44,9 @@ def check_budget(spent: Policy, policy: Policy, budget: Policy) -> None:
         f"{record} would lose {number(excess.loss)} {unit} in all, and its budget is "
         f"{number(excess.limit)}. This charge takes {number(policy.loss(excess.record))} of it, "
         f"and {number(left)} is left. Nothing was charged. Ask for less {unit}, for fewer "
-        f"answers, or with a scheme that the budget declares.{_tapers(total, budget)}"
-        f"{_weights(total, budget)}"
+        f"answers, or with a scheme that the budget declares."
+        f"{listing_advice(spent, policy, budget)}"
     )
-
-
-def _tapers(total: Policy, budget: Policy) -> str:
-    """Return what a budget would have to list for the tapered answers that it does not cover."""
-    allowed = {
-        (term.measure, term.growth): term.amount
-        for term in budget.form.terms
-        if isinstance(term, SizeLoss)
-    }
-    missing = [
-        (term, allowed.get((term.measure, term.growth), Fraction(0)))
-        for term in total.form.terms
-        if isinstance(term, SizeLoss) and _is_listed(term)
-    ]
-    lines = [_taper_line(term, budget.currency) for term, listed in missing if term.amount > listed]
-    if not lines:
-        return ""
-    return (
-        " A budget covers tapered answers only if it lists that many of them; in the spec that "
-        f"the ledger is made from, write tapers: [{', '.join(lines)}]"
-    )
-
-
-def budget_words(budget: Policy) -> str:
-    """Return a budget on one line, its tapered answers also as a spec writes them."""
-    terms = [term for term in budget.form.terms if isinstance(term, SizeLoss) and _is_listed(term)]
-    weighed = [_weight_line(term) for term in _weighed(budget)]
-    lines = [
-        f"tapers: [{', '.join(_taper_line(term, budget.currency) for term in terms)}]"
-        * bool(terms),
-        f"weights: [{', '.join(weighed)}]" * bool(weighed),
-    ]
-    shown = ", ".join(line for line in lines if line)
-    return f"{budget}, in a spec {shown}" if shown else str(budget)
-
-
-def _weights(total: Policy, budget: Policy) -> str:
-    """Return what a budget would have to list for the weighted quantiles that it does not cover."""
-    allowed = {(term.measure, term.growth): term.amount for term in _weighed(budget)}
-    lines = [
-        _weight_line(term)
-        for term in _weighed(total)
-        if term.amount > allowed.get((term.measure, term.growth), 0)
-    ]
-    if not lines:
-        return ""
-    return (
-        " A budget covers weighted quantiles only if it lists that many of them, or a split of "
-        "the weight; in the spec that the ledger is made from, write weights: "
-        f"[{', '.join(lines)}]"
-    )
-
-
-def _weighed(policy: Policy) -> list[SizeLoss]:
-    terms = (term for term in policy.form.terms if isinstance(term, SizeLoss))
-    return [term for term in terms if isinstance(term.growth, WeighedChoice)]
-
-
-def _weight_line(term: SizeLoss) -> str:
-    """Return the entry of a spec's budget that allows as many weighted quantiles as there are."""
-    given = term.growth.parameters()
-    return (
-        f"{{measure: {term.measure}, at: {text(given['at'])}, rho: {text(given['rho'])}, "
-        f"times: {math.ceil(term.amount)}}}"
-    )
-
-
-def _is_listed(term: SizeLoss) -> bool:
-    """Tell whether the loss is of Student noise, which a budget lists."""
-    return "nu" in term.growth.names()
-
-
-def _taper_line(term: SizeLoss, currency: Currency) -> str:
-    """Return the entry of a spec's budget that allows as many tapered answers as there are."""
-    (at,), given = term.growth.usual_sizes(), term.growth.parameters()
-    amount = figure_up(term.growth.loss(at).amount, 4)
-    nu = "" if given["nu"] == _USUAL_NU else f", nu: {given['nu']}"
-    blur = f", blur: {text(given['by'])}" if "by" in given else ""
-    return (
-        f"{{measure: {term.measure}, at: {text(at)}, {currency.value}: {amount}, "
-        f"times: {math.ceil(term.amount)}{nu}{blur}}}"
-    )
-
-
-_USUAL_NU = 7
 
 
 def _no_slot(spent: Policy, policy: Policy, budget: Policy) -> str:

@@ -89,14 +89,16 @@ def create(path: Path, first: EntryRow, secret: bytes) -> None:
     except OSError as error:
         raise LedgerError(
             f"{path}: the ledger was made, but its folder could not be flushed to the disk "
-            f"({error.strerror}). Check whether it opens: Ledger.open(path)."
+            f"({error.strerror}). Check it: perrecord ledger verify {path}"
         ) from None
 
 
 def _already_there(path: Path) -> LedgerError:
     return LedgerError(
-        f"{path}: there is a file already, and a ledger is never overwritten. "
-        "To use it: Ledger.open(path)."
+        f"{path}: there is a file already, and a ledger is never overwritten. To use it, skip this "
+        "step: perrecord check and perrecord release use the ledger that the spec names, and a "
+        f"Session opens it if you leave out new=True. To see what it is: perrecord ledger show "
+        f"{path}"
     )
 
 

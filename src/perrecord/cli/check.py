@@ -1,6 +1,7 @@
 # ruff: noqa: PLC0415 -- what a command needs is loaded when it runs
 """`perrecord check`: what a release would cost and how noisy it would be."""
 
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,10 +25,17 @@ EXAMPLES = examples(
     "perrecord check release.yaml --json | jq .can_be_released",
 )
 
+_WIDTH = 100
+_BLURRED = (
+    "  The size of the noise of a blurred total is confidential, so it has no column _se. Unless",
+    "  values may be negative, _low and _high are the ends of its interval and _sd_at_most bounds",
+    "  its standard deviation (empty where there is none); its _status goes by the bound.",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class _Report:
-    """All that can be said of a release before a row is read."""
+    """All that can be said of a release without computing anything from its records."""
 
     checked: "CheckedRelease"
     change: "Raised | None"
@@ -44,10 +52,11 @@ def check(
 ) -> None:
     """Check a release spec, and say what the release would cost and how noisy it would be.
 
-    It checks everything that can be checked without reading a row, and prints the charge in words,
-    the expected standard error of each answer, what the example records would lose and what a
-    change of one would cost, whether the ledger allows it, and hints about what looks wrong. The
-    exit code is 0 if it could be released.
+    It prints the charge in words, the expected standard error of each answer, the columns of the
+    tables, what the example records would lose and what a change of one would cost, whether the
+    ledger allows it, and hints about what looks wrong. None of that is computed from the records:
+    the source is only opened, which parses CSV files in full, and files are hashed if there is a
+    ledger. The exit code is 0 if it could be released.
     """
     with opened(spec, None, period, revision) as found:
         report = _report(found)
@@ -103,6 +112,18 @@ def _lines(report: _Report) -> Iterator[str]:
         for table, each in report.checked.answers
     ]
     yield from columns(["table", "answer", "by", "error", "loss of a record"], rows)
+    yield from ("", "Columns of the tables")
+    for table, names in report.checked.columns:
+        yield from textwrap.wrap(
+            f"{table}: {', '.join(names)}",
+            _WIDTH,
+            initial_indent="  ",
+            subsequent_indent="    ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    if any(each.is_blurred for _, each in report.checked.answers):
+        yield from _BLURRED
     if report.checked.losses:
         yield from ("", "Example records")
         yield from columns(
@@ -140,6 +161,7 @@ def _as_json(report: _Report) -> dict[str, Any]:
             }
             for table, each in report.checked.answers
         ],
+        "columns": {table: list(names) for table, names in report.checked.columns},
         "examples": [{"name": name, "loss": text(loss)} for name, loss in report.checked.losses],
         "change": None if report.change is None else write_raised(report.change),
         "ledger": {

@@ -36,11 +36,20 @@ Exit codes:
   3    a fault of perrecord's own
   130  interrupted, or told to end; run the command again, and a release continues"""
 
+_PREFIX = "Value error, "
 _TIDYING = b"perrecord: tidying up first. Ctrl-\\ ends it at once, and may leave a spill folder.\n"
 
 
 class Command(TyperCommand):
     """A command that ends with one of our exit codes, and whose help ends with examples."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read what was typed; what is wrong with it is said without a prefix of pydantic's."""
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix(_PREFIX)
+            raise
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""

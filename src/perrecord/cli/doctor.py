@@ -47,7 +47,8 @@ def doctor(
 ) -> None:
     """Check whether everything that perrecord needs is there.
 
-    With a spec, the source is opened and its columns are compared with the spec; no row is read.
+    With a spec, the source is opened and its columns are compared with the spec; nothing is
+    computed from the records.
 
     With --confidential too, the data is read: the number of rows, missing and repeated ids,
     numbers that are missing or out of range, records outside the declared keys, records by number

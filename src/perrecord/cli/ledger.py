@@ -11,13 +11,13 @@ from perrecord.cli.command import examples
 from perrecord.cli.opening import opened
 from perrecord.cli.output import amount, columns, indented, say, show, show_json
 from perrecord.cli.periods import GROWTH
-from perrecord.errors import LedgerError, SpecError, listing
+from perrecord.errors import LedgerError, SpecError, listing, number_of
 
 if TYPE_CHECKING:
     from perrecord.accounting.entries import Charge, LedgerEntry
     from perrecord.accounting.ledger import Ledger
     from perrecord.cli.periods import Periods
-    from perrecord.policy.policy import Policy
+    from perrecord.release.spec import Workload
 
 CREATE_EXAMPLES = examples(
     "perrecord ledger create release.yaml",
@@ -65,28 +65,47 @@ def create(
     from perrecord.release.publish import create_ledger
 
     with opened(spec) as found:
-        path, budget, title = found.loaded.ledger, found.workload.budget, found.workload.title
-    parts = _parts(budget, periods, part or [])
+        path, workload = found.loaded.ledger, found.workload
+    parts = _parts(workload, periods, part or [])
     if path is None:
         raise SpecError(
             f"{spec}: the spec names no ledger; add one, such as ledger: releases.ledger."
         )
-    ledger = create_ledger(path, parts or budget, title)
+    budgets = {name: each.budget for name, each in parts.items()}
+    ledger = create_ledger(path, budgets or workload.budget, workload.title)
     show(str(ledger.path))
     if parts:
-        say(f"It has {len(parts)} periods, each with a budget of its own: {listing(parts)}.")
+        count = number_of(len(parts), "period")
+        say(f"It has {count}, each with a budget of its own: {listing(parts)}.")
+    for each in {id(each): each for each in parts.values() or [workload]}.values():
+        _warn(each)
     say("Back it up, and never make a second one for the same data.")
 
 
-def _parts(budget: "Policy", periods: str | None, given: Sequence[str]) -> dict[str, "Policy"]:
-    """Return the budget of each period; nothing if there are none."""
+def _warn(workload: "Workload") -> None:
+    """Say it when the new ledger's budget does not pay for the spec that it was made from."""
+    from perrecord.release.ledgers import beyond_budget
+
+    refusal = beyond_budget(workload.policy, workload.budget)
+    if refusal is not None:
+        say(
+            f"This budget is too small for the spec's own queries ({workload.title}): {refusal} As "
+            "nothing has been charged yet, you may delete the ledger, change the spec, and create "
+            "it again."
+        )
+
+
+def _parts(
+    workload: "Workload", periods: str | None, given: Sequence[str]
+) -> dict[str, "Workload"]:
+    """Return the workload whose budget is that of each period; nothing if there are none."""
     from perrecord.accounting.parts import period_names
 
     if periods is None:
         if given:
             raise typer.BadParameter("--part is one of --periods 2026..2035, which is missing.")
         return {}
-    parts = dict.fromkeys(period_names(periods), budget)
+    parts = dict.fromkeys(period_names(periods), workload)
     for each in given:
         name, sign, spec = each.partition("=")
         if not sign or name not in parts:
@@ -94,7 +113,7 @@ def _parts(budget: "Policy", periods: str | None, given: Sequence[str]) -> dict[
                 "write --part as one of the periods and a spec, such as --part 2026=base.yaml."
             )
         with opened(Path(spec)) as found:
-            parts[name] = found.workload.budget
+            parts[name] = found.workload
     return parts
 
 
@@ -166,7 +185,7 @@ def _shown(ledger: "Ledger", periods: "Periods | None") -> list[str]:
     heads = ["entry", "day", "state", *period, "snapshot", "label", "hash"]
     return [
         f"{ledger.name or 'Ledger'}: {ledger.path}",
-        f"Made on {entries[0].day}; {_entries(len(entries))}, all hashes fit.",
+        f"Made on {entries[0].day}; {number_of(len(entries), 'entry', 'entries')}, all hashes fit.",
         "",
         *_guarantee(ledger),
         *indented(ledger.budget),
@@ -188,8 +207,8 @@ def _guarantee(ledger: "Ledger") -> list[str]:
         return ["Budget, the guarantee of everything charged here:"]
     return [
         "Budget, the guarantee of everything charged here, for a record that stays the same in all",
-        f"{len(ledger.periods)} periods. One that changes may lose each period's part at the value "
-        "it has there:",
+        f"{number_of(len(ledger.periods), 'period')}. One that changes may lose each period's part "
+        "at the value it has there:",
     ]
 
 
@@ -218,10 +237,6 @@ def _snapshots(charges: Sequence["Charge"]) -> list[str]:
             "its own."
         )
     return [*said, ""] if said else []
-
-
-def _entries(count: int) -> str:
-    return "1 entry" if count == 1 else f"{count} entries"
 
 
 def _state(charge: "Charge", entries: Sequence["LedgerEntry"]) -> str:
@@ -258,7 +273,7 @@ def verify(
         show_json({"entries": count, "noted": given, "sound": True})
         return
     kept = " What was noted is among them." if given else ""
-    show(f"{_entries(count)}, all hashes fit.{kept}")
+    show(f"{number_of(count, 'entry', 'entries')}, all hashes fit.{kept}")
 
 
 def export(ledger: LedgerPath) -> None:

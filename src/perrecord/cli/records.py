@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from perrecord.cli.opening import opened
-from perrecord.errors import InputError, listing, suggestion
+from perrecord.errors import InputError, listing, number_of, suggestion
 
 if TYPE_CHECKING:
     from perrecord.cli.opening import Opened
@@ -137,7 +137,7 @@ def _rows(path: Path, reading: "File") -> list[tuple[int, dict[str, str]]]:
     separator, say = reading.separates(path), looks.said_on_command_line
     try:
         raw = path.read_bytes()
-        if reading.encoding == UTF_8 and (fault := looks.of_first_bytes(path, raw, say)):
+        if reading.encoding == UTF_8 and (fault := looks.of_first_bytes(path, reading, raw, say)):
             raise InputError(fault)
         text = raw.decode(reading.encoding).removeprefix("\ufeff")
         reader = csv.reader(StringIO(text, newline=""), delimiter=separator, strict=True)
@@ -149,18 +149,16 @@ def _rows(path: Path, reading: "File") -> list[tuple[int, dict[str, str]]]:
             "first line names the fields. For text in another encoding, type --encoding "
             "windows-1252, or whichever it has."
         ) from None
-    if fault := looks.of_header(path, heads, separator, say, _DECIMALS):
+    if fault := looks.of_header(path, reading, heads, separator, say, _DECIMALS):
         raise InputError(fault)
     if not heads or len(set(heads)) < len(heads):
         raise InputError(f"{path}: expected the name of each field once in the first line.")
     for line, row in rows:
         if len(row) != len(heads):
-            raise InputError(f"{path}:{line}: expected {_fields(len(heads))}, found {len(row)}.")
+            raise InputError(
+                f"{path}:{line}: expected {number_of(len(heads), 'field')}, found {len(row)}."
+            )
     return [(line, dict(zip(heads, row, strict=True))) for line, row in rows]
-
-
-def _fields(count: int) -> str:
-    return "1 field" if count == 1 else f"{count} fields"
 
 
 def _value(name: str, kind: str, written: str) -> Any:

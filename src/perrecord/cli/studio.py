@@ -55,8 +55,8 @@ def studio(
     editor appears on the page. It shows the noise of every answer, what example records and records
     of any size would lose, hints, and what the ledger says. With --data or --synthetic it also
     shows how accurate the tables would be, by size of cell, and what goals of accuracy would take.
-    No row of the source is read, except with --confidential and for a release, which first shows
-    its command and its charge, and asks.
+    Nothing is computed from the records of the source, except with --confidential and for a
+    release, which first shows its command and its charge, and asks.
 
     The printed address can be opened once, on this machine only. Ctrl-C ends the studio.
     """

@@ -9,7 +9,7 @@ import typer
 from perrecord.cli.command import examples
 from perrecord.cli.output import say, show
 from perrecord.cli.progress import progress
-from perrecord.errors import InputError
+from perrecord.errors import InputError, number_of
 
 if TYPE_CHECKING:
     from perrecord.lab.synth import PublishedCounts
@@ -91,8 +91,8 @@ def business(
             raise typer.BadParameter("expected --rows, or --fit.", param_hint="--rows")
         if table is not None and table.without_county:
             say(
-                f"{table.without_county} establishments have a ZIP code of no known county; they "
-                "are in county 99999."
+                "No county is known for the ZIP code of "
+                f"{number_of(table.without_county, 'establishment')}; county 99999 stands in."
             )
         step("writing establishments")
         establishments(rows, out, seed=seed, fitted_to=table)

@@ -113,8 +113,8 @@ def tune(  # noqa: PLR0913, PLR0917 - an option for each
     simulation. Writes tuned.yaml and a report with the frontier of privacy against error.
 
     With the goal "levels count equally" or "cells count equally", the amounts of consistent tables
-    are divided afresh among their levels, with the same sum, so that fitted numbers err least. This
-    reads no row, and what it writes is not confidential.
+    are divided afresh among their levels, with the same sum, so that fitted numbers err least.
+    Nothing of this is computed from the records, and what it writes is not confidential.
 
     Tuning on the confidential data is not itself private: a spec that was chosen by the data says
     something about it. So the results are CONFIDENTIAL, unless --source names public, earlier or

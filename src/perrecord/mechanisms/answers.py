@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from perrecord.errors import InputError, QueryError, listing
+from perrecord.errors import InputError, QueryError, listing, number_of
 from perrecord.exact import Exact
 from perrecord.mechanisms.write import write_csv, write_parquet
 from perrecord.policy.policy import Policy
@@ -177,7 +177,7 @@ class Answers:
 
     def __repr__(self) -> str:
         names = [*self.keys.column_names, *(column.name for column in self.columns)]
-        return f"Answers({len(self):,} rows: {listing(names)})"
+        return f"Answers({number_of(len(self), 'row')}: {listing(names)})"
 
     def _repr_html_(self) -> str:
         head = self.table.slice(0, 20)
@@ -187,7 +187,7 @@ class Answers:
             for row in zip(*cells, strict=True)
         )
         names = "".join(f"<th>{html.escape(name)}</th>" for name in head.column_names)
-        return f"<table><tr>{names}</tr>{rows}</table><p>{len(self):,} rows</p>"
+        return f"<table><tr>{names}</tr>{rows}</table><p>{number_of(len(self), 'row')}</p>"
 
 
 def _check_installed(package: str, method: str) -> None:

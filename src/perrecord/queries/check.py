@@ -180,10 +180,26 @@ def _check_key_types(tables: Iterable[pa.Table], kinds: dict[str, Kind]) -> None
         for column in table.schema:
             is_filled = table[column.name].null_count < table.num_rows
             if is_filled and not column.type.equals(kinds[column.name].types.arrow):
-                raise QueryError(
-                    f"the keys of {column.name!r} are {column.type}, but the table's column "
-                    f"holds {kinds[column.name].value}; write the keys as values of that kind."
-                )
+                raise _other_keys(column, kinds[column.name])
+
+
+def _other_keys(column: pa.Field, wanted: Kind) -> QueryError:
+    """Return the error for keys of another kind than the table's column."""
+    is_kind = (each.value for each in Kind if column.type.equals(each.types.arrow))
+    keys = next(is_kind, str(column.type))
+    advice = "write the keys as values of that kind"
+    if (keys, wanted) == (Kind.TEXT.value, Kind.INTEGER):
+        advice += (
+            ", or make the dimension text, with the expression "
+            f"CAST({column.name} AS VARCHAR). Every column of a CSV file is text: take whole "
+            "numbers from a list or a Parquet file"
+        )
+    elif wanted is Kind.TEXT:
+        advice += ", in quotes"
+    return QueryError(
+        f"the keys of {column.name!r} are {keys}, but the table's column holds {wanted.value}; "
+        f"{advice}."
+    )
 
 
 def _check_scale(widening: Widening, query: Query, schema: Schema) -> None:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from perrecord.errors import InputError, listing
+from perrecord.errors import InputError, listing, number_of
 from perrecord.release.folders import (
     NumberField,
     PublishedTable,
@@ -262,7 +262,8 @@ def _gaps(series: Sequence[PublishedTable], names: Sequence[str]) -> Iterator[st
     for period, table in zip(names, series, strict=True):
         if table.rows.num_rows < every:
             yield (
-                f"{table.name}: {period} lacks {every - table.rows.num_rows:,} of {every:,} keys, "
+                f"{table.name}: {period} lacks {every - table.rows.num_rows:,} of "
+                f"{number_of(every, 'key')}, "
                 "whose levels are empty from there on"
             )
 

@@ -9,15 +9,16 @@ from pathlib import Path
 
 from perrecord.accounting.entries import Charge
 from perrecord.accounting.ledger import Ledger
-from perrecord.accounting.refusals import budget_words, check_budget
-from perrecord.errors import BudgetExceededError, LedgerError, listing
+from perrecord.errors import BudgetExceededError, LedgerError, SpecError, listing
 from perrecord.policy.policy import Policy
 from perrecord.policy.reads import names_read
 from perrecord.preview import Expected, expected, losses_of, meanings_in
 from perrecord.release.changes import Raised
 from perrecord.release.contents import published_policy, table_name
 from perrecord.release.document import PublishedPolicy
+from perrecord.release.foretold import foretold_columns
 from perrecord.release.identity import identity_of
+from perrecord.release.ledgers import beyond_budget, check_own_budget, saying_what_to_do
 from perrecord.release.publish import is_kept, staging_folder
 from perrecord.release.series import PublishedSeries, series_of
 from perrecord.release.spec import LoadedSpec, Workload, warnings_of
@@ -36,6 +37,8 @@ class CheckedRelease:
     """Each answer of each grouping, with the name of its table."""
     losses: tuple[tuple[str, Fraction], ...]
     hints: tuple[str, ...]
+    columns: tuple[tuple[str, tuple[str, ...]], ...]
+    """The columns of each table, by its name."""
 
 
 def checked_release(loaded: LoadedSpec, workload: Workload) -> CheckedRelease:
@@ -48,6 +51,7 @@ def checked_release(loaded: LoadedSpec, workload: Workload) -> CheckedRelease:
         tuple(zip(tables, expected(planned), strict=True)),
         losses_of(workload.policy, dict(workload.examples)),
         warnings_of(loaded, workload),
+        foretold_columns(workload),
     )
 
 
@@ -96,10 +100,9 @@ def ledger_check(loaded: LoadedSpec, workload: Workload) -> LedgerCheck:
         return LedgerCheck(None, False, "none named", refusal)
     if path.exists():
         return _existing_ledger(loaded, workload, Ledger.open(path))
-    try:
-        check_budget(Policy.zero(workload.budget.currency), workload.policy, workload.budget)
-    except BudgetExceededError as error:
-        return LedgerCheck(path, False, "its budget is too small", str(error))
+    beyond = beyond_budget(workload.policy, workload.budget)
+    if beyond is not None:
+        return LedgerCheck(path, False, "its budget is too small", beyond)
     remark = f"is not there yet; make it: perrecord ledger create {loaded.path}"
     return LedgerCheck(path, False, remark, left=_left(workload, workload.policy))
 
@@ -120,16 +123,11 @@ def _left(workload: Workload, spent: Policy) -> tuple[tuple[str, Fraction], ...]
 def _existing_ledger(loaded: LoadedSpec, workload: Workload, ledger: Ledger) -> LedgerCheck:
     period, revision = loaded.spec.period, loaded.spec.revision
     try:
-        budget = ledger.part(period).budget
+        check_own_budget(ledger, workload, loaded)
     except LedgerError as error:
         return LedgerCheck(ledger.path, True, "refuses it", str(error))
-    if budget != workload.budget:
-        words = budget_words(budget)
-        refusal = (
-            f"{loaded.path}: budget: the ledger has another, which cannot be changed: "
-            f"{words}. Write that one, or name another ledger."
-        )
-        return LedgerCheck(ledger.path, True, "has another budget", refusal)
+    except SpecError as error:
+        return LedgerCheck(ledger.path, True, "has another budget", str(error))
     identity = identity_of(loaded, ledger.secret)
     charge = ledger.charge_of(identity.key)
     if charge is not None and not is_kept(ledger, charge):
@@ -147,7 +145,10 @@ def _existing_ledger(loaded: LoadedSpec, workload: Workload, ledger: Ledger) -> 
     policy, data = workload.policy, identity.snapshot
     try:
         meanings = meanings_in(workload.schema, policy)
-        ledger.preview(policy, snapshot=data, meanings=meanings, period=period, revision=revision)
+        with saying_what_to_do(ledger, loaded):
+            ledger.preview(
+                policy, snapshot=data, meanings=meanings, period=period, revision=revision
+            )
     except (BudgetExceededError, LedgerError) as error:
         return LedgerCheck(ledger.path, True, "refuses it", str(error))
     remarks = [_another(ledger, data, period), ledger.remark(data, period)]

@@ -26,7 +26,6 @@ from typing import Literal
 
 from perrecord.accounting.entries import Charge, Seal
 from perrecord.accounting.ledger import Ledger
-from perrecord.accounting.refusals import budget_words
 from perrecord.errors import InputError, LedgerError, ReleaseError, SpecError
 from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.kept import answers_of, kept
@@ -46,6 +45,7 @@ from perrecord.release.contents import (
     table_name,
 )
 from perrecord.release.identity import Identity, identity_of
+from perrecord.release.ledgers import check_own_budget, saying_what_to_do
 from perrecord.release.series import series_of
 from perrecord.release.spec import LoadedSpec, Workload, build, load_spec, open_table
 from perrecord.tables.given import Source
@@ -119,7 +119,7 @@ def release(
     identity = identity_of(loaded, ledger.secret, snapshot, share)
     with open_table(loaded, source) as table:
         workload = build(loaded, table.schema)
-        _check_budget(ledger, workload, loaded)
+        check_own_budget(ledger, workload, loaded)
         check_plan(workload.plan)
         folder = staging_folder(ledger, identity.key)
         with staging.locked(folder.with_suffix(".lock")):
@@ -149,9 +149,14 @@ class _Release:
         meanings, data = meanings_in(workload.schema, workload.policy), self.identity.snapshot
         period, revision = self.loaded.spec.period, self.loaded.spec.revision
         if state == "unknown":
-            self.ledger.preview(
-                workload.policy, snapshot=data, meanings=meanings, period=period, revision=revision
-            )
+            with saying_what_to_do(self.ledger, self.loaded):
+                self.ledger.preview(
+                    workload.policy,
+                    snapshot=data,
+                    meanings=meanings,
+                    period=period,
+                    revision=revision,
+                )
             self.remark(self.ledger.remark(data, period))
         check_text(table)  # and a database that cannot be read costs no budget
         check_links(table)
@@ -351,7 +356,7 @@ def ledger_of(loaded: LoadedSpec) -> Ledger:
 def create_ledger(path: Path, budget: Policy | Mapping[str, Policy], name: str) -> Ledger:
     """Make a ledger; not where releases were charged to one that is gone."""
     folder = releases_folder(path)
-    if folder.exists() and any(folder.iterdir()) and not path.exists():
+    if not path.exists() and folder.exists() and any(each.is_dir() for each in folder.iterdir()):
         raise LedgerError(
             f"there is no ledger {str(path)!r}, but {folder.name!r} beside it holds releases that "
             "were charged to one. Restore it from a backup: a new one would forget what was spent."
@@ -376,13 +381,3 @@ def staging_folder(ledger: Ledger, identity: str) -> Path:
 def releases_folder(ledger: Path) -> Path:
     """Return the private folder beside a ledger that holds the files of its releases."""
     return ledger.with_name(f"{ledger.name}.releases")
-
-
-def _check_budget(ledger: Ledger, workload: Workload, loaded: LoadedSpec) -> None:
-    own = ledger.part(loaded.spec.period).budget
-    if own != workload.budget:
-        raise SpecError(
-            f"{loaded.path}: budget: the ledger {ledger.path.name!r} was made with another budget, "
-            f"which cannot be changed: {budget_words(own)}. Write that one, or name "
-            "another ledger."
-        )

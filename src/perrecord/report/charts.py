@@ -49,17 +49,20 @@ def boxes(
     panels: Panels = _ONE,
     side_by_side: bool = False,
     limits: Sequence[tuple[float, str]] = ((0.05, GOOD), (0.2, BAD)),
+    least: float = 0.0,
 ) -> ChartSpec:
     """Return box plots from five numbers each: columns low, lower, middle, upper and high.
 
     Boxes without numbers are left out; the values behind them never get here. Limits are drawn as
-    dashed lines.
+    dashed lines. Numbers below the least stretch no axis on which others are above it: they stand
+    at its lower edge.
     """
     table = harmless(table)
     five = ("low", "lower", "middle", "upper", "high")
     whole = table.filter(pc.is_valid(table["middle"])) if table.num_rows else table
     values = [value for name in five for value in _numbers(whole, name)]
-    scale = log_scale([*values, *(value for value, _ in limits)])
+    spanned = [value for value in values if value >= least] or values
+    scale = log_scale([*spanned, *(value for value, _ in limits)])
     if scale is None or not any(value > 0 for value in values):
         return nothing(width)
     whole = whole.filter(pc.greater(whole["high"], 0))

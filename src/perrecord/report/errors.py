@@ -28,6 +28,9 @@ DEFINITION = (
 )
 """What an error is, in this report and in everything that it says."""
 
+_LEAST_SHOWN = 1e-4
+"""Smaller errors stretch no axis."""
+
 
 def panels_of(found: Evaluation) -> Panels:
     """Return a panel for each answer, and a row of them for each table."""
@@ -48,9 +51,16 @@ def sizes_of_errors(found: Evaluation) -> Section:
         "Each box is about the cells of one table and answer: the expected errors of half of them "
         "lie in the box, the line in it is the median, the whiskers reach from 5 % to 95 % of the "
         "cells. The dashed lines stand at 5 % (green) and 20 % "
-        "(red). Cells whose true number is 0 have no relative error and are left out.",
+        "(red). Cells whose true number is 0 have no relative error and are left out."
+        + _below_the_axis(found),
         lambda width: boxes(
-            errors, width, x="variant", colour="kind", y_title=ERROR, panels=panels
+            errors,
+            width,
+            x="variant",
+            colour="kind",
+            y_title=ERROR,
+            panels=panels,
+            least=_LEAST_SHOWN,
         ),
         errors,
         (_table_of_errors(found),),
@@ -58,7 +68,7 @@ def sizes_of_errors(found: Evaluation) -> Section:
     return Section(
         "How large are the errors?",
         _own_errors(found),
-        text=_what_quantiles_are(found),
+        text=(*_what_quantiles_are(found), *_what_blurred_totals_show(found)),
         figures=(figure,),
         tables=(*quantile_tables(found), _drawn(found)),
     )
@@ -264,6 +274,26 @@ def _bias(row: Row) -> str:
         f"Under {row['variant']!r}, clamping {does} of {_of(row)}, and no budget changes that. "
         "Splitting has no bias."
     )
+
+
+def _what_blurred_totals_show(found: Evaluation) -> tuple[str, ...]:
+    if not any(each.is_blurred for query in found.variants[0].queries for each in query.answers):
+        return ()
+    return (
+        "The noise of a blurred total is confidential, and is known here from the data: these are "
+        "its errors as they are. Readers of the release see no standard error of it. Unless values "
+        "may be negative, they get an interval (columns that end in _low and _high) and a bound on "
+        "the standard deviation (_sd_at_most), both from the noisy number and the policy alone, so "
+        "that they are wider than the errors here; both are empty where there is no bound. A "
+        "status goes by the bound.",
+    )
+
+
+def _below_the_axis(found: Evaluation) -> str:
+    """Return where errors stand that the axis does not reach, such as of a median all but sure."""
+    if all(row["low"] >= _LEAST_SHOWN for row in _known(found.errors)):
+        return ""
+    return " Errors too small for the axis stand at its lower edge."
 
 
 def _what_quantiles_are(found: Evaluation) -> tuple[str, ...]:

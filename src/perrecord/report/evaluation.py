@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from perrecord.errors import number_of
 from perrecord.evaluate.coverage import Coverage
 from perrecord.evaluate.evaluation import Evaluation
 from perrecord.report import consistent, errors, losses
@@ -30,13 +31,13 @@ def evaluation_page(
     made_sections = [outside_keys(covered), *(section(found) for section in _SECTIONS)]
     sections = tuple(each for each in made_sections if each is not None)
     units = found.losses.units
-    people = f" of {units.realised.count:,} units" if units is not None else ""
-    lead = (
-        f"{found.records:,} records{people}. The release as it is written is compared with "
-        f"{len(found.variants) - 1} other ways to ask the same questions."
-        if len(found.variants) > 1
-        else f"{found.records:,} records{people}. The release as it is written."
-    )
+    people = f" of {number_of(units.realised.count, 'unit')}" if units is not None else ""
+    others, lead = len(found.variants) - 1, f"{number_of(found.records, 'record')}{people}. "
+    lead += "The release as it is written"
+    if others:
+        ways = number_of(others, "other way")
+        lead += f" is compared with {ways} to ask the same questions"
+    lead += "."
     meant = errors.DEFINITION.format(confidence=percent(float(found.confidence)))
     findings = [
         each.finding or each.figures[0].finding for each in sections if each.finding or each.figures

@@ -1,7 +1,7 @@
 """What the page says of a spec, computed by the library from its text alone.
 
 A fact is the library's own: price and noise from the plan, losses from the policy, hints and the
-ledger's word as `perrecord check` has them. No row is read for any of them.
+ledger's word as `perrecord check` has them. None is computed from records.
 """
 
 from collections.abc import Callable

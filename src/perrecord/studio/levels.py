@@ -45,7 +45,7 @@ class DividedAmounts:
 
 
 def divided_of(loaded: LoadedSpec, workload: Workload) -> DividedAmounts:
-    """Return how amounts are divided among tables; no row is read."""
+    """Return how amounts are divided among tables, from the spec alone."""
     found = _divided(workload, {})
     families: dict[int, list[SharedAnswer]] = {}
     for each in found.answers:

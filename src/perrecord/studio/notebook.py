@@ -1,6 +1,6 @@
 """A session as a panel of a notebook: its table, its budget, what was charged and what is left.
 
-All of it follows from public declarations, the ledger and hypothetical records: no row is read.
+All of it follows from public declarations, the ledger and hypothetical records, none from data.
 """
 
 from collections.abc import Mapping, Sequence
@@ -75,7 +75,7 @@ def panel(
     """Return a session as a panel: its table, its budget, what was charged and what is left.
 
     Where something is `asked`, what that would cost stands below, as `session.preview` has it.
-    Nothing is charged, and no row is read.
+    Nothing is charged, and nothing is computed from the records.
 
     >>> import tempfile
     >>> import pyarrow as pa

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
+from perrecord.tables.reading import File
+
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 
 
@@ -22,53 +24,64 @@ _LOOKED_AT = 200
 class Say(Protocol):
     """How to say that a file is read by settings, where whoever reads the message says it."""
 
-    def __call__(self, path: Path, **settings: str) -> str:
-        """Return what to type."""
+    def __call__(self, path: Path, reading: File, **settings: str) -> str:
+        """Return what to type: these settings, beside those that were said already."""
 
 
-def said(path: Path, **settings: str) -> str:
-    """Return how to say in a spec and in Python that a source is read by these settings.
+def said(path: Path, reading: File, **settings: str) -> str:
+    """Return how to say that a source is read by these settings, in a spec, in Python and for init.
 
-    >>> print(said(Path("est.csv"), separator=";"))
-    source: {path: "est.csv", separator: ";"} in a spec, File("est.csv", separator=";") in Python
+    >>> print(said(Path("est.csv"), File("est.csv", encoding="cp1252"), separator=";"))
+    source: {path: "est.csv", encoding: "cp1252", separator: ";"} in a spec, \
+File("est.csv", encoding="cp1252", separator=";") in Python, --encoding cp1252 --separator ';' \
+with perrecord init
     """
-    written = f"source: {{path: {_quoted(path.name)}, {_in_spec(settings)}}} in a spec"
-    return f"{written}, {_in_python(path, settings)}"
+    every = _every(reading, settings)
+    ways = [
+        f"source: {{path: {_quoted(path.name)}, {_in_spec(every)}}} in a spec",
+        _in_python(path, every),
+    ]
+    if "quote" not in every:  # which is no option
+        ways.append(f"{_options(every)} with perrecord init")
+    return ", ".join(ways)
 
 
-def said_of_list(path: Path, **settings: str) -> str:
+def said_of_list(path: Path, reading: File, **settings: str) -> str:
     """Return the same of a public list: keys, code lists, lookups and scales.
 
-    >>> print(said_of_list(Path("keys.csv"), separator=";"))
+    >>> print(said_of_list(Path("keys.csv"), File("keys.csv"), separator=";"))
     separator: ";" beside its name in a spec, File("keys.csv", separator=";") in Python
     """
-    return f"{_in_spec(settings)} beside its name in a spec, {_in_python(path, settings)}"
+    every = _every(reading, settings)
+    return f"{_in_spec(every)} beside its name in a spec, {_in_python(path, every)}"
 
 
-def said_on_command_line(path: Path, **settings: str) -> str:  # noqa: ARG001 - the command names it
-    """Return the same as options of a command.
+def said_on_command_line(path: Path, reading: File, **settings: str) -> str:  # noqa: ARG001
+    """Return the same as options of a command, which names the file itself.
 
-    >>> print(said_on_command_line(Path("records.csv"), separator=";", decimal=","))
+    >>> records = Path("records.csv")
+    >>> print(said_on_command_line(records, File(records), separator=";", decimal=","))
     --separator ';' --decimal ,
     """
-    return " ".join(f"--{name} {shlex.quote(each)}" for name, each in settings.items())
+    return _options(_every(reading, settings))
 
 
-_DECIMAL = ', with decimal: "," if its numbers are written as 1,5'
+_DECIMAL = '. If its numbers are written as 1,5, say also decimal: "," (init: --decimal ,)'
 
 
-def of_first_bytes(path: Path, start: bytes, say: Say = said) -> str | None:
+def of_first_bytes(path: Path, reading: File, start: bytes, say: Say = said) -> str | None:
     """Return what is wrong with the encoding of a file by its first bytes, or None.
 
-    >>> of_first_bytes(Path("est.csv"), "a,b".encode("utf-16"))[:52]
+    >>> est = Path("est.csv")
+    >>> of_first_bytes(est, File(est), "a,b".encode("utf-16"))[:52]
     "the file 'est.csv' looks like UTF-16 or UTF-32, such"
-    >>> of_first_bytes(Path("est.csv"), "größe".encode("latin-1"))[:58]
+    >>> of_first_bytes(est, File(est), "größe".encode("latin-1"))[:58]
     "the first line of 'est.csv' is not UTF-8; it looks like La"
     """
     if start.startswith(_MARKS) or _is_wide(start[:_LOOKED_AT]):
         return (
             f"the file {path.name!r} looks like UTF-16 or UTF-32, such as spreadsheets save as "
-            f"Unicode text; expected UTF-8. Say so: {say(path, encoding='utf-16')}."
+            f"Unicode text; expected UTF-8. Say so: {say(path, reading, encoding='utf-16')}."
         )
     first = re.split(rb"[\r\n]", start, maxsplit=1)[0]
     try:  # a line that goes on may be cut within a character
@@ -76,19 +89,25 @@ def of_first_bytes(path: Path, start: bytes, say: Say = said) -> str | None:
     except UnicodeDecodeError:
         return (
             f"the first line of {path.name!r} is not UTF-8; it looks like Latin-1 or "
-            f"Windows-1252. Say so: {say(path, encoding='windows-1252')}."
+            f"Windows-1252. Say so: {say(path, reading, encoding='windows-1252')}."
         )
     return None
 
 
 def of_header(
-    path: Path, header: list[str], delimiter: str, say: Say = said, advice: str = _DECIMAL
+    path: Path,
+    reading: File,
+    header: list[str],
+    delimiter: str,
+    say: Say = said,
+    advice: str = _DECIMAL,
 ) -> str | None:
     """Return by what else than the delimiter a file looks separated, or None.
 
-    `advice` is added where semicolons separate: numbers may then have decimal commas.
+    `advice` is added where semicolons separate and nobody spoke of decimals: numbers may then have
+    decimal commas.
 
-    >>> of_header(Path("est.csv"), ["id;emp"], ",")[:66]
+    >>> of_header(Path("est.csv"), File("est.csv"), ["id;emp"], ",")[:66]
     "the first line of 'est.csv' is one field that holds semicolons; it"
     """
     if len(header) != 1:
@@ -98,11 +117,26 @@ def of_header(
     if not counted[sign]:
         return None
     name, ours = _SEPARATORS[sign], _SEPARATORS.get(delimiter, f"{delimiter!r}")
-    typed = f"say so: {say(path, separator=sign)}{advice if sign == ';' else ''}"
+    typed = f"say so: {say(path, reading, separator=sign)}"
+    if sign == ";" and reading.decimal == ".":
+        typed += advice
     return (
         f"the first line of {path.name!r} is one field that holds {name}; it looks as if {name} "
         f"separated its columns, where {ours} are expected: {typed}."
     )
+
+
+def _every(reading: File, settings: Mapping[str, str]) -> dict[str, str]:
+    return {each: str(getattr(reading, each)) for each in reading.given} | dict(settings)
+
+
+def _options(settings: Mapping[str, str]) -> str:
+    return " ".join(f"--{name} {_typed(each)}" for name, each in settings.items())
+
+
+def _typed(value: str) -> str:
+    """Return a value as a shell takes it, in signs that can be seen."""
+    return r"$'\t'" if value == "\t" else shlex.quote(value)
 
 
 def _in_spec(settings: Mapping[str, str]) -> str:

@@ -60,9 +60,9 @@ def _read_text(path: Path, reading: File, what: str) -> pa.Table:
             f"the {what} file {str(path)!r} could not be read as CSV: its text is not "
             f"{reading.encoding.upper()}, a line has more or fewer fields than the first, or it is "
             "no text at all. Correct it, save it as CSV in UTF-8 or as Parquet, or say how it is "
-            f"written, such as {looks.said_of_list(path, encoding='windows-1252')}."
+            f"written, such as {looks.said_of_list(path, reading, encoding='windows-1252')}."
         ) from None
-    if fault := looks.of_header(path, names, separator, say=looks.said_of_list, advice=""):
+    if fault := looks.of_header(path, reading, names, separator, say=looks.said_of_list, advice=""):
         raise InputError(fault)
     if table is None:
         raise InputError(
@@ -81,7 +81,7 @@ def _parsed(path: Path, reading: File, separator: str) -> tuple[list[str], pa.Ta
         raw = stream.read()
     if reading.encoding != UTF_8:
         raw = raw.decode(reading.encoding).removeprefix(_MARK).encode()
-    elif fault := looks.of_first_bytes(path, raw, say=looks.said_of_list):
+    elif fault := looks.of_first_bytes(path, reading, raw, say=looks.said_of_list):
         raise InputError(fault)
     lines = pa_csv.ParseOptions(
         delimiter=separator,

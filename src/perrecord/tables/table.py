@@ -76,7 +76,10 @@ def table(  # noqa: PLR0913 -- a role for every kind of column
     memory_limit: str | None = None,
     spill_folder: str | Path | None = None,
 ) -> Table:
-    """Open a source and declare what its columns are; no row is read for it.
+    """Open a source and declare what its columns are.
+
+    Parquet files, frames and databases are opened for their columns alone; text files, workbooks
+    and files of SAS, Stata and SPSS are read in full, so that no later query fails on a line.
 
     Dimensions are columns or row-wise expressions, `{"naics2": "substr(naics, 1, 2)"}`; measures
     have a resolution, `{"emp": 1, "rent": "0.01"}`, or a `Measure` that says more, such as what it

@@ -94,6 +94,7 @@ def _load(
     columns = ", ".join(f"{DUCKDB.literal(column)}: 'VARCHAR'" for column in header)
     lines = lines_of(plain, file.separator, file.quote, file.path)
     quote = DUCKDB.literal(file.quote or "")
+    western = looks.said(file.path, file.reading, encoding="windows-1252")
     read = (
         f"FROM read_csv({DUCKDB.literal(spellings(plain)[-1])}, "
         f"columns = {{{columns}}}, auto_detect = false, header = true, "
@@ -109,7 +110,7 @@ def _load(
         f"the file {str(file.path)!r} could not be read as CSV: a line has more or fewer fields "
         "than the first, a quote is not closed, line ends are mixed, a line is longer than "
         f"16 MB, or the text is not {file.reading.encoding.upper()}. Correct it or write it again, "
-        f"or say how it is written, such as {looks.said(file.path, encoding='windows-1252')}.",
+        f"or say how it is written, such as {western}.",
     )
     return lines.records(len(header))
 
@@ -123,7 +124,7 @@ def _read_decimals(
     number would be taken for none. So is one whose thousands are set apart, large ones alone.
     """
     numbers = [name for name in header if name in use.numbers]
-    advice = f"say so: {looks.said(Path(reading.path), decimal=',')}"
+    advice = f"say so: {looks.said(Path(reading.path), reading, decimal=',')}"
     for name in numbers:
         check_thousands(database, table, name, reading.decimal, advice)
     if reading.decimal == ",":
@@ -169,7 +170,7 @@ def _header(file: _TextFile) -> list[str]:
             return found
 
     start = sealed(unreadable, begin)
-    if encoding == UTF_8 and (fault := looks.of_first_bytes(path, start)):
+    if encoding == UTF_8 and (fault := looks.of_first_bytes(path, file.reading, start)):
         raise SourceError(fault)
 
     def read() -> list[str]:
@@ -190,6 +191,6 @@ def _header(file: _TextFile) -> list[str]:
         )
     if any("\udc80" <= character <= "\udcff" for name in header for character in name):
         raise SourceError(unreadable)
-    if fault := looks.of_header(path, header, file.separator):
+    if fault := looks.of_header(path, file.reading, header, file.separator):
         raise SourceError(fault)
     return header

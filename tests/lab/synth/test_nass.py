@@ -92,9 +92,9 @@ def test_values_are_read_and_codes_have_their_rule(file):
     assert (loaded.item, loaded.year) == (CATTLE, 2022)
     assert loaded.lines() == [
         f"4 records of {CATTLE}, 2022; 0 of them with a rent",
-        "left out: 1 rows of other (combined) counties",
-        "left out: 1 (D) values",
-        "left out: 1 (NA) values",
+        "left out, rows of other (combined) counties: 1",
+        "left out, (D) values: 1",
+        "left out, (NA) values: 1",
     ]
 
 
@@ -121,7 +121,7 @@ def test_suppressed_values_can_be_kept_as_null(file):
         "48069": 55,
     }
     assert loaded.as_null == {"(D) values": 1, "(NA) values": 1}
-    assert "kept as NULL: 1 (D) values" in loaded.lines()
+    assert "kept as NULL, (D) values: 1" in loaded.lines()
 
 
 def test_combined_counties_can_be_kept(tmp_path):

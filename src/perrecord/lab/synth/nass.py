@@ -19,7 +19,7 @@ from typing import Literal
 
 import pyarrow as pa
 
-from perrecord.errors import InputError, SourceError, listing, suggestion
+from perrecord.errors import InputError, SourceError, listing, number_of, suggestion
 from perrecord.lab.synth.cattle import SCHEMA
 from perrecord.lab.synth.quickstats import QuickStatsRow, number, read_rows
 
@@ -51,9 +51,10 @@ class Loaded:
         """Return what was read, left out and kept as NULL, line by line."""
         rents = len(self.table) - self.table["rent"].null_count
         return [
-            f"{len(self.table)} records of {self.item}, {self.year}; {rents} of them with a rent",
-            *(f"left out: {count} {what}" for what, count in self.left_out.items()),
-            *(f"kept as NULL: {count} {what}" for what, count in self.as_null.items()),
+            f"{number_of(len(self.table), 'record')} of {self.item}, {self.year}; {rents} of them "
+            "with a rent",
+            *(f"left out, {what}: {count}" for what, count in self.left_out.items()),
+            *(f"kept as NULL, {what}: {count}" for what, count in self.as_null.items()),
         ]
 
 

@@ -6,7 +6,7 @@ from math import prod
 
 import pyarrow as pa
 
-from perrecord.errors import InputError, listing
+from perrecord.errors import InputError, listing, number_of
 from perrecord.queries.hierarchies.families import (
     Families,
     Family,
@@ -79,9 +79,10 @@ def _side(keys: Keys, factors: set[int], columns: Sequence[tuple[str, Following]
             for row, value in zip(rows, values, strict=True)
         )
         if orphans:
+            lie = "lies" if orphans == 1 else "lie"
             raise InputError(
-                f"{orphans:,} keys of {listing(column.reads)} lie in no {name}; complete the table "
-                "that says what lies in what."
+                f"{number_of(orphans, 'key')} of {listing(column.reads)} {lie} in no {name}; "
+                "complete the table that says what lies in what."
             )
     return Keys.from_columns(pa.table({name: pa.array(each) for name, each in found.items()}))
 

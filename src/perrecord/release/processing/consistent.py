@@ -139,7 +139,7 @@ class Consistent(WorkloadStep):
     def _nothing(self, rows: int) -> Iterator[Added]:
         """Yield empty columns: there are too many combinations, or equations were not solved."""
         nothing = pa.nulls(rows, pa.float64())
-        yield from ((ending, nothing) for ending in self._endings())
+        yield from ((ending, nothing) for ending in self.endings())
 
     def _reach(self) -> float | None:
         outputs = self.workload.outputs
@@ -147,7 +147,8 @@ class Consistent(WorkloadStep):
             NormalDist().inv_cdf(float(1 + outputs.confidence) / 2) if outputs.intervals else None
         )
 
-    def _endings(self) -> Iterator[str]:
+    def endings(self) -> Iterator[str]:
+        """Yield the endings of its columns."""
         yield from (ENDING, f"{ENDING}_se")
         if self.workload.outputs.intervals:
             yield from (f"{ENDING}_low", f"{ENDING}_high")

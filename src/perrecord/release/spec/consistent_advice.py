@@ -7,7 +7,7 @@ from operator import ge, itemgetter, le
 
 import numpy as np
 
-from perrecord.errors import listing
+from perrecord.errors import listing, number_of
 from perrecord.queries.hierarchies import Family, Hierarchy, Member
 from perrecord.queries.hierarchies.placing import MOST_CELLS, Misfit, declared_trees, misfits
 from perrecord.release.spec.build import Workload
@@ -82,9 +82,11 @@ def _contradiction(found: Misfit) -> str:
     above, below = (", ".join(each) for each in (found.above, found.below))
     parts = []
     if found.orphans:
-        parts.append(f"{found.orphans:,} keys of {below!r} lie in no {above!r}")
+        lie = "lies" if found.orphans == 1 else "lie"
+        parts.append(f"{number_of(found.orphans, 'key')} of {below!r} {lie} in no {above!r}")
     if found.empty:
-        parts.append(f"{found.empty:,} keys of {above!r} hold no key of {below!r}")
+        hold = "holds" if found.empty == 1 else "hold"
+        parts.append(f"{number_of(found.empty, 'key')} of {above!r} {hold} no key of {below!r}")
     return (
         f"{' and '.join(parts)}: consistent columns would move by what is missing, however large. "
         "Complete the lists of keys, or the table of hierarchies that says what lies in what."

@@ -7,13 +7,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from perrecord.errors import InputError
 from perrecord.release.spec.entry import SHOWN, Entry
+from perrecord.release.spec.problems import found
 from perrecord.release.spec.scalars import (
     Names,
     Positive,
     Text,
     TruthValue,
     Value,
+    is_name,
     short,
 )
 from perrecord.tables.reading import File
@@ -161,6 +164,11 @@ def _expression(value: Any) -> Any:
 
 
 def _resolution(value: Any) -> Any:
+    if isinstance(value, str) and is_name(value):
+        raise InputError(
+            f"expected the resolution, a number such as 1 or 0.01, found {found(value)}. If that "
+            f"is the name of the column, write {{column: {value}}}."
+        )
     return value if isinstance(value, Mapping) else {"resolution": value}
 
 

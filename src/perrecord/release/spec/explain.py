@@ -1,6 +1,7 @@
 """Pydantic's errors in our words: what was found, what was expected, what is close."""
 
 from collections.abc import Mapping
+from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -24,6 +25,8 @@ _EXPECTED = {
     "list_type": "a list",
 }
 
+_MOST_PLACES = 3
+
 
 def is_echo(error: ErrorDetails) -> bool:
     """Tell whether a list is called too short only because items of it are wrong."""
@@ -38,7 +41,7 @@ def explained(error: ErrorDetails, model: type[BaseModel]) -> tuple[Path, str]:
     if kind == "missing":
         return path[:-1], f"{path[-1]!r} is missing. {_described(model, path)}"
     if kind == "extra_forbidden":
-        return path, _unknown(str(path[-1]), value, _model_at(model, path[:-1]))
+        return path, _unknown(str(path[-1]), value, _model_at(model, path[:-1]), model)
     if kind == "value_error":
         return path, str(context["error"])
     if kind == "literal_error":
@@ -69,14 +72,49 @@ def explained(error: ErrorDetails, model: type[BaseModel]) -> tuple[Path, str]:
     return path, f"{error['msg'][:1].lower()}{error['msg'][1:]}, found {found(value)}."
 
 
-def _unknown(key: str, value: object, model: type[BaseModel] | None) -> str:
+def _unknown(key: str, value: object, model: type[BaseModel] | None, root: type[BaseModel]) -> str:
     known = [] if model is None else _keys(model)
     if value is None and key.isdigit():
         return (
-            f"no key {key!r} here. Inside {{...}} a comma ends a value: put a value with a comma "
-            'in quotes, such as "$1,000".'
+            f"no key {key!r} here. Inside {{...}} a comma ends a value: write a number with a "
+            'decimal point, such as 0.2, and put text with a comma in quotes, such as "$1,000".'
         )
-    return f"no key {key!r} here. Keys are {listing(known, limit=30)}.{suggestion(key, known)}"
+    here = f"no key {key!r} here. Keys are {listing(known, limit=30)}."
+    return f"{here}{_elsewhere(key, root) or suggestion(key, known)}"
+
+
+def _elsewhere(key: str, root: type[BaseModel]) -> str:
+    """Return where in a spec a key belongs that is not one here; "" if nowhere."""
+    every = sorted({path for path, model in _sections(root) if key in _keys(model)}, key=len)
+    places = [f"under {'.'.join(path)}" if path else "at the top of the spec" for path in every]
+    if not places:
+        return ""
+    others = " or elsewhere" if len(places) > _MOST_PLACES else ""
+    return f" It belongs {' or '.join(places[:_MOST_PLACES])}{others}."
+
+
+@cache
+def _sections(root: type[BaseModel]) -> tuple[tuple[tuple[str, ...], type[BaseModel]], ...]:
+    """Return every mapping of a spec whose keys are fixed, with the keys that lead to it.
+
+    Names that an author chooses, and places in lists, are left out. A mapping inside one of its own
+    kind, as a split by cases, is where the outer one is.
+    """
+    found: list[tuple[tuple[str, ...], type[BaseModel]]] = []
+
+    def walk(kind: Any, path: tuple[str, ...], outside: tuple[type[BaseModel], ...]) -> None:
+        kind = _bare(kind)
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            if kind in outside:
+                return
+            found.append((path, kind))
+            for name, field in kind.model_fields.items():
+                walk(field.annotation, (*path, field.alias or name), (*outside, kind))
+        elif get_origin(kind) in (Mapping, dict, tuple):
+            walk(_inside(kind, 0), path, outside)
+
+    walk(root, (), ())
+    return tuple(found)
 
 
 def _keys(model: type[BaseModel]) -> list[str]:

@@ -1,6 +1,7 @@
 """`load_spec`: a YAML file -> the spec, checked as far as that goes without opening another."""
 
 import json
+import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,7 @@ class LoadedSpec:
 
     def resolve(self, written: str) -> Path:
         """Return the path that the spec names, from its own folder."""
-        return self.folder / Path(written).expanduser()
+        return _plain(self.folder / Path(written).expanduser())
 
     @property
     def source(self) -> str | Path:
@@ -133,6 +134,13 @@ class LoadedSpec:
     def problems(self) -> Problems:
         """Return a new list of problems of this spec."""
         return Problems(self.document)
+
+
+def _plain(path: Path) -> Path:
+    """Return a path without `..`, unless a link on its way makes that another place."""
+    plain = Path(os.path.normpath(path))
+    is_same = os.path.realpath(plain.parent) == os.path.realpath(path.parent)
+    return plain if is_same else path
 
 
 def load_spec(path: str | Path) -> LoadedSpec:
