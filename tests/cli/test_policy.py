@@ -113,7 +113,10 @@ def test_a_file_of_records_may_be_written_otherwise(published):
     assert refused.code == 1
     assert "type --encoding windows-1252" in refused.err.replace("\n", " ")
     refused = run("policy", "published", "--records", path, "--encoding", "latin-1")
-    assert "say so: --encoding iso8859-1 --separator ';', and --decimal , if" in refused.err.replace("\n", " ")
+    assert (
+        "say so: --encoding iso8859-1 --separator ';', and --decimal , if"
+        in refused.err.replace("\n", " ")
+    )
     said = ("--separator", ";", "--encoding", "latin-1", "--decimal", ",")
     found = run("policy", "published", "--records", path, *said, "--json").json()["records"]
     assert [each["loss"] for each in found] == ["1.9"]

@@ -1,6 +1,7 @@
 """Databases as sources: declared columns, read once, misfits NULL, nothing read before a scan."""
 
 import sqlite3
+import time
 import warnings
 from decimal import Decimal
 
@@ -424,6 +425,7 @@ def test_postgres_rows_are_read_once_and_nothing_is_written(postgres, server):
         with pytest.raises(SourceError, match="withheld") as caught:
             rows_of(opened, ["n"])
         assert "zero" not in str(caught.value)
+    alone(server)
     server.execute("SELECT pg_stat_reset()")
     with table_of(postgres, relation="v", measures=["n"]) as opened:
         planned = plan(Query().sum("n", split=Split(n=1), rho=1), opened.schema)
@@ -432,9 +434,23 @@ def test_postgres_rows_are_read_once_and_nothing_is_written(postgres, server):
         assert len(rows_of(opened, ["n"])) == 120_000
         with pytest.raises(Exception, match="read-only"):
             opened.engine._remote.connection.execute("DROP VIEW v")
+    alone(server)
     scans = "SELECT seq_scan FROM pg_stat_user_tables WHERE relname = 'est'"
     server.execute("SELECT pg_stat_clear_snapshot()")
-    assert server.execute(scans).fetchone()[0] <= 1
+    assert server.execute(scans).fetchone()[0] == 1
+
+
+def alone(server):
+    """Wait until no other connection is there: a server counts scans when a connection ends."""
+    others = (
+        "SELECT count(*) FROM pg_stat_activity "
+        "WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+    )
+    for _ in range(600):
+        if not server.execute(others).fetchone()[0]:
+            return
+        time.sleep(0.1)
+    raise AssertionError("a connection of the library's own stays open")
 
 
 @pytest.mark.postgres

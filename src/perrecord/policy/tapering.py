@@ -228,8 +228,9 @@ def student_sql(power: int, nu: int, b: str) -> str:
     found = f"{4 * float(ON_INTEGERS)!r} * asinh({b}) * tanh(asinh({b}))"
     if nu == 3:
         return found
-    near = f"(1 / (1 + {b} * {b}))"
-    return f"{found} * (2 - {near}) * (1 + {near} + 0.8 * {near} * {near})"
+    near = f"(1 / (1 + power({b}, 2)))"
+    # (2 - near) (1 + near + 0.8 near^2), where B stands as seldom as can be: statements grow long.
+    return f"{found} * (2 + {near} * (1 + {near} * (0.6 - 0.8 * {near})))"
 
 
 def check_spread(spread: Fraction) -> None:
