@@ -279,6 +279,24 @@ def test_printed_numbers_add_up_to_the_last_digit(tmp_path):
             assert all(Decimal(value) % step == 0 for value in cells[column])
 
 
+@pytest.mark.parametrize(
+    "names", [["county", "industry", "all"], ["state", "county", "industry", "state_sector", "all"]]
+)
+def test_nothing_moves_where_no_published_number_is_negative(tmp_path, names):
+    """Though the table of both hierarchies' finest levels is not published."""
+    extra = "post_processing: {consistent: {nonnegative: true, whole: true}}\n"
+    queries = [each for each in FULL if each.split("\n")[0].split()[-1] in names]
+    assert len(queries) == len(names)
+    tables, _, _ = released(tmp_path, queries, extra)
+    for name in names:
+        fitted = [float(each) for each in tables[name]["n_consistent"]]
+        assert min(fitted) > 0
+        signs = [float(each) for each in tables[name]["n_consistent_nonnegative"]]
+        assert signs == pytest.approx(fitted, abs=0.01)
+        whole = [float(each) for each in tables[name]["n_consistent_whole"]]
+        assert whole == pytest.approx(fitted, abs=4)
+
+
 def test_numbers_that_nobody_published_are_the_sums_of_what_is_below(tmp_path):
     """Without a total, nothing below it becomes 0, and all of it adds up."""
     extra = "post_processing: {consistent: {nonnegative: true, whole: true}}\n"

@@ -1,11 +1,13 @@
 """Fitted numbers as printed: they add up to the last digit, also whole or never negative."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 from perrecord.released.fitting.descent import nonnegative
 from perrecord.released.fitting.printing import printed, whole
-from perrecord.released.fitting.products import fit_separable
+from perrecord.released.fitting.products import added_up, fit_separable, leaves_of
 from perrecord.released.fitting.sweeps import sweep_of
 from perrecord.released.fitting.trees import CellTree
 from tests.released.dense import leaf_matrix, random_tree
@@ -115,3 +117,47 @@ def test_products_are_gone_down_along_one_tree():
     found = fit_separable(rng.normal(0, 5, (5, 3)), sweeps)
     signs = nonnegative(trees, found.values, found.variances)
     np.testing.assert_allclose(signs[:2, 0], np.maximum(found.values[:2, 0], 0), atol=1e-12)
+
+
+def known_by_levels(rng, trees):
+    """Return which combinations are known: some levels, and all above them; never the finest."""
+    known = np.zeros([tree.size for tree in trees], np.bool_)
+    depths = [range(len(tree.starts) - 1) for tree in trees]
+    for levels in product(*depths):
+        is_margin = sum(level > 0 for level in levels) <= 1
+        is_finest = all(level == depth[-1] for level, depth in zip(levels, depths, strict=True))
+        if is_margin or (not is_finest and rng.random() < 0.3):
+            above = tuple(
+                slice(0, tree.starts[level + 1]) for tree, level in zip(trees, levels, strict=True)
+            )
+            known[above] = True
+    return known
+
+
+def test_nothing_moves_where_nothing_that_is_known_is_negative():
+    """Two or three hierarchies whose cells nobody knows; what was taken for them is negative."""
+    rng = np.random.default_rng(8)
+    for number in range(60):
+        trees = [CellTree(1, (np.sort(rng.integers(0, 1, 3)), np.sort(rng.integers(0, 3, 7))))]
+        trees += [CellTree(1, (np.zeros(4, np.intp),)) for _ in range(1 + number % 2)]
+        leaves = leaves_of(trees)
+        true = added_up(trees, np.where(leaves, rng.exponential(50, leaves.shape), 0.0))
+        known = known_by_levels(rng, trees)
+        values = np.where(known, true, rng.normal(-40, 100, leaves.shape))
+        signs = nonnegative(trees, values, np.where(known, 1.0, np.inf))
+        assert signs.min() >= 0
+        np.testing.assert_allclose(signs[known], true[known], rtol=1e-6)
+        assert adds_up(trees, printed(trees, signs * 1e6, np.ones(signs.shape, np.bool_)))
+
+
+def test_hierarchies_that_meet_in_unknown_cells_are_gone_down_one_by_one():
+    """A negative number of one of them moves its siblings alone, as if the other were not there."""
+    tree = CellTree(1, (np.zeros(3, np.intp),))
+    values = np.full((4, 4), -9.0)
+    values[:, 0] = [100, 70, 36, -6]
+    values[0, :] = [100, 50, 30, 20]
+    known = np.zeros((4, 4), np.bool_)
+    known[:, 0] = known[0, :] = True
+    signs = nonnegative([tree, tree], values, np.where(known, 1.0, np.inf))
+    np.testing.assert_allclose(signs[:, 0], [100, 67, 33, 0], atol=1e-6)
+    np.testing.assert_allclose(signs[0, :], [100, 50, 30, 20], atol=1e-6)

@@ -73,6 +73,16 @@ TWINS = (
         ),
     ),
     Twin(
+        "what was taken for cells that nobody knows is taken for numbers",
+        "released/fitting/descent.py",
+        "bool(is_known[leaves_of(trees)].all())",
+        "bool(is_known.any())",
+        (
+            "released/test_rounding_and_signs.py"
+            "::test_nothing_moves_where_nothing_that_is_known_is_negative",
+        ),
+    ),
+    Twin(
         "rows from one corner to another are taken for the box between",
         "released/fitting/boxes.py",
         "return box if np.array_equal(every.ravel(), places) else None",

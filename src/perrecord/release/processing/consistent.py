@@ -222,7 +222,7 @@ class _Shown:
         signs = rounded = None
         if step.has_nonnegative:
             variances = fit.fitted.variances
-            if fit.fitted.adds_up:
+            if fit.fitted.adds_up and len(fit.trees) == 1:
                 most = np.max(variances, where=np.isfinite(variances), initial=_LEAST_DEVIATION)
                 variances = np.where(np.isfinite(variances), variances, most)
             found = nonnegative(fit.trees, values, variances)

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from perrecord.released.fitting.products import leaves_of
+from perrecord.released.fitting.spreading import spread_out
 from perrecord.released.fitting.trees import CellTree, Flags, Floats, Indices, Siblings
 
 
@@ -19,6 +21,13 @@ def stages(trees: Sequence[CellTree]) -> Iterator[tuple[CellTree, tuple[Indices,
         yield tree, np.ix_(*before, np.arange(tree.size), *after), axis
 
 
+def _margins(trees: Sequence[CellTree]) -> Iterator[tuple[CellTree, tuple[Indices, ...], int]]:
+    """Yield each hierarchy but the first, gone down among the roots of the others."""
+    roots = [np.arange(each.roots) for each in trees]
+    for axis, tree in enumerate(trees[1:], start=1):
+        yield tree, np.ix_(*roots[:axis], np.arange(tree.size), *roots[axis + 1 :]), axis
+
+
 def nonnegative(trees: Sequence[CellTree], values: Floats, variances: Floats) -> Floats:
     """Return numbers that are never negative and add up: the root first, then its children.
 
@@ -26,10 +35,14 @@ def nonnegative(trees: Sequence[CellTree], values: Floats, variances: Floats) ->
     variance, so that none is negative and they sum to their parent; where one of them has no
     number, each is only kept from being negative. It is biased: what is small becomes too large,
     and what is large beside it too small.
+
+    Where several hierarchies meet in cells that have no number, each is gone down by itself, and
+    the cells are any that add up to what is known.
     """
     result = np.maximum(values, 0.0)
     is_known = np.isfinite(variances)
-    for tree, place, axis in stages(trees):
+    meet = len(trees) == 1 or bool(is_known[leaves_of(trees)].all())
+    for tree, place, axis in (*stages(trees), *(() if meet else _margins(trees))):
         along = np.moveaxis(result[place], axis, 0)
         targets, spread, known = (
             np.moveaxis(each[place], axis, 0) for each in (values, variances, is_known)
@@ -41,6 +54,8 @@ def nonnegative(trees: Sequence[CellTree], values: Floats, variances: Floats) ->
             found = _projected(each, targets[level], safe, along[each.parents])
             along[level] = np.where(have_all, found, along[level])
         result[place] = np.moveaxis(along, 0, axis)
+    if not meet:
+        return spread_out(trees, result, is_known)
     if len(trees) > 1:
         for axis, tree in enumerate(trees):
             tree.add_up(result, axis)
