@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from perrecord.errors import InternalError
+from perrecord.errors import InternalError, listing
 from perrecord.exact import text
 from perrecord.laws.widths import deviation
 from perrecord.mechanisms.answers import Answers
@@ -73,13 +73,14 @@ class Consistent(WorkloadStep):
                 layout = layout_of(family, workload.schema, keys, workload.hierarchies)
                 layouts[_tables(family)] = layout
         made = in_threads(
-            lambda family: list(self._columns(family, layouts[_tables(family)], answers)),
+            lambda family: self._columns(family, layouts[_tables(family)], answers),
             families,
             lambda family: sum(len(answers[each.grouping]) for each in family.members),
         )
         beside: dict[AnswerPlace, Making] = {}
         following: dict[str, dict[str, Making]] = {each.name: {} for each in workload.following}
-        for family, every in zip(families, made, strict=True):
+        for family, found in zip(families, made, strict=True):
+            every = self._empty(family, answers) if found is None else found
             places = [(member.grouping, member.answer) for member in family.members]
             if len(places) > 1:  # alone, an answer is its own fit
                 beside.update(zip(places, every, strict=False))
@@ -88,7 +89,25 @@ class Consistent(WorkloadStep):
                 for grouping, answer in places:
                     if grouping == table.source and answer in table.answers:
                         following[table.name][answer] = making
-        return AddedAcross(beside, following, tuple(self._warnings(layouts, answers)))
+        unfitted = [family for family, found in zip(families, made, strict=True) if found is None]
+        warned = (*map(self._unfitted, unfitted), *self._warnings(layouts, answers))
+        return AddedAcross(beside, following, warned)
+
+    def _unfitted(self, family: Family) -> str:
+        """Return that the numbers of a family are not fitted, in words."""
+        names = [self.workload.table_names[each.grouping] for each in family.members]
+        return (
+            f"the tables {listing(names)} could not be fitted together: their noise differs by too "
+            f"much, or they have too many cells. The columns of {family.members[0].answer} that "
+            f"end in {ENDING} are empty; the answers themselves are as good as without."
+        )
+
+    def _empty(self, family: Family, answers: Sequence[Answers]) -> list[Making]:
+        """Return what makes the columns of a family that was not fitted."""
+        sums = (*family.following, *family.beside)
+        rows = [len(answers[each.grouping]) for each in family.members]
+        rows += [each.keys.table.num_rows for each in sums]
+        return [partial(self._nothing, each) for each in rows]
 
     def _warnings(
         self, layouts: Mapping[tuple[object, ...], Layout], answers: Sequence[Answers]
@@ -108,21 +127,20 @@ class Consistent(WorkloadStep):
 
     def _columns(
         self, family: Family, layout: Layout, answers: Sequence[Answers]
-    ) -> Iterator[Making]:
-        """Yield what makes the columns of each member of a family, then of what follows."""
+    ) -> list[Making] | None:
+        """Return what makes the columns of each member of a family, then of what follows.
+
+        None if there are too many combinations, or if equations could not be solved.
+        """
         measured = [_measured(answers[each.grouping], each.answer) for each in family.members]
         step = measured[0].step
         values = [each.numbers for each in measured]
         fit = fit_family(family, layout, values, [_variances(each) for each in measured])
         if fit is None:
-            sums = (*family.following, *family.beside)
-            rows = [*map(len, values), *(each.keys.table.num_rows for each in sums)]
-            yield from (partial(self._nothing, each) for each in rows)
-            return
+            return None
         every = list(_Shown.every(fit, self))
         every += [self._sum(family, table, fit, every) for table in family.beside]
-        for shown in every:
-            yield partial(shown.columns, step, self._reach())
+        return [partial(shown.columns, step, self._reach()) for shown in every]
 
     def _sum(
         self, family: Family, table: SummedTable, fit: FamilyFit, every: "Sequence[_Shown]"
@@ -137,7 +155,7 @@ class Consistent(WorkloadStep):
         return every[place].summed(rows, table.keys.table.num_rows, np.sqrt(variances))
 
     def _nothing(self, rows: int) -> Iterator[Added]:
-        """Yield empty columns: there are too many combinations, or equations were not solved."""
+        """Yield empty columns."""
         nothing = pa.nulls(rows, pa.float64())
         yield from ((ending, nothing) for ending in self.endings())
 

@@ -25,7 +25,8 @@ def fit_by_gradients(trees: Sequence[CellTree], values: Floats, variances: Float
     Cells that nothing was measured of get a number if some set of tables identifies them, or if all
     leaves below them were measured; otherwise their variance is infinite.
     """
-    weights = np.where(np.isfinite(variances), 1 / variances, 0.0)
+    least = np.min(variances, where=np.isfinite(variances), initial=np.inf)
+    weights = np.where(np.isfinite(variances), least / variances, 0.0)  # of any size, they fit
     are_leaves = leaves_of(trees)
 
     def gathered(of_cells: Floats) -> Floats:

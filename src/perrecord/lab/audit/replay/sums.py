@@ -22,6 +22,9 @@ _ENDINGS = ("_consistent", "_consistent_nonnegative", "_consistent_whole")
 _FAR = 3
 """Within so many standard errors of 0 nothing is divided by."""
 
+_TIMES = 10
+"""Twice what is negative, on each of at most five levels."""
+
 Leaf = Mapping[str, Any]
 
 
@@ -51,7 +54,11 @@ def sums_checked(files: Mapping[str, bytes], spec: Mapping[str, Any]) -> tuple[i
         if processed.get("consistent") is None:  # what follows is the sum of one table
             source = f"{NAME}0"
             measured = [each for each in tables if not each.is_asked or each.name == source]
-        fault = _fit_fault(measured, answer, len(leaves)) or _sum_fault(measured, answer)
+        fault = (
+            _fit_fault(measured, answer, len(leaves))
+            or _sum_fault(measured, answer)
+            or _sign_fault(measured, answer)
+        )
         if fault is not None:
             return recomputed, fault
         recomputed += sum(len(each.rows) for each in measured)
@@ -139,6 +146,26 @@ def _sum_fault(tables: Sequence[_Rows], answer: str) -> str | None:
                         and total != row[column]
                     ):
                         return f"{above.name}.{column}: it is not the sum of {below.name}"
+    return None
+
+
+def _sign_fault(tables: Sequence[_Rows], answer: str) -> str | None:
+    """Return where numbers that are never negative lie farther off than negative ones explain.
+
+    What is taken from a negative number goes to its siblings, and on to what is below them, level
+    by level: no table moves by more than a few times what is negative anywhere.
+    """
+    plain, signed = f"{answer}_consistent", f"{answer}_consistent_nonnegative"
+    shown = [each for each in tables if {plain, signed} <= each.rows[0].keys()]
+    numbers = [[(float(row[plain]), float(row[signed])) for row in each.rows] for each in shown]
+    negative = sum(max(-fitted, 0.0) for every in numbers for fitted, _ in every)
+    for each, every in zip(shown, numbers, strict=True):
+        if min(sign for _, sign in every) < 0:
+            return f"{each.name}.{signed}: it is negative"
+        moved = sum(abs(sign - fitted) for fitted, sign in every)
+        rounded = 1e-3 * len(every) + 1e-6 * sum(abs(fitted) for fitted, _ in every)
+        if moved > _TIMES * negative + rounded:
+            return f"{each.name}.{signed}: it moved farther than negative numbers explain"
     return None
 
 
