@@ -18,6 +18,7 @@ from perrecord import Keys, Ledger
 from perrecord.errors import SpecError
 from perrecord.lab.audit.frozen import FrozenBits
 from perrecord.queries.hierarchies.placing import layout_of
+from perrecord.release.processing import fits
 from perrecord.release.publish import release
 from perrecord.release.spec import build, load_spec, open_table, warnings_of
 
@@ -526,6 +527,33 @@ def test_levels_of_which_neither_lies_below_the_other_are_named(tmp_path):
     )
     found = hints(tmp_path, queries, extra)
     assert "of the levels region and state neither lies below the other" in found
+
+
+def test_tables_that_cannot_be_fitted_are_warned_of(tmp_path, monkeypatch):
+    """Their columns are empty, the answers are there, and the release says so."""
+    monkeypatch.setattr(fits, "MOST_CELLS", 3)
+    tables, outcome, _ = released(tmp_path, [FULL[0], FULL[2], FULL[4]])
+    assert set(tables["county"]["n_consistent"]) == {None}
+    assert None not in tables["county"]["n"]
+    (warning, *_) = outcome.warnings
+    assert "the tables all, county, industry could not be fitted together" in warning
+
+
+@pytest.mark.parametrize("rho", ["50", "2000"])
+def test_next_to_no_noise_is_fitted(tmp_path, rho):
+    """Over two hierarchies whose cells are not published; standard errors are of any size."""
+    budget = HEAD.replace("rho: 50\n", "rho: 10000\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "HEAD", budget)
+        asked = f"n: {{count: records, rho: {rho}}}"
+        queries = [
+            query("county", ["county"], "counties", asked),
+            query("industry", ["naics"], "industries", asked),
+            query("all", [], None, asked),
+        ]
+        tables, _, _ = released(tmp_path, queries)
+    for each in tables.values():
+        assert [float(n) for n in each["n_consistent"]] == pytest.approx(each["n"], abs=0.01)
 
 
 @pytest.mark.parametrize("threshold", ["50", "1e30"])
