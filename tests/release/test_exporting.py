@@ -200,6 +200,27 @@ ALL_STEPS = (
 )
 
 
+def test_derived_numbers_have_the_unit_of_their_formula(tmp_path):
+    """A sum that of its parts, an average that of its total, a share and a count none."""
+    formulas = {
+        "double": ("2 * cattle + 1", "head"),
+        "each": ("cattle / farms", "head"),
+        "part": ("cattle / (cattle + 1)", None),
+        "many": ("farms * 2", None),
+        "mixed": ("cattle + farms", None),
+    }
+    written = "".join(f"  {name}: {each}\n" for name, (each, _) in formulas.items())
+    folder = made(tmp_path, f"{SPEC}\nderived:\n{written}")
+    package = json.loads((folder / "datapackage.json").read_text("utf-8"))
+    (fields,) = [
+        {field["name"]: field.get("unit") for field in each["schema"]["fields"]}
+        for each in package["resources"]
+        if each["name"] == "states_by_state"
+    ]
+    for name, (_, unit) in formulas.items():
+        assert (fields[name], fields[f"{name}_se"]) == (unit, unit), name
+
+
 def test_every_number_beside_an_answer_has_its_unit_in_every_format(tmp_path):
     """Errors, ends of intervals, rounded, floored and consistent numbers; no count, no flag."""
     spec = SPEC.replace("post_processing: {status: {reliable: 0.1, caution: 0.3}}", ALL_STEPS)

@@ -22,6 +22,7 @@ from perrecord.release.processing import steps_of
 from perrecord.release.processing.deriving import BESIDE
 from perrecord.release.processing.sentences import ENDING
 from perrecord.release.spec import CodeList, Workload
+from perrecord.released.formulas import Formula, Linear
 from perrecord.tables.expressions import Expression, columns_of
 from perrecord.tables.linking import RECORD_COUNT
 
@@ -102,8 +103,32 @@ def _numbers(
     for number in workload.derived:
         if table.name in number.tables:
             words = f"{number.name} = {number.formula}, from published numbers"
-            yield number.name, ColumnFacts(words, "derived", str(number.formula))
-            yield from _beside(number.name, "", BESIDE, workload)
+            unit = _derived_unit(number.formula, workload, fields)
+            yield number.name, ColumnFacts(words, "derived", str(number.formula), unit)
+            yield from _beside(number.name, unit, BESIDE, workload)
+
+
+def _derived_unit(formula: Formula, workload: Workload, fields: Mapping[str, Field]) -> str:
+    """Return what a derived number is counted in; nothing where it mixes units.
+
+    A sum is in the unit of its parts, what is divided by counts keeps its unit, and a share of the
+    same unit has none.
+    """
+    known: dict[str, set[str]] = {}
+    for query in workload.plan.queries:
+        for answer in query.answers:
+            measure = fields.get(answer.steps[0].measure or "")
+            known.setdefault(answer.name, set()).add(measure.unit if measure is not None else "")
+
+    def units(side: Linear) -> set[str]:
+        names = (name.rpartition(".")[2] for name, _ in side.factors)
+        return set().union(*(known.get(name, {""}) for name in names)) or {""}
+
+    above, below = units(formula.above), units(formula.below)
+    if len(above) > 1 or len(below) > 1 or (above == below and not formula.below.is_constant):
+        return ""
+    (of,), (by,) = above, below
+    return f"{of} / {by}" if of and by else of
 
 
 def _answer(
