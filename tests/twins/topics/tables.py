@@ -516,6 +516,23 @@ TWINS = (
         ("tables/test_formats.py::test_numbers_that_are_text_in_a_sheet_are_refused",),
     ),
     Twin(
+        "thousands points of whole numbers are decimal points",
+        "tables/signs.py",
+        "least = 1 if is_whole else 2",
+        "least = 2",
+        (
+            "tables/test_formats.py"
+            "::test_three_digits_behind_the_decimal_sign_of_whole_numbers_are_refused",
+        ),
+    ),
+    Twin(
+        "a measure without any number is released as zero",
+        "tables/signs.py",
+        "if others >= _MANY and 2 * others >= every:",
+        "if False:",
+        ("tables/test_formats.py::test_a_measure_most_of_whose_values_are_no_numbers_is_refused",),
+    ),
+    Twin(
         "a sheet's first record is quoted where names are missing",
         "tables/workbooks.py",
         '    check_first_line(header, f"the first row of the sheet in {files[0].name!r}")\n',
