@@ -513,6 +513,13 @@ def test_three_digits_behind_the_decimal_sign_of_whole_numbers_are_refused(tmp_p
     assert read(large, 9, ["emp"]) == [8] * 9
     for other in (f"0{sign}890", f"7{sign}89", f"7{sign}8901", f"7890{sign}123"):
         assert None not in read(other, 10, ["emp"])
+    for others in (10, 11):
+        path.write_text("emp\n" + f"{large}\n" * 10 + f"0{sign}6\n" * others)
+        if others == 10:
+            with pytest.raises(SourceError, match="numbers such as"):
+                table(source, measures=["emp"])
+        else:
+            table(source, measures=["emp"]).close()
     path.write_text("emp\n" + f"{large}\n" * 20)
     both = {"emp": 1, "exact": Measure("0.001", column="emp")}
     with table(source, measures=both) as opened:

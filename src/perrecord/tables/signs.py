@@ -38,9 +38,10 @@ def check_thousands(
     """Refuse a column of text in which the thousands of numbers are set apart.
 
     The decimal sign does so where it stands there twice and, if the measure `is_whole`, so that it
-    needs no decimals, where three digits follow it. `advice` says what to type if it is a decimal
-    comma.
+    needs no decimals, where three digits follow it, unless more numbers have other decimals.
+    `advice` says what to type if it is a decimal comma.
     """
+    is_whole = is_whole and not _has_decimals(database, table, name, decimal)
     patterns = [_grouped(signs, decimal, is_whole=is_whole) for signs in _APART.values()]
     *alike, every = _counted(database, table, name, [_is_like(name, each) for each in patterns])
     if sum(alike) < _MANY or _ONE_IN * sum(alike) < every:
@@ -93,6 +94,14 @@ def check_numbers(database: Database, table: str, name: str) -> None:
             "1234.5, and nothing where a number is missing. Write the numbers so, or name another "
             "column."
         )
+
+
+def _has_decimals(database: Database, table: str, name: str, decimal: str) -> bool:
+    """Tell whether more numbers have other decimals than have three, as thousands have."""
+    three = _is_like(name, _grouped(decimal, decimal, is_whole=True))
+    decimals = _is_like(name, rf"\s*[+-]?[0-9]*[{decimal}][0-9]*[1-9][0-9]*\s*")
+    threes, others, _ = _counted(database, table, name, [three, f"{decimals} AND NOT {three}"])
+    return others > threes
 
 
 def _grouped(signs: str, decimal: str, *, is_whole: bool) -> str:
