@@ -1,5 +1,6 @@
 """`doctor`: the machine, the source, and the records, marked CONFIDENTIAL."""
 
+import math
 import os
 import shlex
 import subprocess
@@ -110,6 +111,26 @@ def test_confidential_findings_are_marked_and_not_charged(charged):
     assert (charged / "est.ledger").read_bytes() == before
     assert sorted(os.listdir(charged)) == files
     assert len(Ledger.open(charged / "est.ledger").entries()) == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([None] * 3, "No value of emp can be read as a number"),
+        ([1.0, math.nan, math.nan], "At most half of the values of emp can be read as a number"),
+        ([1.0, None, None], None),
+    ],
+)
+def test_a_measure_without_numbers_is_pointed_out(folder, values, words):
+    """Missing values alone are usual, unless all are."""
+    table = pa.table({"id": [1, 2, 3], "county": ["37001"] * 3, "emp": pa.array(values, "float64")})
+    pq.write_table(table, folder / "est.parquet")
+    shown = run("doctor", "release.yaml", "--confidential")
+    assert shown.code == 0
+    if words is None:
+        assert "can be read as a number" not in shown.out
+    else:
+        assert words in shown.out.split("CONFIDENTIAL: measures")[1].split("\n\n")[0]
 
 
 def test_confidential_findings_as_json(folder):

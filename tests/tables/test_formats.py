@@ -423,6 +423,8 @@ def test_decimal_commas_that_nobody_declared_are_refused(tmp_path):
         ("1\u202f234,5", ","),
         ("1.234,50", ","),
         ("1.234", ","),
+        ("1.234.567", "."),
+        ("-1,234,567", ","),
     ],
 )
 def test_thousands_that_are_set_apart_are_refused(tmp_path, large, decimal):
@@ -433,13 +435,13 @@ def test_thousands_that_are_set_apart_are_refused(tmp_path, large, decimal):
     def opened(count):
         path.write_text("state;emp\n" + small + f"a;{large}\n" * count)
         source = File(path, separator=";", decimal=decimal)
-        return table(source, dimensions=["state"], measures=["emp"])
+        return table(source, dimensions=["state"], measures={"emp": "0.5"})
 
     with pytest.raises(SourceError, match="'emp' has numbers whose thousands are set apart"):
         opened(10)
     with opened(9) as found:
         rows = found.engine.frame(found.select(["emp"]))["emp"].to_pylist()
-    assert sorted(rows, key=str) == [9] * 400 + [None] * 9
+    assert sorted(rows, key=str) == [18] * 400 + [None] * 9
 
 
 @pytest.mark.parametrize(
@@ -448,6 +450,9 @@ def test_thousands_that_are_set_apart_are_refused(tmp_path, large, decimal):
         ("1,234", "thousands are set apart"),
         (" 1\u00a0234.50", "thousands are set apart"),
         ("1,5", "numbers with a comma"),
+        ("7.890.123", "numbers such as 1.234"),
+        ("7.890", "numbers such as 1.234, and its measure is in whole numbers"),
+        ("89 €", "at least half of the values in the column 'emp', which is read as a measure"),
     ],
 )
 def test_numbers_that_are_text_in_a_sheet_are_refused(tmp_path, large, words):
@@ -458,12 +463,97 @@ def test_numbers_that_are_text_in_a_sheet_are_refused(tmp_path, large, words):
     assert words in message
     assert "'emp'" in message
     assert large not in message.replace("as in 1,234", "")
+    assert ("decimal comma" in message) == ("," in large)
     with table(path, dimensions=["state"]) as opened:
         assert opened.engine.frame(opened.select(["state"])).num_rows == 15
     book_of(path, ["state", "emp"], *[["a", 9]] * 5, *[["a", large]] * 9)
     with table(path, measures=["emp"]) as opened:
         found = opened.engine.frame(opened.select(["emp"]))["emp"].to_pylist()
-    assert found == [9] * 5 + [None] * 9
+    assert found == [9] * 5 + [8 if large == "7.890" else None] * 9
+
+
+@pytest.mark.parametrize(
+    ("large", "words"),
+    [
+        ("7,890", "by a comma, as in 1,234, "),
+        ("7\u202f890", "by a space, as in 1 234, "),
+        ("7 890", "by a space, as in 1 234, "),
+        ("7\u2019890", "by an apostrophe, as in 1'234, "),
+        ("7.890.123", "by a point, as in 1.234.567, "),
+    ],
+)
+def test_the_sign_that_sets_thousands_apart_is_named(tmp_path, large, words):
+    """A decimal comma is suggested where there are commas, and nowhere else."""
+    path = tmp_path / "est.tsv"
+    path.write_text("state\temp\n" + f"a\t{large}\n" * 10)
+    with pytest.raises(SourceError) as found:
+        table(path, measures={"emp": "0.01"})
+    assert words in str(found.value)
+    assert ("decimal comma" in str(found.value)) == ("," in large)
+
+
+@pytest.mark.parametrize("sign", [".", ","])
+def test_three_digits_behind_the_decimal_sign_of_whole_numbers_are_refused(tmp_path, sign):
+    """They look like thousands; with a finer resolution, or few of them, they are decimals."""
+    path = tmp_path / "est.csv"
+    source = File(path, separator=";", decimal=sign)
+
+    def read(large, count, measures):
+        path.write_text("emp\n" + "9\n" * 400 + f"{large}\n" * count)
+        with table(source, measures=measures) as opened:
+            [name] = measures
+            return opened.engine.frame(opened.select([name]))[name].to_pylist()[400:]
+
+    large = f"7{sign}890"
+    for whole in (["emp"], {"emp": 10}, {"pay": Measure(1, column="emp")}):
+        with pytest.raises(SourceError, match="If these are decimals, give the measure a") as found:
+            read(large, 10, whole)
+        assert large not in str(found.value)
+    assert read(large, 10, {"emp": "0.001"}) == [7890] * 10
+    assert read(large, 9, ["emp"]) == [8] * 9
+    for other in (f"0{sign}890", f"7{sign}89", f"7{sign}8901", f"7890{sign}123"):
+        assert None not in read(other, 10, ["emp"])
+    for others in (10, 11):
+        path.write_text("emp\n" + f"{large}\n" * 10 + f"0{sign}6\n" * others)
+        if others == 10:
+            with pytest.raises(SourceError, match="numbers such as"):
+                table(source, measures=["emp"])
+        else:
+            table(source, measures=["emp"]).close()
+    path.write_text("emp\n" + f"{large}\n" * 20)
+    both = {"emp": 1, "exact": Measure("0.001", column="emp")}
+    with table(source, measures=both) as opened:
+        assert opened.engine.frame(opened.select(["exact"]))["exact"].to_pylist() == [7890] * 20
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+@pytest.mark.parametrize("value", ["1234 €", "12%", "2024-02-29", "unknown"])
+def test_a_measure_most_of_whose_values_are_no_numbers_is_refused(tmp_path, value, decimal):
+    """Its totals would be about zero, or of the others alone."""
+    path = tmp_path / "est.csv"
+    source = File(path, separator=";", decimal=decimal)
+    number = f"8{decimal}5"
+
+    def opened(others, numbers):
+        path.write_text("state;emp\n" + f"a;{value}\n" * others + f"a;{number}\na;\n" * numbers)
+        return table(source, dimensions=["state"], measures=["emp"])
+
+    for others, numbers in ((10, 0), (10, 10)):
+        with pytest.raises(SourceError, match="half of the values in the column 'emp'") as found:
+            opened(others, numbers)
+        assert value not in str(found.value)
+    for others, numbers in ((9, 0), (10, 11)):
+        opened(others, numbers).close()
+
+
+@pytest.mark.parametrize("mark", ["NA", "n/a", "-", "..", "(D)", " ", "NaN", "null"])
+def test_marks_of_missing_numbers_are_no_reason_to_refuse(tmp_path, mark):
+    """So that whether one rare number is there does not decide on it."""
+    path = tmp_path / "est.csv"
+    path.write_text("state,emp\n" + f"a,{mark}\n" * 100)
+    with table(path, dimensions=["state"], measures=["emp"]) as opened:
+        found = opened.engine.frame(opened.select(["emp"]))["emp"].to_pylist()
+    assert found == [None] * 100
 
 
 def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):

@@ -177,6 +177,14 @@ def _confidential(found: "Findings") -> Iterator[str]:
             for each in found.measures
         ]
         yield from columns(heads, rows)
+        for each in found.measures:
+            if found.rows and 2 * each.not_a_number >= found.rows - each.missing:
+                without = each.missing + each.not_a_number
+                share = "No value" if without == found.rows else "At most half of the values"
+                yield (
+                    f"  {share} of {each.name} can be read as a number; records without one add "
+                    "nothing to its totals. Check the column, and how its numbers are written."
+                )
     if found.keys:
         yield from ("", f"{_MARK}: records outside the declared keys, which no answer counts")
         rows = [

@@ -101,6 +101,8 @@ class ColumnUse:
 
     numbers: frozenset[str] = frozenset()
     codes: frozenset[str] = frozenset()
+    whole: frozenset[str] = frozenset()
+    """Those of the numbers whose measures are multiples of a whole number: no decimals are kept."""
 
     @property
     def names(self) -> frozenset[str]:

@@ -149,7 +149,22 @@ def column_use(
     stored = _columns_read((), measures, ())
     others = [*roles, *_columns_read(dimensions, (), lookups)]
     # A measure's name in an expression is the measure, whatever the column of that name holds.
-    return ColumnUse(frozenset(stored), frozenset(each for each in others if each not in by_name))
+    return ColumnUse(
+        frozenset(stored),
+        frozenset(each for each in others if each not in by_name),
+        frozenset(stored).difference(_columns_read((), _with_decimals(by_name), ())),
+    )
+
+
+def _with_decimals(measures: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the measures whose resolution is no whole number; one that is wrong is among them."""
+    found = dict(measures)
+    for name, given in measures.items():
+        with suppress(InputError, TypeError, ValueError):
+            measure = given if isinstance(given, Measure) else Measure(given)
+            if measure.resolution.denominator == 1:
+                del found[name]
+    return found
 
 
 def _columns_read(

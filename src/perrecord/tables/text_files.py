@@ -21,7 +21,7 @@ from perrecord.tables.engines.boundary import sealed
 from perrecord.tables.engines.database import Database, spellings
 from perrecord.tables.lines import lines_of
 from perrecord.tables.reading import NO_QUOTE, UTF_8, ColumnUse, File
-from perrecord.tables.signs import check_decimal_commas, check_thousands
+from perrecord.tables.signs import check_decimal_commas, check_numbers, check_thousands
 from perrecord.tables.streams import as_utf_8, unpacked
 
 _LONGEST_LINE = 16_000_000  # bytes; DuckDB would set 16 times as much memory aside
@@ -121,12 +121,14 @@ def _read_decimals(
     """Turn decimal commas of measures into points, and points into commas, which no number has.
 
     A file that looks as if it were written with such commas is refused where nobody said so: every
-    number would be taken for none. So is one whose thousands are set apart, large ones alone.
+    number would be taken for none. So is one whose thousands are set apart, large ones alone, and
+    one in which most values are no numbers.
     """
     numbers = [name for name in header if name in use.numbers]
     advice = f"say so: {looks.said(Path(reading.path), reading, decimal=',')}"
     for name in numbers:
-        check_thousands(database, table, name, reading.decimal, advice)
+        is_whole = name in use.whole
+        check_thousands(database, table, name, reading.decimal, advice, is_whole=is_whole)
     if reading.decimal == ",":
         if both := sorted(use.codes.intersection(numbers)):
             raise SchemaError(
@@ -136,9 +138,10 @@ def _read_decimals(
         for name in numbers:
             column = DUCKDB.identifier(name)
             database.run(f"UPDATE {table} SET {column} = translate({column}, ',.', '.,')")
-        return
     for name in numbers:
-        check_decimal_commas(database, table, name, advice)
+        if reading.decimal == ".":
+            check_decimal_commas(database, table, name, advice)
+        check_numbers(database, table, name)
 
 
 def check_header_names(path: Path, reading: File) -> None:

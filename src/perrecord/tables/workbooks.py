@@ -22,7 +22,7 @@ from perrecord.tables.dialects import DUCKDB
 from perrecord.tables.engines.boundary import sealed
 from perrecord.tables.engines.database import Database
 from perrecord.tables.reading import ColumnUse, File
-from perrecord.tables.signs import check_decimal_commas, check_thousands
+from perrecord.tables.signs import check_decimal_commas, check_numbers, check_thousands
 
 _ROWS = 20_000
 """Rows that are on their way at a time."""
@@ -70,9 +70,13 @@ def load_sheet(
     schema = pa.schema([(each, pa.string()) for each in chosen])
     read = batches(chosen, schema) if use is not None else iter(())
     database.load(name, pa.RecordBatchReader.from_batches(schema, read))
-    for each in [] if use is None else [each for each in chosen if each in use.numbers]:
-        check_thousands(database, DUCKDB.identifier(name), each, ".", _AS_NUMBERS)
-        check_decimal_commas(database, DUCKDB.identifier(name), each, _AS_NUMBERS)
+    if use is None:
+        return dict.fromkeys(header, pa.string())
+    for each in (each for each in chosen if each in use.numbers):
+        loaded, is_whole = DUCKDB.identifier(name), each in use.whole
+        check_thousands(database, loaded, each, ".", _AS_NUMBERS, is_whole=is_whole)
+        check_decimal_commas(database, loaded, each, _AS_NUMBERS)
+        check_numbers(database, loaded, each)
     return dict.fromkeys(header, pa.string())
 
 

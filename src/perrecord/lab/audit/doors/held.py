@@ -123,7 +123,7 @@ def random_held(
             row[column] = None
         for measure, name in ((each, known) for known, each in measures.items()):
             column = measure.column or name
-            row[column] = spelled(random, kinds[column])
+            row[column] = spelled(random, kinds[column], index)
         rows.append(row)
     return Held(tuple(rows), kinds, measures, blank_is_null=is_text)
 

@@ -112,7 +112,7 @@ def random_periods(random: Random, count: int, door: Door) -> HeldPeriods:
     held = random_held(random, count, door.kinds, is_text=door.is_text)
     columns = [each.column or name for name, each in held.measures.items()]
     this, last = [], []
-    for row in held.rows:
+    for place, row in enumerate(held.rows):
         luck = random.random()
         if not _ENTER <= luck < _LEAVE:
             this.append(row)
@@ -123,7 +123,7 @@ def random_periods(random: Random, count: int, door: Door) -> HeldPeriods:
             other = random.choice(held.rows)
             before |= {name: other[name] for name in _PLACE}
         if luck < _LEAVE or luck >= _STAY:
-            before |= {name: spelled(random, held.kinds[name]) for name in columns}
+            before |= {name: spelled(random, held.kinds[name], place) for name in columns}
         last.append(before)
     sides = (replace(held, rows=tuple(rows)) for rows in (this, last))
     return HeldPeriods(*(side.trimmed() if door.is_trimmed else side for side in sides))

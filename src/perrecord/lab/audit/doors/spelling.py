@@ -7,7 +7,7 @@ from random import Random
 
 import numpy as np
 
-from perrecord.lab.audit.doors.reading import Spelled
+from perrecord.lab.audit.doors.reading import Spelled, number
 
 TEXT = "text"
 WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -18,7 +18,7 @@ NUMERIC = (*WHOLE, *FLOATS * 4, *DECIMALS)
 
 _PLAIN = [
     *("0", "1", "2", "3", "5", "6", "12", "50", "51", "-1", "-3", "-5", "130", "1000", "1500"),
-    *("0.05", "0.1", "0.15", "0.25", "0.5", "1.5", "2.5", "-0.5", "-2.5", "0.45", "2.675", "7.3"),
+    *("0.05", "0.1", "0.15", "0.25", "0.5", "1.5", "2.5", "-0.5", "-2.5", "0.45", "2.6750", "7.3"),
 ]
 _ODD = [
     *("+5", "-0", "+0", "-0.0", "007", "-007.50", "5.", ".5", "-.5", "+.5", "00.50", "0.50000"),
@@ -58,8 +58,10 @@ _JUNK = [
     *("٣", "１", "\u00a05", "5\u2003", "−5", "½", "1e٣", ".e5", "5-", "(5)", "1d", "5L"),
     *("1e1e1", "0x1p3", "null", "NULL", "None", "5\x00", "5;", "'5'", "1e 5", "- 5", "+ 5"),
 ]
-_APART = re.compile(r"\s*[+-]?\d{1,3}([,' \u2019\u00a0\u2009\u202f]\d{3})+(\.\d*)?\s*")
-"""Thousands set apart, which a file is refused for."""
+_APART = re.compile(
+    r"\s*[+-]?(\d{1,3}([,' \u2019\u00a0\u2009\u202f]\d{3})+(\.\d*)?|[1-9]\d{0,2}(\.\d{3})+)\s*"
+)
+"""Thousands set apart, or what looks so in whole numbers, which a file is refused for."""
 _STORED = [0, 0, 1, 1, 2, 5, 5, 6, 12, 50, 51, -1, -3, -5, -6, 100, 127, -128]
 _EDGE = 9223372036854774784.0
 """The largest float of 64 bits as a whole number; floats beyond it say only their first digits."""
@@ -71,13 +73,16 @@ _FLOATS = [
 ]
 
 
-def spelled(random: Random, kind: str) -> Spelled:
-    """Return a random number of a kind, or None: what a cell of such a column may hold."""
+def spelled(random: Random, kind: str, place: int) -> Spelled:
+    """Return a random number of a kind, or None: what a cell of such a column may hold.
+
+    Text that is no number is in every fourth place at most: a file that has more is refused.
+    """
     if random.random() < 0.1:
         return None
     if kind == TEXT:
         written = _text(random)
-        while _APART.fullmatch(written):
+        while _APART.fullmatch(written) or (place % 4 and number(written) is None):
             written = _text(random)
         return written
     if kind in FLOATS:
