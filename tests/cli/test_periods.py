@@ -74,7 +74,7 @@ def test_a_part_of_its_own_and_what_is_refused(folder):
     assert ledger.part("2026").budget == Budget(3, Split(emp=50))
     assert ledger.part("2027").budget == Budget(1, Split(emp=50))
     other = run("check", "release.yaml", "--period", "2026")
-    assert "budget: the ledger has another" in other.err
+    assert "was made with another budget" in other.err
 
 
 def test_a_spec_names_its_period(folder):

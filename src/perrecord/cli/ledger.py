@@ -11,7 +11,7 @@ from perrecord.cli.command import examples
 from perrecord.cli.opening import opened
 from perrecord.cli.output import amount, columns, indented, say, show, show_json
 from perrecord.cli.periods import GROWTH
-from perrecord.errors import LedgerError, SpecError, listing, number_of
+from perrecord.errors import LedgerError, SpecError, continued, listing, number_of
 
 if TYPE_CHECKING:
     from perrecord.accounting.entries import Charge, LedgerEntry
@@ -88,10 +88,13 @@ def _warn(workload: "Workload") -> None:
 
     refusal = beyond_budget(workload.policy, workload.budget)
     if refusal is not None:
+        small = f"This budget is too small for the spec's own queries ({workload.title}): {refusal}"
         say(
-            f"This budget is too small for the spec's own queries ({workload.title}): {refusal} As "
-            "nothing has been charged yet, you may delete the ledger, change the spec, and create "
-            "it again."
+            continued(
+                small,
+                "As nothing has been charged yet, you may delete the ledger, change the spec, and "
+                "create it again.",
+            )
         )
 
 
