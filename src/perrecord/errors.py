@@ -194,7 +194,9 @@ def shortened(message: str, most: int = 1000) -> str:
     """
     half = most // 2
     return "\n".join(
-        line if len(line) <= most or line.startswith("  ") else f"{line[: half - 1]}...{line[2 - half :]}"
+        line
+        if len(line) <= most or line.startswith("  ")
+        else f"{line[: half - 1]}...{line[2 - half :]}"
         for line in message.split("\n")
     )
 

@@ -131,7 +131,10 @@ def test_a_spec_beyond_its_own_budget(folder):
 def test_a_ledger_that_is_gone_or_has_periods(folder):
     """What is said to be typed works."""
     changed(folder, "ledger: est.ledger\n", "ledger: est.ledger\nperiod: 2026\n")
-    for shown in (run("check", "release.yaml").out, run("release", "release.yaml", "--out", "x").err):
+    for shown in (
+        run("check", "release.yaml").out,
+        run("release", "release.yaml", "--out", "x").err,
+    ):
         assert "ledger create release.yaml --periods 2026,... with every period" in shown
     (folder / "est.ledger.releases" / "one").mkdir(parents=True)
     shown = run("check", "release.yaml")

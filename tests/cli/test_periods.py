@@ -87,6 +87,25 @@ def test_a_spec_names_its_period(folder):
     assert "period: expected a period such as 2026" in run("check", "release.yaml").err
 
 
+def test_periods_that_the_spec_or_a_range_does_not_fit(folder):
+    """Refused before there is a ledger; one that paid for nothing may be made again."""
+    for given in ("2024-2033", "2024:2033"):
+        refused = run("ledger", "create", "release.yaml", "--periods", given)
+        assert "Write 2024..2033, or a list, such as 2024,2025,2026." in refused.err
+    changed(folder, "ledger: est.ledger\n", "ledger: est.ledger\nperiod: 2026\n")
+    for periods in ([], ["--periods", "2024-2025,2025-2026"]):
+        refused = run("ledger", "create", "release.yaml", *periods)
+        assert "the spec is about period 2026, which is not one" in refused.err
+    assert not (folder / "est.ledger").exists()
+    changed(folder, "period: 2026\n", "")
+    for periods in ([], ["--periods", "2027..2028"]):
+        assert run("ledger", "create", "release.yaml", *periods).code == 0
+        refused = run("check", "release.yaml", "--period", "2026")
+        assert "may also be deleted and made again" in refused.err
+        assert "ledger create release.yaml --periods 2026,... with every period" in refused.err
+        (folder / "est.ledger").unlink()
+
+
 def test_a_name_that_meant_something_else_is_said(folder):
     """Losses of both years are not added up on the page; the ledger adds them, and says so."""
     changed(folder, "ledger: est.ledger\n", "ledger: est.ledger\nperiod: 2026\n")

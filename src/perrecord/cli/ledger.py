@@ -65,8 +65,14 @@ def create(
     from perrecord.release.publish import create_ledger
 
     with opened(spec) as found:
-        path, workload = found.loaded.ledger, found.workload
+        path, workload, period = found.loaded.ledger, found.workload, found.loaded.spec.period
     parts = _parts(workload, periods, part or [])
+    if period is not None and period not in parts:
+        raise SpecError(
+            f"{spec}: the spec is about period {period}, which is not one of the new ledger's "
+            f"({listing(parts) or 'it would have none'}). Name it among all that the ledger is to "
+            f"have, such as --periods {period},..., or take period out of the spec."
+        )
     if path is None:
         raise SpecError(
             f"{spec}: the spec names no ledger; add one, such as ledger: releases.ledger."

@@ -44,10 +44,12 @@ def saying_what_to_do(ledger: Ledger, loaded: LoadedSpec) -> Iterator[None]:
 
 @contextmanager
 def _made_again_if_unused(ledger: Ledger, loaded: LoadedSpec) -> Iterator[None]:
-    """Add the same to a refusal for the period."""
+    """Add the same to a refusal for the period that the spec names."""
     try:
         yield
     except LedgerError as error:
+        if loaded.spec.period is None:
+            raise
         raise LedgerError(continued(str(error), _made_again(ledger, loaded))) from None
 
 
