@@ -202,9 +202,9 @@ def shortened(message: str, most: int = 1000) -> str:
 
 
 def continued(message: str, more: str) -> str:
-    """Return a message and what follows it, on a new line where its last one is to be typed.
+    r"""Return a message and what follows it, on a new line where its last one is to be typed.
 
-    >>> print(continued("Type:\\n  rho: 1", "Nothing was charged."))
+    >>> print(continued("Type:\n  rho: 1", "Nothing was charged."))
     Type:
       rho: 1
     Nothing was charged.

@@ -8,7 +8,7 @@ from fractions import Fraction
 from perrecord.errors import continued
 from perrecord.exact import figure_up, text
 from perrecord.policy.policy import Policy
-from perrecord.policy.split import Scheme, Split
+from perrecord.policy.split import Scheme
 from perrecord.policy.terms import Constant, Currency, Form, Largest, SizeLoss, SplitLoss, Term
 from perrecord.policy.weighing import WeighedChoice
 
@@ -20,6 +20,7 @@ _STEPS = 10_000
 def budget_in_a_spec(budget: Policy, splits: Mapping[Scheme, str]) -> str | None:
     """Return the budget of a spec with these splits on one line; None if it cannot write it.
 
+    >>> from perrecord import Split
     >>> scheme = Split(emp=50)
     >>> print(budget_in_a_spec(Policy.split(1, scheme), {scheme: "moderate"}))
     budget: {rho: 1, splits: [moderate]}

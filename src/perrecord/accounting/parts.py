@@ -25,7 +25,7 @@ from perrecord.policy.policy import Policy
 from perrecord.policy.reads import names_read
 
 _RANGE = re.compile(r"(-?[0-9]{1,9})\.\.(-?[0-9]{1,9})")
-_LIKE_A_RANGE = re.compile(r"([0-9]{4})\s*([-:/–]|to)\s*([0-9]{4})")  # noqa: RUF001 - a dash
+_LIKE_A_RANGE = re.compile(r"([0-9]{4})\s*([-:/–]|to)\s*([0-9]{4})")
 _MOST = 1000
 _LONGEST = 40
 

@@ -161,9 +161,9 @@ def _rows(path: Path, reading: "File") -> list[tuple[int, dict[str, str]]]:
         rows = [(reader.line_num, row) for row in reader if row]
     except (OSError, UnicodeError, csv.Error):
         raise InputError(
-            f"the file {str(path)!r} could not be read as CSV in {spelled(reading.encoding).upper()}; the "
-            "first line names the fields. For text in another encoding, type --encoding "
-            "windows-1252, or whichever it has."
+            f"the file {str(path)!r} could not be read as CSV in "
+            f"{spelled(reading.encoding).upper()}; the first line names the fields. For text in "
+            "another encoding, type --encoding windows-1252, or whichever it has."
         ) from None
     if fault := looks.of_header(path, reading, heads, separator, say, _DECIMALS):
         raise InputError(fault)

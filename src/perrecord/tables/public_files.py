@@ -59,9 +59,9 @@ def _read_text(path: Path, reading: File, what: str) -> pa.Table:
     except (pa.ArrowInvalid, OSError, UnicodeError):
         raise InputError(
             f"the {what} file {str(path)!r} could not be read as CSV: its text is not "
-            f"{spelled(reading.encoding).upper()}, a line has more or fewer fields than the first, or it is "
-            "no text at all. Correct it, save it as CSV in UTF-8 or as Parquet, or say how it is "
-            f"written, such as {say(path, reading, encoding='windows-1252')}."
+            f"{spelled(reading.encoding).upper()}, a line has more or fewer fields than the first, "
+            "or it is no text at all. Correct it, save it as CSV in UTF-8 or as Parquet, or say "
+            f"how it is written: {say(path, reading, encoding='windows-1252')}."
         ) from None
     if fault := looks.of_header(path, reading, names, separator, say=say, advice=""):
         raise InputError(fault)
