@@ -186,16 +186,31 @@ def _seen(name: str) -> str:
 def shortened(message: str, most: int = 1000) -> str:
     """Return a message with the middle of every long line left out; it may quote a megabyte.
 
-    The place stands at the beginning of a line, and what to do at its end.
+    The place stands at the beginning of a line, and what to do at its end. An indented line is to
+    be typed as it is, and never cut.
 
     >>> shortened("no column 'abcdefghijklmnopqrstuvwxyz'; rename it.", most=30)
     "no column 'abc...'; rename it."
     """
     half = most // 2
     return "\n".join(
-        line if len(line) <= most else f"{line[: half - 1]}...{line[2 - half :]}"
+        line
+        if len(line) <= most or line.startswith("  ")
+        else f"{line[: half - 1]}...{line[2 - half :]}"
         for line in message.split("\n")
     )
+
+
+def continued(message: str, more: str) -> str:
+    r"""Return a message and what follows it, on a new line where its last one is to be typed.
+
+    >>> print(continued("Type:\n  rho: 1", "Nothing was charged."))
+    Type:
+      rho: 1
+    Nothing was charged.
+    """
+    is_typed = message.rpartition("\n")[2].startswith("  ")
+    return ("\n" if is_typed else " ").join(each for each in (message, more) if each)
 
 
 def number_of(count: int, one: str, several: str | None = None) -> str:

@@ -6,8 +6,9 @@ import pytest
 import yaml
 
 from perrecord import Budget, BudgetExceededError, Policy
-from perrecord.accounting.listed import budget_words
+from perrecord.accounting.listed import budget_in_a_spec
 from perrecord.accounting.refusals import check_budget
+from perrecord.errors import shortened
 from perrecord.release.spec.models import TaperedEntry, WeighedEntry
 
 LISTED = {
@@ -25,7 +26,10 @@ LISTED = {
 def test_what_is_said_to_be_listed_covers_the_answers(name):
     """Put into a spec's budget as it is printed, it pays for as many of them."""
     policy = LISTED[name] * 2
-    assert policy.is_below(of_a_spec(budget_words(policy)))
+    whole = Budget(**{policy.currency.value: 1}, tapers=policy)
+    typed = budget_in_a_spec(whole, {})
+    assert typed.startswith(f"budget: {{{policy.currency.value}: 1, tapers: [")
+    assert policy.is_below(of_a_spec(typed))
 
 
 @pytest.mark.parametrize("name", [*LISTED, "weighted"])
@@ -52,6 +56,33 @@ def test_a_first_charge_that_is_not_listed():
     with pytest.raises(BudgetExceededError, match="one that covers this charge would list") as said:
         check_budget(Policy.zero(), asked, Budget("0.01"))
     assert asked.is_below(Budget("0.01") + of_python(str(said.value)))
+
+
+def test_a_budget_that_is_short_of_its_amount_alone():
+    """Its lists cover the tapered answers, at a lower price too, so nothing is said of them."""
+    budget = Budget(1, tapers=2 * LISTED["tapered"])
+    cheaper = Policy.tapered("0.19", measure="emp", at=50)
+    with pytest.raises(BudgetExceededError, match="Ask for less rho") as caught:
+        check_budget(Policy.zero(), cheaper + Policy.constant(3), budget)
+    assert "tapers" not in str(caught.value)
+
+
+def test_what_cannot_be_proved_has_the_list_too():
+    """A blurred answer, where the budget lists tapered ones."""
+    budget, asked = Budget(3, tapers=LISTED["tapered"]), LISTED["blurred"]
+    with pytest.raises(BudgetExceededError, match="could not be proved") as caught:
+        check_budget(Policy.zero(), asked, budget)
+    assert asked.is_below(Budget(3) + of_a_spec(str(caught.value)))
+
+
+def test_what_is_to_be_typed_is_never_cut():
+    """However long it is; it stands on lines of its own."""
+    asked = Policy.total(Policy.tapered("0.1", measure=f"measure_{n}", at=50) for n in range(60))
+    with pytest.raises(BudgetExceededError) as caught:
+        check_budget(Policy.zero(), asked, Budget(1))
+    shown = shortened(str(caught.value))
+    assert asked.is_below(of_a_spec(shown))
+    assert asked.is_below(of_python(shown))
 
 
 def of_a_spec(said: str) -> Policy:

@@ -124,7 +124,24 @@ def test_a_spec_beyond_its_own_budget(folder):
     shown = run("check", "release.yaml")
     assert shown.code == 1
     assert "its budget is 1" in shown.err
+    assert "est.ledger: is not there yet; the spec's budget is too small" in shown.out
     assert "Hints" in shown.out
+
+
+def test_a_ledger_that_is_gone_or_has_periods(folder):
+    """What is said to be typed works."""
+    changed(folder, "ledger: est.ledger\n", "ledger: est.ledger\nperiod: 2026\n")
+    for shown in (
+        run("check", "release.yaml").out,
+        run("release", "release.yaml", "--out", "x").err,
+    ):
+        assert "ledger create release.yaml --periods 2026,... with every period" in shown
+    (folder / "est.ledger.releases" / "one").mkdir(parents=True)
+    shown = run("check", "release.yaml")
+    assert shown.code == 1
+    assert "est.ledger: is gone; restore it from a backup" in shown.out
+    assert "Restore it from a backup" in shown.err
+    assert "ledger create" not in shown.out + run("release", "release.yaml", "--out", "x").err
 
 
 def test_another_budget_than_the_ledgers(charged):
@@ -133,6 +150,7 @@ def test_another_budget_than_the_ledgers(charged):
     shown = run("check", "release.yaml")
     assert shown.code == 1
     assert "was made with another budget, which cannot be changed" in shown.err
+    assert "\n  budget: {rho: 1, splits: [moderate]}\n" in shown.err
 
 
 def test_a_spec_without_a_ledger(folder):

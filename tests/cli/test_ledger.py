@@ -143,3 +143,8 @@ def test_a_lost_ledger_is_not_replaced_while_its_releases_are_there(published):
     assert shown.code == 1
     assert "Restore it from a backup" in shown.err
     assert not (published / "est.ledger").exists()
+
+
+def test_a_missing_ledger_is_made_by_a_command(folder):
+    """Whoever typed a command is told a command."""
+    assert "type perrecord ledger create SPEC" in run("ledger", "show", "none.ledger").err

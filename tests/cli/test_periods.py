@@ -74,7 +74,7 @@ def test_a_part_of_its_own_and_what_is_refused(folder):
     assert ledger.part("2026").budget == Budget(3, Split(emp=50))
     assert ledger.part("2027").budget == Budget(1, Split(emp=50))
     other = run("check", "release.yaml", "--period", "2026")
-    assert "budget: the ledger has another" in other.err
+    assert "was made with another budget" in other.err
 
 
 def test_a_spec_names_its_period(folder):
@@ -85,6 +85,25 @@ def test_a_spec_names_its_period(folder):
     assert "Give one of the two" in run("check", "release.yaml", "--period", "2027").err
     changed(folder, "period: 2026\n", "period: 2026.5\n")
     assert "period: expected a period such as 2026" in run("check", "release.yaml").err
+
+
+def test_periods_that_the_spec_or_a_range_does_not_fit(folder):
+    """Refused before there is a ledger; one that paid for nothing may be made again."""
+    for given in ("2024-2033", "2024:2033"):
+        refused = run("ledger", "create", "release.yaml", "--periods", given)
+        assert "Write 2024..2033, or a list, such as 2024,2025,2026." in refused.err
+    changed(folder, "ledger: est.ledger\n", "ledger: est.ledger\nperiod: 2026\n")
+    for periods in ([], ["--periods", "2024-2025,2025-2026"]):
+        refused = run("ledger", "create", "release.yaml", *periods)
+        assert "the spec is about period 2026, which is not one" in refused.err
+    assert not (folder / "est.ledger").exists()
+    changed(folder, "period: 2026\n", "")
+    for periods in ([], ["--periods", "2027..2028"]):
+        assert run("ledger", "create", "release.yaml", *periods).code == 0
+        refused = run("check", "release.yaml", "--period", "2026")
+        assert "may also be deleted and made again" in refused.err
+        assert "ledger create release.yaml --periods 2026,... with every period" in refused.err
+        (folder / "est.ledger").unlink()
 
 
 def test_a_name_that_meant_something_else_is_said(folder):

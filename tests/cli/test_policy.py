@@ -113,9 +113,8 @@ def test_a_file_of_records_may_be_written_otherwise(published):
     assert refused.code == 1
     assert "type --encoding windows-1252" in refused.err.replace("\n", " ")
     refused = run("policy", "published", "--records", path, "--encoding", "latin-1")
-    assert (
-        "say so: --encoding iso8859-1 --separator ';', and --decimal , if"
-        in refused.err.replace("\n", " ")
+    assert "say so: --encoding latin-1 --separator ';', and --decimal , if" in refused.err.replace(
+        "\n", " "
     )
     said = ("--separator", ";", "--encoding", "latin-1", "--decimal", ",")
     found = run("policy", "published", "--records", path, *said, "--json").json()["records"]
@@ -127,6 +126,23 @@ def test_a_file_of_records_may_be_written_otherwise(published):
     alone = run("policy", "published", "--separator", ";")
     assert alone.code == 2
     assert "is about a file of --records" in alone.err
+
+
+@pytest.mark.parametrize(
+    ("number", "given", "said"),
+    [
+        ("1.234,50", ("--decimal", ","), "no points between thousands, such as 1234,50"),
+        ("150,0", (), "If numbers of the file are written as 1,5, type --decimal ,"),
+    ],
+)
+def test_numbers_of_records_with_the_other_sign(published, number, given, said):
+    """The message says which sign is in the way, and not the number."""
+    path = published / "records.csv"
+    path.write_text(f"emp;county\n{number};37001\n", encoding="utf-8")
+    refused = run("policy", "published", "--records", path, "--separator", ";", *given)
+    assert refused.code == 1
+    assert said in refused.err
+    assert number not in refused.err
 
 
 def test_records_of_a_firm_lose_more_together(published):

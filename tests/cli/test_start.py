@@ -8,6 +8,7 @@ import sqlite3
 from contextlib import closing
 
 import duckdb
+import openpyxl
 import pyarrow.parquet as pq
 import pytest
 
@@ -167,3 +168,12 @@ def test_synthetic_keys(tmp_path):
 def test_a_number_of_rows_that_is_none(tmp_path, rows):
     """A mistake on the command line."""
     assert run("synth", "business", "--rows", rows, "--out", tmp_path / "a.parquet").code == 2
+
+
+def test_init_says_how_a_sheet_is_chosen(tmp_path, monkeypatch):
+    """By its own option."""
+    monkeypatch.chdir(tmp_path)
+    book = openpyxl.Workbook()
+    book.create_sheet("Records").append(["emp"])
+    book.save("est.xlsx")
+    assert "a sheet is chosen by --sheet NAME" in run("init", "est.xlsx").err

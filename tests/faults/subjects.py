@@ -17,7 +17,8 @@ from pathlib import Path
 from perrecord import Ledger, LedgerError, Policy
 from perrecord.accounting.budget import Budget
 from perrecord.accounting.entries import Charge, Publication, Seal
-from perrecord.release.publish import release, releases_folder
+from perrecord.release.ledgers import releases_folder
+from perrecord.release.publish import release
 from tests.faults.scene import FILES, NOISY, Scene, contents
 from tests.faults.victims import Ended, Say, Work, run
 

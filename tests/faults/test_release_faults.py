@@ -7,7 +7,8 @@ import pytest
 
 from perrecord import Ledger, LedgerError
 from perrecord.release import staging
-from perrecord.release.publish import release, releases_folder
+from perrecord.release.ledgers import releases_folder
+from perrecord.release.publish import release
 from tests.faults.scene import FILES, NOISY, Workshop, contents
 from tests.faults.subjects import make_release
 

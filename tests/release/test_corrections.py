@@ -11,7 +11,8 @@ import pytest
 from perrecord import Ledger, ReleaseError
 from perrecord.release import identity as identities
 from perrecord.release.identity import identity_of
-from perrecord.release.publish import ledger_of, release, releases_folder
+from perrecord.release.ledgers import releases_folder
+from perrecord.release.publish import ledger_of, release
 from perrecord.release.spec import load_spec
 from perrecord.release.spec.entry import SHOWN, Entry
 from perrecord.release.spec.models import Spec

@@ -500,3 +500,20 @@ def test_a_cube_has_a_code_for_missing_values(published):
     rows = table.rows.set_column(0, "state", pa.array(["NM", None, MISSING]))
     with pytest.raises(InputError, match="beside missing values"):
         cube_of(type(table)(table.name, rows, table.about), {})
+
+
+@pytest.mark.parametrize("file", ["methodology.md", "policy.json", "datapackage.json", "added.txt"])
+def test_an_altered_folder_is_refused(published, tmp_path, file):
+    """Whichever file was changed, and a file that the manifest does not list."""
+    copy = shutil.copytree(published, tmp_path / "copy")
+    (copy / file).touch()
+    (copy / file).chmod(0o644)
+    (copy / file).write_bytes((copy / file).read_bytes() + b" ")
+    with pytest.raises(InputError, match=rf"{file}' is (not what|none of the files)"):
+        perrecord.export(copy, to="registry", out=tmp_path / "out")
+    (copy / file).unlink()
+    if file == "added.txt":
+        perrecord.export(copy, to="registry", out=tmp_path / "out")
+        return
+    with pytest.raises(InputError, match=f"{file}' could not be read"):
+        perrecord.export(copy, to="registry", out=tmp_path / "out")

@@ -105,3 +105,20 @@ def test_settings_that_cannot_be_are_refused_at_their_line(tmp_path, old, new, m
     path.write_text(text.replace(old, new), "utf-8")
     with pytest.raises(SpecError, match=message):
         workload(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("keys.csv", "the column of a list has the same name: rename it in the list"),
+        ("regions.csv", r"the list has no column '\w+' .* on: \{\w+: Other\}"),
+    ],
+)
+def test_a_column_of_another_name(tmp_path, name, message):
+    """It is that of a list, and never called the source's."""
+    path = made(tmp_path)
+    written = (tmp_path / name).read_text("utf-8")
+    first = written.partition("\n")[0].split(",")[0]
+    (tmp_path / name).write_text(written.replace(first, "Other", 1), "utf-8")
+    with pytest.raises(SpecError, match=message):
+        workload(path)

@@ -587,7 +587,7 @@ def test_settings_that_mean_nothing_are_refused(given, words):
 def test_settings_of_other_formats_are_refused(folder):
     """A Parquet file has no separator, a CSV file no sheet."""
     for name, given in (("est.parquet", {"separator": ";"}), ("est.csv", {"sheet": "a"})):
-        with pytest.raises(SchemaError, match=r"leave .* out"):
+        with pytest.raises(SchemaError, match=r"leave .* out.* save both in one"):
             table(File(folder / name, **given))
 
 

@@ -1,32 +1,70 @@
 """What a budget lists one by one, tapered answers and weighted quantiles, as a user types it."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from perrecord.errors import continued
 from perrecord.exact import figure_up, text
 from perrecord.policy.policy import Policy
-from perrecord.policy.terms import Currency, SizeLoss
+from perrecord.policy.split import Scheme
+from perrecord.policy.terms import Constant, Currency, Form, Largest, SizeLoss, SplitLoss, Term
 from perrecord.policy.weighing import WeighedChoice
 
 _USUAL_NU = 7
+_STEPS = 10_000
+"""For a hint, no more is compared."""
 
 
-def budget_words(budget: Policy) -> str:
-    """Return a budget on one line, what it lists also as a spec writes it."""
-    shown = ", ".join(
-        kind.in_a_spec(terms, budget.currency) for kind in _KINDS if (terms := kind.terms(budget))
-    )
-    return f"{budget}, in a spec {shown}" if shown else str(budget)
+def budget_in_a_spec(budget: Policy, splits: Mapping[Scheme, str]) -> str | None:
+    """Return the budget of a spec with these splits on one line; None if it cannot write it.
+
+    >>> from perrecord import Split
+    >>> scheme = Split(emp=50)
+    >>> print(budget_in_a_spec(Policy.split(1, scheme), {scheme: "moderate"}))
+    budget: {rho: 1, splits: [moderate]}
+    """
+    own = {id(term) for kind in _KINDS for term in kind.terms(budget)}
+    shared = [term for term in budget.form.terms if id(term) not in own]
+    found = _shared(shared[0]) if len(shared) == 1 and not budget.slots else None
+    if found is None or any(scheme not in splits for scheme in found[1]):
+        return None
+    amount, schemes = found
+    names = ", ".join(splits[scheme] for scheme in schemes)
+    entries = [f"{budget.currency.value}: {text(amount)}"]
+    entries += [f"splits: [{names}]"] if names else []
+    for kind in _KINDS:
+        if terms := kind.terms(budget):
+            entries.append(kind.in_a_spec(terms, budget.currency))
+    return f"budget: {{{', '.join(entries)}}}"
+
+
+def _shared(term: Term) -> tuple[Fraction, list[Scheme]] | None:
+    """Return the amount that a budget spreads, and over which schemes; None if it is none."""
+    match term:
+        case Constant(amount):
+            return amount, []
+        case SplitLoss(amount, scheme):
+            return amount, [scheme]
+        case Largest(options):
+            found = [_shared(each.terms[0]) for each in options if len(each.terms) == 1]
+            known = [each for each in found if each is not None]
+            if len(known) == len(options) and len({amount for amount, _ in known}) == 1:
+                return known[0][0], [scheme for _, schemes in known for scheme in schemes]
+    return None
 
 
 def listing_advice(spent: Policy, policy: Policy, budget: Policy) -> str:
     """Return what a budget would list that covers what is spent and this charge; "" if it does.
 
-    The lists are whole: what the budget lists already is in them, raised where it is short.
+    The lists are whole: what the budget lists already is in them, raised where it is short. They
+    stand on indented lines, which are never cut.
     """
-    return "".join(kind.advice(spent, policy, budget) for kind in _KINDS)
+    said = ""
+    for kind in _KINDS:
+        said = continued(said, kind.advice(spent, policy, budget))
+    return said
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +93,18 @@ class _Kind:
         listed, needed = self._amounts(budget), self._amounts(spent + policy)
         if all(amount <= listed.get(each, 0) for each, amount in needed.items()):
             return ""
+        alone = Policy(policy.currency, Form(tuple(self.terms(spent + policy))))
+        if alone.is_below(budget, most_steps=_STEPS):  # it is the amount that is short
+            return ""
         whole = [
             replace(each, amount=max(listed.get(each, Fraction(0)), needed.get(each, Fraction(0))))
             for each in {**listed, **needed}
         ]
         charges = "this charge" if spent.is_below(Policy.zero(spent.currency)) else "all charges"
         return (
-            f" {self.rule}; one that covers {charges} would list, in a spec, "
-            f"{self.in_a_spec(whole, budget.currency)}, and in Python "
-            f"{self.in_python(whole, budget.currency)}."
+            f"{self.rule}; one that covers {charges} would list, in a spec,\n"
+            f"  {self.in_a_spec(whole, budget.currency)}\nand in Python\n"
+            f"  {self.in_python(whole, budget.currency)}"
         )
 
     def _amounts(self, policy: Policy) -> dict[SizeLoss, Fraction]:

@@ -25,6 +25,7 @@ from perrecord.policy.policy import Policy
 from perrecord.policy.reads import names_read
 
 _RANGE = re.compile(r"(-?[0-9]{1,9})\.\.(-?[0-9]{1,9})")
+_LIKE_A_RANGE = re.compile(r"([0-9]{4})\s*([-:/–]|to)\s*([0-9]{4})")
 _MOST = 1000
 _LONGEST = 40
 
@@ -73,6 +74,7 @@ def _spelled_out(each: str) -> Iterable[str]:
                 f"{each!r} is not a range of periods; write one of whole numbers, such as "
                 "2026..2035, or a list, such as 2026Q1,2026Q2."
             )
+        _check_no_range(each)
         return [period_name(each)]
     first, last = int(found[1]), int(found[2])
     if not first <= last < first + _MOST:
@@ -81,6 +83,19 @@ def _spelled_out(each: str) -> Iterable[str]:
             f"{_MOST} of them, such as 2026..2035."
         )
     return [str(number) for number in range(first, last + 1)]
+
+
+def _check_no_range(each: str) -> None:
+    """Refuse what looks like a range and is none; 2026-2027 may be one period, of two years."""
+    found = _LIKE_A_RANGE.fullmatch(each)
+    if found is None:
+        return
+    first, sign, last = int(found[1]), found[2], int(found[3])
+    if last > first + (sign != ":"):
+        raise InputError(
+            f"{each!r} would be the name of one period. Did you mean all from {first} to {last}? "
+            f"Write {first}..{last}, or a list, such as {first},{first + 1},{first + 2}."
+        )
 
 
 def parts_of(

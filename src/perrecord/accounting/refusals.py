@@ -4,7 +4,7 @@ from collections import Counter
 from fractions import Fraction
 
 from perrecord.accounting.listed import listing_advice
-from perrecord.errors import BudgetExceededError, listing
+from perrecord.errors import BudgetExceededError, continued, listing
 from perrecord.exact import float_up, text
 from perrecord.policy.cases import Record
 from perrecord.policy.policy import Policy
@@ -21,13 +21,14 @@ def check_budget(spent: Policy, policy: Policy, budget: Policy) -> None:
     excess = total.excess(budget)
     unit = budget.currency.value
     if excess is None:
-        raise BudgetExceededError(
+        unproved = (
             "it could not be proved that the charges stay below the budget for every possible "
-            f"record, so nothing was charged. Spent so far: {spent}. This charge: {policy}. "
+            "record, so nothing was charged. Spent so far: {spent}. This charge: {policy}. "
             f"Budget: {budget}. Ask for less {unit}, with a scheme that the budget declares, or "
             "with filters and parts on fewer dimensions: too many combinations of them cannot be "
             "compared."
         )
+        raise BudgetExceededError(continued(unproved, listing_advice(spent, policy, budget)))
     record = _in_words(excess.record)
     if excess.limit is None:
         raise BudgetExceededError(
@@ -40,13 +41,13 @@ def check_budget(spent: Policy, policy: Policy, budget: Policy) -> None:
             "charged. Give the policy a default; for records left out, default=Policy.zero()."
         )
     left = excess.limit - spent.loss(excess.record)
-    raise BudgetExceededError(
+    refusal = (
         f"{record} would lose {number(excess.loss)} {unit} in all, and its budget is "
         f"{number(excess.limit)}. This charge takes {number(policy.loss(excess.record))} of it, "
         f"and {number(left)} is left. Nothing was charged. Ask for less {unit}, for fewer "
         f"answers, or with a scheme that the budget declares."
-        f"{listing_advice(spent, policy, budget)}"
     )
+    raise BudgetExceededError(continued(refusal, listing_advice(spent, policy, budget)))
 
 
 def _no_slot(spent: Policy, policy: Policy, budget: Policy) -> str:

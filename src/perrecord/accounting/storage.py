@@ -209,7 +209,8 @@ def _look_at(path: Path) -> None:
     except FileNotFoundError:
         raise LedgerError(
             f"{path}: there is no ledger. If there was one, restore it from your backup; a new one "
-            "would forget what was spent. To start the first: Ledger.create(path, budget(...))."
+            "would forget what was spent. To start the first, type perrecord ledger create SPEC "
+            "with the spec that names it, or in Python Ledger.create(path, Budget(...))."
         ) from None
     except OSError as error:
         raise LedgerError(

@@ -9,7 +9,7 @@ import typer
 from perrecord.cli.command import data_open, examples
 from perrecord.cli.file_settings import Decimal, Encoding, Separator, said_of_file
 from perrecord.cli.output import say, show
-from perrecord.errors import InputError
+from perrecord.errors import InputError, SourceError
 
 EXAMPLES = examples(
     "perrecord init est.parquet",
@@ -18,6 +18,7 @@ EXAMPLES = examples(
     "perrecord init duckdb://est.db --relation establishments",
 )
 
+_WORKBOOKS = (".xlsx", ".xlsm")
 _LEDGER = "# ledger: release.ledger"
 
 
@@ -49,7 +50,12 @@ def init(
     given = _given(source, out)
     said = said_of_file(separator=separator, encoding=encoding, decimal=decimal, sheet=sheet)
     with data_open():
-        text = template(File(given, **said) if said else given, relation=relation)
+        try:
+            text = template(File(given, **said) if said else given, relation=relation)
+        except SourceError as error:
+            if sheet is not None or not given.lower().endswith(_WORKBOOKS):
+                raise
+            raise SourceError(f"{error} With init, a sheet is chosen by --sheet NAME.") from None
     named = f"ledger: {_ledger(given)}    # where every release of this table is charged"
     with out.open("x", encoding="utf-8") as file:
         file.write(text.replace(_LEDGER, named))

@@ -11,7 +11,7 @@ from perrecord.cli.command import examples
 from perrecord.cli.opening import opened
 from perrecord.cli.output import amount, columns, indented, say, show, show_json
 from perrecord.cli.periods import GROWTH
-from perrecord.errors import LedgerError, SpecError, listing, number_of
+from perrecord.errors import LedgerError, SpecError, continued, listing, number_of
 
 if TYPE_CHECKING:
     from perrecord.accounting.entries import Charge, LedgerEntry
@@ -65,8 +65,14 @@ def create(
     from perrecord.release.publish import create_ledger
 
     with opened(spec) as found:
-        path, workload = found.loaded.ledger, found.workload
+        path, workload, period = found.loaded.ledger, found.workload, found.loaded.spec.period
     parts = _parts(workload, periods, part or [])
+    if period is not None and period not in parts:
+        raise SpecError(
+            f"{spec}: the spec is about period {period}, which is not one of the new ledger's "
+            f"({listing(parts) or 'it would have none'}). Name it among all that the ledger is to "
+            f"have, such as --periods {period},..., or take period out of the spec."
+        )
     if path is None:
         raise SpecError(
             f"{spec}: the spec names no ledger; add one, such as ledger: releases.ledger."
@@ -88,10 +94,13 @@ def _warn(workload: "Workload") -> None:
 
     refusal = beyond_budget(workload.policy, workload.budget)
     if refusal is not None:
+        small = f"This budget is too small for the spec's own queries ({workload.title}): {refusal}"
         say(
-            f"This budget is too small for the spec's own queries ({workload.title}): {refusal} As "
-            "nothing has been charged yet, you may delete the ledger, change the spec, and create "
-            "it again."
+            continued(
+                small,
+                "As nothing has been charged yet, you may delete the ledger, change the spec, and "
+                "create it again.",
+            )
         )
 
 

@@ -112,14 +112,11 @@ def typed_record(given: Iterable[str], option: str = "--record") -> dict[str, st
 
 def records_of(reading: "File", subject: Subject) -> list[tuple[str, Row]]:
     """Return the records of a public CSV file, each with its name or its line."""
-    from perrecord.tables.reading import SWAPPED
-
     found, path = [], reading.path
     for line, written in _rows(Path(path), reading):
-        if reading.decimal == ",":
-            for each in written:
-                if subject.kinds.get(each) == "measure":
-                    written[each] = written[each].translate(SWAPPED)
+        for each in written:
+            if subject.kinds.get(each) == "measure":
+                written[each] = _with_point(written[each], f"{path}:{line}: {each}", reading)
         name = f"line {line}"
         if NAME in written and NAME not in subject.kinds:
             name = written.pop(NAME) or name
@@ -130,9 +127,28 @@ def records_of(reading: "File", subject: Subject) -> list[tuple[str, Row]]:
     return found
 
 
+def _with_point(written: str, what: str, reading: "File") -> str:
+    """Return a number with a decimal point, whatever the file has; it is not quoted."""
+    from perrecord.tables.reading import SWAPPED
+
+    if reading.decimal == ",":
+        if "." in written:
+            raise InputError(
+                f"{what} has a point, and with --decimal , the decimal sign is a comma; expected "
+                "no points between thousands, such as 1234,50."
+            )
+        return written.translate(SWAPPED)
+    if "," in written:
+        raise InputError(
+            f"{what} has a comma; expected a decimal point, such as 0.2, and no commas between "
+            "thousands. If numbers of the file are written as 1,5, type --decimal ,"
+        )
+    return written
+
+
 def _rows(path: Path, reading: "File") -> list[tuple[int, dict[str, str]]]:
     from perrecord.tables import looks
-    from perrecord.tables.reading import UTF_8
+    from perrecord.tables.reading import UTF_8, spelled
 
     separator, say = reading.separates(path), looks.said_on_command_line
     try:
@@ -145,9 +161,9 @@ def _rows(path: Path, reading: "File") -> list[tuple[int, dict[str, str]]]:
         rows = [(reader.line_num, row) for row in reader if row]
     except (OSError, UnicodeError, csv.Error):
         raise InputError(
-            f"the file {str(path)!r} could not be read as CSV in {reading.encoding.upper()}; the "
-            "first line names the fields. For text in another encoding, type --encoding "
-            "windows-1252, or whichever it has."
+            f"the file {str(path)!r} could not be read as CSV in "
+            f"{spelled(reading.encoding).upper()}; the first line names the fields. For text in "
+            "another encoding, type --encoding windows-1252, or whichever it has."
         ) from None
     if fault := looks.of_header(path, reading, heads, separator, say, _DECIMALS):
         raise InputError(fault)

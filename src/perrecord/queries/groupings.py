@@ -126,7 +126,8 @@ def _keys_of(columns: tuple[str, ...], keys: Keys) -> Keys:
     if missing:
         raise QueryError(
             f"the keys have no column {listing(missing)}; they have {listing(keys.columns)}. Give "
-            f"keys over {listing(columns)}."
+            f"keys over {listing(columns)}: the columns of a list of keys have the names of the "
+            "dimensions, so rename those of the list."
         )
     return keys.project(columns)
 

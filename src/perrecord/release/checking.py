@@ -18,7 +18,13 @@ from perrecord.release.contents import published_policy, table_name
 from perrecord.release.document import PublishedPolicy
 from perrecord.release.foretold import foretold_columns
 from perrecord.release.identity import identity_of
-from perrecord.release.ledgers import beyond_budget, check_own_budget, saying_what_to_do
+from perrecord.release.ledgers import (
+    beyond_budget,
+    check_own_budget,
+    create_command,
+    lost_ledger,
+    saying_what_to_do,
+)
 from perrecord.release.publish import is_kept, staging_folder
 from perrecord.release.series import PublishedSeries, series_of
 from perrecord.release.spec import LoadedSpec, Workload, warnings_of
@@ -100,10 +106,13 @@ def ledger_check(loaded: LoadedSpec, workload: Workload) -> LedgerCheck:
         return LedgerCheck(None, False, "none named", refusal)
     if path.exists():
         return _existing_ledger(loaded, workload, Ledger.open(path))
+    lost = lost_ledger(path)
+    if lost is not None:
+        return LedgerCheck(path, False, "is gone; restore it from a backup", lost)
     beyond = beyond_budget(workload.policy, workload.budget)
     if beyond is not None:
-        return LedgerCheck(path, False, "its budget is too small", beyond)
-    remark = f"is not there yet; make it: perrecord ledger create {loaded.path}"
+        return LedgerCheck(path, False, "is not there yet; the spec's budget is too small", beyond)
+    remark = f"is not there yet; make it: {create_command(loaded)}"
     return LedgerCheck(path, False, remark, left=_left(workload, workload.policy))
 
 

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from perrecord.errors import InputError
+from perrecord.release import staging
 from perrecord.release.contents import MANIFEST
 from perrecord.release.names import LISTS, is_table_name
 
@@ -102,7 +103,7 @@ class ReleaseFolder:
 
     @classmethod
     def read(cls, path: Path) -> "ReleaseFolder":
-        """Return what a folder says of itself; refuse one that is no release's."""
+        """Return what a folder says of itself; refuse one that is not as it was published."""
         try:
             manifest = json.loads((path / MANIFEST).read_bytes())
             digests = {name: each["sha256"] for name, each in manifest["files"].items()}
@@ -120,11 +121,14 @@ class ReleaseFolder:
                 str(manifest.get("made_with") or ""),
                 tuple(str(each) for each in manifest.get("warnings") or ()),
             )
+        except InputError:  # a ValueError too
+            raise
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             raise InputError(
                 f"{str(path)!r} is not the folder of a release; expected one that perrecord "
                 f"release published, with {MANIFEST} and {_PACKAGE}."
             ) from None
+        _check_whole(path, digests)
         return cls(path, title, charge, digests, tables, *said)
 
     @property
@@ -214,16 +218,38 @@ def _checked(folder: Path, name: str, digests: Mapping[str, str]) -> bytes:
     try:
         content = (folder / name).read_bytes()
     except OSError:
-        raise InputError(
-            f"{str(folder / name)!r} could not be read; expected the folder of a release as it "
-            "was published."
-        ) from None
+        raise _unreadable(folder / name) from None
     if sha256(content).hexdigest() != digests.get(name):
-        raise InputError(
-            f"{str(folder / name)!r} is not what the release's {MANIFEST} says; expected the "
-            "folder as it was published. Take it from where it was published first."
-        )
+        raise _altered(folder / name)
     return content
+
+
+def _check_whole(folder: Path, digests: Mapping[str, str]) -> None:
+    """Refuse a folder that does not hold the files of its manifest, or holds others."""
+    unknown = staging.unknown_in(folder, [*digests, MANIFEST])
+    if unknown:
+        raise InputError(
+            f"{str(folder / unknown[0])!r} is none of the files that the release's {MANIFEST} "
+            "lists; expected the folder as it was published. Move it elsewhere, or take the folder "
+            "from where it was published first."
+        )
+    found = staging.digests(folder)
+    for name, digest in digests.items():
+        if found.get(name) != digest:
+            raise _altered(folder / name) if name in found else _unreadable(folder / name)
+
+
+def _altered(path: Path) -> InputError:
+    return InputError(
+        f"{str(path)!r} is not what the release's {MANIFEST} says; expected the folder as it was "
+        "published. Take it from where it was published first."
+    )
+
+
+def _unreadable(path: Path) -> InputError:
+    return InputError(
+        f"{str(path)!r} could not be read; expected the folder of a release as it was published."
+    )
 
 
 def check_confidence(confidence: float) -> None:

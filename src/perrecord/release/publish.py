@@ -45,7 +45,13 @@ from perrecord.release.contents import (
     table_name,
 )
 from perrecord.release.identity import Identity, identity_of
-from perrecord.release.ledgers import check_own_budget, saying_what_to_do
+from perrecord.release.ledgers import (
+    check_own_budget,
+    create_command,
+    lost_ledger,
+    releases_folder,
+    saying_what_to_do,
+)
 from perrecord.release.series import series_of
 from perrecord.release.spec import LoadedSpec, Workload, build, load_spec, open_table
 from perrecord.tables.given import Source
@@ -346,21 +352,19 @@ def ledger_of(loaded: LoadedSpec) -> Ledger:
         )
     if not path.exists():
         raise LedgerError(
-            f"there is no ledger {str(path)!r}. If it was lost, restore it from a backup: a new "
-            "one would forget what was spent. If this is the first release, make it: perrecord "
-            f"ledger create {loaded.path}"
+            lost_ledger(path)
+            or f"there is no ledger {str(path)!r}. If it was lost, restore it from a backup: a new "
+            "one would forget what was spent. If this is the first release, make it: "
+            f"{create_command(loaded)}"
         )
     return Ledger.open(path)
 
 
 def create_ledger(path: Path, budget: Policy | Mapping[str, Policy], name: str) -> Ledger:
     """Make a ledger; not where releases were charged to one that is gone."""
-    folder = releases_folder(path)
-    if not path.exists() and folder.exists() and any(each.is_dir() for each in folder.iterdir()):
-        raise LedgerError(
-            f"there is no ledger {str(path)!r}, but {folder.name!r} beside it holds releases that "
-            "were charged to one. Restore it from a backup: a new one would forget what was spent."
-        )
+    lost = lost_ledger(path)
+    if lost is not None:
+        raise LedgerError(lost)
     return Ledger.create(path, budget, name=name)
 
 
@@ -376,8 +380,3 @@ def is_kept(ledger: Ledger, charge: Charge) -> bool:
 def staging_folder(ledger: Ledger, identity: str) -> Path:
     """Return where the files of a release are kept, sealed or not: beside the ledger, private."""
     return releases_folder(ledger.path) / identity[:32]
-
-
-def releases_folder(ledger: Path) -> Path:
-    """Return the private folder beside a ledger that holds the files of its releases."""
-    return ledger.with_name(f"{ledger.name}.releases")

@@ -6,7 +6,7 @@ import re
 import shlex
 import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -90,12 +90,15 @@ def _digest(path: Path) -> str:
 
 def is_exactly(folder: Path, wanted: Mapping[str, str]) -> bool:
     """Tell whether a folder holds these files and no others; nothing else in it is opened."""
-    if not folder.is_dir():
-        return False
-    named = {*wanted, *(parent.as_posix() for name in wanted for parent in Path(name).parents)}
-    if any(path.relative_to(folder).as_posix() not in named for path in folder.rglob("*")):
-        return False
-    return digests(folder) == wanted
+    return folder.is_dir() and not unknown_in(folder, wanted) and digests(folder) == wanted
+
+
+def unknown_in(folder: Path, wanted: Iterable[str]) -> list[str]:
+    """Return what lies in a folder that is none of these files, nor a folder of one."""
+    names = set(wanted)
+    named = {*names, *(parent.as_posix() for name in names for parent in Path(name).parents)}
+    found = (path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+    return sorted(name for name in found if name not in named)
 
 
 def publish(sealed: Path, wanted: Mapping[str, str], out: Path) -> None:

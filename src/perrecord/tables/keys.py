@@ -305,7 +305,8 @@ def _known(name: str, columns: Iterable[str]) -> str:
     if name not in every:
         raise InputError(
             f"the keys have no column {name!r}. They have {listing(every)}."
-            f"{suggestion(str(name), every)}"
+            f"{suggestion(str(name), every)} Where {name!r} is a dimension, the column of a list "
+            "has the same name: rename it in the list."
         )
     return name
 

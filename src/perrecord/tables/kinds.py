@@ -40,11 +40,13 @@ def unusable_column(name: str, kind: pa.DataType) -> SchemaError:
     )
 
 
-def missing_column(name: str, role: str, known: Iterable[str]) -> SchemaError:
-    """Return the error for a column that a role names and the source lacks."""
+def missing_column(
+    name: str, role: str, known: Iterable[str], where: str = "the source"
+) -> SchemaError:
+    """Return the error for a column that a role names and the source, or a list, lacks."""
     every = list(known)
     return SchemaError(
-        f"the source has no column {name!r} for {role}. It has {listing(every, limit=20)}."
+        f"{where} has no column {name!r} for {role}. It has {listing(every, limit=20)}."
         f"{suggestion(str(name), every)}"
     )
 

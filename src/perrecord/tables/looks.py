@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
-from perrecord.tables.reading import File
+from perrecord.tables.reading import File, spelled
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 
@@ -32,9 +32,9 @@ def said(path: Path, reading: File, **settings: str) -> str:
     """Return how to say that a source is read by these settings, in a spec, in Python and for init.
 
     >>> print(said(Path("est.csv"), File("est.csv", encoding="cp1252"), separator=";"))
-    source: {path: "est.csv", encoding: "cp1252", separator: ";"} in a spec, \
-File("est.csv", encoding="cp1252", separator=";") in Python, --encoding cp1252 --separator ';' \
-with perrecord init
+    source: {path: "est.csv", encoding: "windows-1252", separator: ";"} in a spec, \
+File("est.csv", encoding="windows-1252", separator=";") in Python, --encoding windows-1252 \
+--separator ';' with perrecord init
     """
     every = _every(reading, settings)
     ways = [
@@ -47,13 +47,31 @@ with perrecord init
 
 
 def said_of_list(path: Path, reading: File, **settings: str) -> str:
-    """Return the same of a public list: keys, code lists, lookups and scales.
+    """Return the same of a public list: keys and code lists.
 
     >>> print(said_of_list(Path("keys.csv"), File("keys.csv"), separator=";"))
-    separator: ";" beside its name in a spec, File("keys.csv", separator=";") in Python
+    separator: ";" beside its name in a spec, such as {file: "keys.csv", separator: ";"}, \
+File("keys.csv", separator=";") in Python
     """
+    return _beside("file", path, reading, settings)
+
+
+def said_of_lookup(path: Path, reading: File, **settings: str) -> str:
+    """Return the same of a lookup, whose file is its source."""
+    return _beside("source", path, reading, settings)
+
+
+def said_of_scale(path: Path, reading: File, **settings: str) -> str:
+    """Return the same of a scale that totals are blurred by."""
+    return _beside("scale", path, reading, settings)
+
+
+def _beside(entry: str, path: Path, reading: File, settings: Mapping[str, str]) -> str:
     every = _every(reading, settings)
-    return f"{_in_spec(every)} beside its name in a spec, {_in_python(path, every)}"
+    typed = f"{{{entry}: {_quoted(path.name)}, {_in_spec(every)}}}"
+    return (
+        f"{_in_spec(every)} beside its name in a spec, such as {typed}, {_in_python(path, every)}"
+    )
 
 
 def said_on_command_line(path: Path, reading: File, **settings: str) -> str:  # noqa: ARG001
@@ -127,7 +145,10 @@ def of_header(
 
 
 def _every(reading: File, settings: Mapping[str, str]) -> dict[str, str]:
-    return {each: str(getattr(reading, each)) for each in reading.given} | dict(settings)
+    given = {each: str(getattr(reading, each)) for each in reading.given}
+    if "encoding" in given:
+        given["encoding"] = spelled(given["encoding"])
+    return given | dict(settings)
 
 
 def _options(settings: Mapping[str, str]) -> str:

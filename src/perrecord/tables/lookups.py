@@ -45,7 +45,13 @@ class Lookup:
         keys = [theirs for _, theirs in pairs]
         for name in [*keys, *chosen]:
             if name not in rows.column_names:
-                raise missing_column(name, "the lookup", rows.column_names)
+                missing = missing_column(name, "the lookup", rows.column_names, "the list")
+                if name not in keys:
+                    raise missing
+                raise SchemaError(
+                    f"{missing} A key of two names is written as the record's column and the "
+                    f"list's: on: {{{name}: {rows.column_names[0]}}}."
+                )
         for name in rows.column_names:
             if is_moment(rows[name].type):
                 place = rows.column_names.index(name)

@@ -13,12 +13,13 @@ import pyarrow.parquet as pq
 from perrecord.errors import InputError
 from perrecord.tables import looks
 from perrecord.tables.given import ColumnsGiven, arrow_table
-from perrecord.tables.reading import NO_QUOTE, UTF_8, File
+from perrecord.tables.reading import NO_QUOTE, UTF_8, File, spelled
 
 PublicList = str | Path | File | ColumnsGiven
 """A public table: a file, by its path or with settings; a frame, or lists by name."""
 
 _SETTINGS = ("separator", "encoding", "quote")
+_SAID: dict[str, looks.Say] = {"lookup": looks.said_of_lookup, "scale": looks.said_of_scale}
 _END = "end"
 _MARK = "\ufeff"
 
@@ -52,17 +53,17 @@ def read_columns(source: PublicList, what: str, *, has_numbers: bool = False) ->
 
 
 def _read_text(path: Path, reading: File, what: str) -> pa.Table:
-    separator = reading.separates(path)
+    separator, say = reading.separates(path), _SAID.get(what, looks.said_of_list)
     try:
-        names, table = _parsed(path, reading, separator)
+        names, table = _parsed(path, reading, separator, say)
     except (pa.ArrowInvalid, OSError, UnicodeError):
         raise InputError(
             f"the {what} file {str(path)!r} could not be read as CSV: its text is not "
-            f"{reading.encoding.upper()}, a line has more or fewer fields than the first, or it is "
-            "no text at all. Correct it, save it as CSV in UTF-8 or as Parquet, or say how it is "
-            f"written, such as {looks.said_of_list(path, reading, encoding='windows-1252')}."
+            f"{spelled(reading.encoding).upper()}, a line has more or fewer fields than the first, "
+            "or it is no text at all. Correct it, save it as CSV in UTF-8 or as Parquet, or say "
+            f"how it is written: {say(path, reading, encoding='windows-1252')}."
         ) from None
-    if fault := looks.of_header(path, reading, names, separator, say=looks.said_of_list, advice=""):
+    if fault := looks.of_header(path, reading, names, separator, say=say, advice=""):
         raise InputError(fault)
     if table is None:
         raise InputError(
@@ -72,7 +73,9 @@ def _read_text(path: Path, reading: File, what: str) -> pa.Table:
     return table
 
 
-def _parsed(path: Path, reading: File, separator: str) -> tuple[list[str], pa.Table | None]:
+def _parsed(
+    path: Path, reading: File, separator: str, say: looks.Say
+) -> tuple[list[str], pa.Table | None]:
     """Return the names and the rows of a text file; None if its last quote is open.
 
     A line is added to it, which an open quote would swallow, and is taken off again.
@@ -81,7 +84,7 @@ def _parsed(path: Path, reading: File, separator: str) -> tuple[list[str], pa.Ta
         raw = stream.read()
     if reading.encoding != UTF_8:
         raw = raw.decode(reading.encoding).removeprefix(_MARK).encode()
-    elif fault := looks.of_first_bytes(path, reading, raw, say=looks.said_of_list):
+    elif fault := looks.of_first_bytes(path, reading, raw, say=say):
         raise InputError(fault)
     lines = pa_csv.ParseOptions(
         delimiter=separator,

@@ -90,7 +90,9 @@ class File:
         for name in self.given:
             if name not in known:
                 raise SchemaError(
-                    f"{name} is given, and {what} has none to choose; leave {name} out.",
+                    f"{name} is given, and {what} has none to choose; leave {name} out. If "
+                    "the files of this period and the last are of different formats, save both "
+                    "in one.",
                     about=(name,),
                 )
 
@@ -123,6 +125,17 @@ def _check_separator(separator: str) -> None:
             'the separator cannot be seen; expected a sign such as separator: ";", or a tab.',
             about=("separator",),
         )
+
+
+def spelled(encoding: str) -> str:
+    """Return an encoding as people write it, rather than Python.
+
+    >>> spelled("cp1252"), spelled("iso8859-1"), spelled("utf-8")
+    ('windows-1252', 'latin-1', 'utf-8')
+    """
+    if encoding == "iso8859-1":
+        return "latin-1"
+    return re.sub(r"^cp(125[0-8])$", r"windows-\1", encoding)
 
 
 def _encoding(name: str) -> str:
