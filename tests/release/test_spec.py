@@ -410,7 +410,7 @@ def test_good_specs_meet_the_json_schema(path):
 )  # fmt: skip
 def test_mistakes_of_shape_do_not_meet_the_json_schema(name):
     """What an editor underlines before anything runs."""
-    (path,) = (SPECS / "mistakes").glob(f"*-{name}.yaml")
+    (path,) = (SPECS / "mistakes").glob(f"[0-9][0-9][0-9]-{name}.yaml")
     document = parse_document(path.read_text(encoding="utf-8"), path.name)
     assert not jsonschema.Draft202012Validator(spec_schema()).is_valid(plain(document.value))
 

@@ -17,7 +17,7 @@ READS = {
     *("startswith", "endswith", "find", "rfind", "index", "count"),
     *("search", "match", "fullmatch", "findall", "finditer"),
 }
-LAYS_OUT = {"errors.py": ["shortened", "continued"]}
+LAYS_OUT = {"errors.py": ["shortened", "continued"], "cli/command.py": ["unprefixed"]}
 """Functions that take a message apart to show it, and decide nothing by what it says."""
 
 

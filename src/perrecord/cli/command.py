@@ -40,6 +40,11 @@ _PREFIX = "Value error, "
 _TIDYING = b"perrecord: tidying up first. Ctrl-\\ ends it at once, and may leave a spill folder.\n"
 
 
+def unprefixed(message: str) -> str:
+    """Return what pydantic says without its prefix."""
+    return message.removeprefix(_PREFIX)
+
+
 class Command(TyperCommand):
     """A command that ends with one of our exit codes, and whose help ends with examples."""
 
@@ -48,7 +53,7 @@ class Command(TyperCommand):
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
-            error.message = error.message.removeprefix(_PREFIX)
+            error.message = unprefixed(error.message)
             raise
 
     def invoke(self, ctx: Any) -> Any:
