@@ -77,7 +77,10 @@ class Turns:
 
 @dataclass(frozen=True, slots=True)
 class Perrecord:
-    """The command `perrecord release`, end to end, with a new ledger every time."""
+    """The command `perrecord release`, end to end, with a new ledger every time.
+
+    Totals are tapered, or split where they are to be exact, which Student noise cannot be.
+    """
 
     name: str = "perrecord"
     levels: tuple[int, ...] = LEVELS
@@ -95,6 +98,7 @@ class Perrecord:
             levels=self.levels,
             has_intervals=self.has_intervals,
             is_exact=self.is_exact,
+            method="split: moderate" if self.is_exact else "taper: moderate",
         )
         spec.write_text(text + (CONSISTENT if self.is_consistent else ""))
         create_ledger(spec)
@@ -124,11 +128,12 @@ class Plain:
 Contender = Perrecord | Plain
 
 PERRECORD = Perrecord()
+INTERVALS = Perrecord("perrecord, with intervals", has_intervals=True)
 BASELINE = Plain("DuckDB, every key", "duckdb", "every-key")
 CONTENDERS: tuple[Contender, ...] = (
     PERRECORD,
     Perrecord("perrecord, from Python", is_from_python=True),
-    Perrecord("perrecord, with intervals", has_intervals=True),
+    INTERVALS,
     Perrecord("perrecord, county to 3 digits", levels=COARSE),
     Plain("DuckDB, occupied cells", "duckdb", "occupied"),
     BASELINE,

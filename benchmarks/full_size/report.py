@@ -5,14 +5,18 @@ from collections.abc import Iterable, Sequence
 
 from goals import Goal
 
-from full_size.contenders import BASELINE, COARSE, PERRECORD, Turns
+from full_size.contenders import BASELINE, COARSE, INTERVALS, PERRECORD, Turns
 from full_size.curve import MOST_STEEPER, Curve
 from full_size.slow_peers import OPENDP, ROW_LEVEL, TUMULT, Estimate
 from full_size.spilling import Spilling
 from full_size.starting import MOST_SECONDS
 from full_size.starting import TURNS as STARTS
 
-MOST_MEMORY_MB = 1500
+MOST_MEMORY_MB = 1200
+MOST_TIMES = 0.8
+"""How much of plain DuckDB's time a release may take, by the clock and by the processor."""
+MOST_TIMES_INTERVALS = 1.1
+"""How many times its own time a release with intervals may take."""
 LEAST_TIMES = {OPENDP.name: 60, TUMULT.name: 500}
 COARSE_NAME = "perrecord, county to 3 digits"
 
@@ -49,9 +53,10 @@ def contenders_part(turns: dict[str, Turns], compared: int) -> list[str]:
         "",
         f"Every figure is of a whole process, from its start to its end; {_turns(turns)} turns, "
         "all contenders in each. `without start` leaves out starting Python and importing. The "
-        "last column is the time over perrecord's. DuckDB and Polars add no noise, give no errors "
-        "and keep no accounts; `occupied cells` write only cells that have records (which a "
-        f"private release may not do), `every key` all of them. **The baseline is "
+        "last column is the time over perrecord's, whose totals are tapered. DuckDB and Polars "
+        "add no noise, give no errors and keep no accounts; `occupied cells` write only cells that "
+        "have records (which a private release may not do), `every key` all of them. **The "
+        "baseline is "
         f"`{BASELINE.name}`**, one query per level; `rolled up` reads the file once and adds "
         "coarser levels up from the finest, as perrecord does.",
         "",
@@ -66,11 +71,24 @@ def contenders_part(turns: dict[str, Turns], compared: int) -> list[str]:
 def contenders_goals(turns: dict[str, Turns]) -> list[Goal]:
     """Return the goals of time and memory."""
     ours, baseline = turns[PERRECORD.name], turns[BASELINE.name]
+    wider = turns[INTERVALS.name].wall / ours.wall
     return [
+        *(
+            Goal(
+                f"at most {MOST_TIMES} times plain DuckDB, one query per level, writing the same "
+                f"rows, by {what}",
+                f"{own:.2f} s against {other:.2f} s ({own / other:.2f})",
+                own <= MOST_TIMES * other,
+            )
+            for what, own, other in (
+                ("the clock", ours.wall, baseline.wall),
+                ("the processor", ours.cpu, baseline.cpu),
+            )
+        ),
         Goal(
-            "no slower than plain DuckDB, one query per level, writing the same rows",
-            f"{ours.wall:.2f} s against {baseline.wall:.2f} s ({ours.wall / baseline.wall:.2f})",
-            ours.wall <= baseline.wall,
+            f"with intervals at most {MOST_TIMES_INTERVALS} times as long",
+            f"{wider:.2f} times",
+            wider <= MOST_TIMES_INTERVALS,
         ),
         Goal(
             f"peak memory below {MOST_MEMORY_MB:,} MB",
