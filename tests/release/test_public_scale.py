@@ -190,7 +190,7 @@ def test_answers_are_the_totals_where_noise_vanishes() -> None:
         ({"county": ["01001"], "payann": [3]}, "expected each once, and the sizes under 'emp'"),
         ({"size": [3]}, "no column but the sizes"),
         ({"county": ["01001"], "naics": ["11"], "size": [3]}, "by county, naics, and the query"),
-        ({"county": [1001], "size": [3]}, "the keys of 'county' are int64"),
+        ({"county": [1001], "size": [3]}, "the keys of 'county' are whole numbers"),
     ],
 )
 def test_a_scale_that_does_not_fit_is_refused(scale: dict[str, list[object]], message: str) -> None:

@@ -107,7 +107,7 @@ def test_the_documents_say_what_is_computed(released):
     assert fields["w"]["largest"] == "100000"
     text = (released / "methodology.md").read_text()
     assert "- pay = `hours * wage`" in text
-    assert "| w | 0.001 | 100 | cut to it |" in text
+    assert "| w |  |  | 0.001 | 100 | cut to it |" in text
     assert "weighted_pay = `pay * w`" in text.replace("\\_", "_")
 
 
