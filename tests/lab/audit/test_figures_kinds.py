@@ -46,7 +46,7 @@ def test_surveys_and_changes_are_recomputed(tmp_path, kind):
     assert blind.missed == []
     if kind == "changes":  # a largest value in one period is no largest change
         words = found.shown["methodology.md"].replace(
-            "| pay |  |  | 0.5 | 1000000 |", "| pay |  |  | 0.5 | 2000000 |"
+            "| Change in pay |  | 0.5 | 1000000 |", "| Change in pay |  | 0.5 | 2000000 |"
         )
         changed = replace(found, shown={"methodology.md": words})
         assert found_in(changed).wrong["methodology: measures"]
