@@ -55,7 +55,8 @@ def _size(block: Block) -> int:
 
 def _is_margin(block: Block, trees: Sequence[CellTree]) -> bool:
     """Tell whether all hierarchies but one are at their roots."""
-    return sum(each.start >= tree.roots for each, tree in zip(block, trees, strict=True)) <= 1
+    deeper = [each.start >= tree.roots for each, tree in zip(block, trees, strict=True)]
+    return deeper.count(True) <= 1
 
 
 def _scale(
