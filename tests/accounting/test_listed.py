@@ -72,6 +72,9 @@ def test_what_cannot_be_proved_has_the_list_too():
     budget, asked = Budget(3, tapers=LISTED["tapered"]), LISTED["blurred"]
     with pytest.raises(BudgetExceededError, match="could not be proved") as caught:
         check_budget(Policy.zero(), asked, budget)
+    assert f"Spent so far: {Policy.zero()}. This charge: {asked}. Budget: {budget}." in str(
+        caught.value
+    )
     assert asked.is_below(Budget(3) + of_a_spec(str(caught.value)))
 
 

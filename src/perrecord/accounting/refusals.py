@@ -23,7 +23,7 @@ def check_budget(spent: Policy, policy: Policy, budget: Policy) -> None:
     if excess is None:
         unproved = (
             "it could not be proved that the charges stay below the budget for every possible "
-            "record, so nothing was charged. Spent so far: {spent}. This charge: {policy}. "
+            f"record, so nothing was charged. Spent so far: {spent}. This charge: {policy}. "
             f"Budget: {budget}. Ask for less {unit}, with a scheme that the budget declares, or "
             "with filters and parts on fewer dimensions: too many combinations of them cannot be "
             "compared."
