@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pyreadstat
 import pytest
 
-from perrecord import File, InputError, Measure, SchemaError, SourceError, table
+from perrecord import File, InputError, Linked, Measure, SchemaError, SourceError, table
 from perrecord.lab.audit.doors.sas7bdat import write_sas7bdat
 from perrecord.tables import streams, workbooks
 from perrecord.tables.files import check_names
@@ -587,8 +587,11 @@ def test_settings_that_mean_nothing_are_refused(given, words):
 def test_settings_of_other_formats_are_refused(folder):
     """A Parquet file has no separator, a CSV file no sheet."""
     for name, given in (("est.parquet", {"separator": ";"}), ("est.csv", {"sheet": "a"})):
-        with pytest.raises(SchemaError, match=r"leave .* out.* save both in one"):
+        with pytest.raises(SchemaError, match=r"leave .* out\.$"):
             table(File(folder / name, **given))
+        last = File(folder / "est.csv", **given)
+        with pytest.raises(SchemaError, match=r"leave .* out\. .* save both in one\.$"):
+            table(Linked(File(folder / name, **given), last), id="id")
 
 
 def test_another_reading_is_another_snapshot(folder):

@@ -1,30 +1,17 @@
 """The columns that each table of a release will have, known before anything is computed."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from perrecord.queries.plan import PlannedGrouping
 from perrecord.release.contents import table_name
 from perrecord.release.processing import steps_of
 from perrecord.release.processing.consistent import Consistent
 from perrecord.release.processing.deriving import BESIDE
-from perrecord.release.processing.flooring import Flooring
-from perrecord.release.processing.rounding import Rounding
-from perrecord.release.processing.status import Status
+from perrecord.release.processing.step import ForetoldNumber, TableStep
 from perrecord.release.spec import Workload
 
 _OF_INTERVALS = ("_low", "_high", "_sd_at_most")
 """Endings of what is left out where a spec says `intervals: false`."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Number:
-    """An answer or a derived number, with the endings of what is beside it."""
-
-    name: str
-    beside: tuple[str, ...]
-    is_floored: bool
-    """Whether `floor_at_zero` is about it."""
 
 
 def foretold_columns(workload: Workload) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -47,18 +34,8 @@ def _columns(workload: Workload, place: int, grouping: PlannedGrouping) -> Itera
         yield each.name
         yield from _names([each.name], each.beside)
     for step in steps_of(workload):
-        for each in numbers:
-            match step:
-                case Flooring():
-                    is_added = each.is_floored
-                case Rounding():
-                    is_added = each.name in step.places
-                case Status():
-                    is_added = bool({"_se", "_sd_at_most"} & {*each.beside})
-                case _:
-                    continue
-            if is_added:
-                yield f"{each.name}{step.ending}"
+        if isinstance(step, TableStep):
+            yield from (f"{each.name}{step.ending}" for each in numbers if step.adds_to(each))
     fitted = {
         (member.grouping, member.answer)
         for family in workload.fits
@@ -69,13 +46,13 @@ def _columns(workload: Workload, place: int, grouping: PlannedGrouping) -> Itera
     yield from _names(own, _consistent(workload))
 
 
-def _numbers(workload: Workload, grouping: PlannedGrouping) -> Iterator[_Number]:
+def _numbers(workload: Workload, grouping: PlannedGrouping) -> Iterator[ForetoldNumber]:
     for charged in grouping.answers:
         answer = charged.answer
-        yield _Number(answer.name, _shown(answer.beside, workload), bool(answer.beside))
+        yield ForetoldNumber(answer.name, _shown(answer.beside, workload), bool(answer.beside))
     for number in workload.derived:
         if table_name(workload, grouping) in number.tables:
-            yield _Number(number.name, _shown(BESIDE, workload), is_floored=False)
+            yield ForetoldNumber(number.name, _shown(BESIDE, workload), is_noisy=False)
 
 
 def _shown(beside: Mapping[str, str], workload: Workload) -> tuple[str, ...]:

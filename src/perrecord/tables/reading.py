@@ -90,9 +90,7 @@ class File:
         for name in self.given:
             if name not in known:
                 raise SchemaError(
-                    f"{name} is given, and {what} has none to choose; leave {name} out. If "
-                    "the files of this period and the last are of different formats, save both "
-                    "in one.",
+                    f"{name} is given, and {what} has none to choose; leave {name} out.",
                     about=(name,),
                 )
 

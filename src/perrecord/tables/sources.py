@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pyarrow as pa
 
-from perrecord.errors import SourceError
+from perrecord.errors import SchemaError, SourceError
 from perrecord.tables.addresses import is_address
 from perrecord.tables.columns import checked_names
 from perrecord.tables.databases import open_address, open_ibis
@@ -131,7 +131,7 @@ def _open_linked(source: Linked, database: Callable[[], Database], use: ColumnUs
         )
     with closed_on_failure(database()) as opened:
         names = SOURCE, f"{SOURCE}_last"
-        sides = [_mounted(opened, each, name, use) for each, name in zip(both, names, strict=True)]
+        sides = [_side(opened, each, name, use) for each, name in zip(both, names, strict=True)]
         opened.lock([path for side in sides for path in side.loaded.read_again])
         types = [_types(opened.schema(f"FROM {DUCKDB.identifier(name)}")) for name in names]
         shared = shared_columns(*types)
@@ -147,6 +147,17 @@ def _open_linked(source: Linked, database: Callable[[], Database], use: ColumnUs
         engine.origin = BothPeriods(sides[0].origin, sides[1].origin)
         engine.columns.pop(SIGN)
         return engine
+
+
+def _side(database: Database, source: OneSource, name: str, use: ColumnUse | None) -> _Mounted:
+    """Return one of two periods; what is said of the reading is said of both."""
+    try:
+        return _mounted(database, source, name, use)
+    except SchemaError as error:
+        raise SchemaError(
+            f"{error} If the files of the two periods are of different formats, save both in one.",
+            about=error.about,
+        ) from None
 
 
 def _types(schema: pa.Schema) -> dict[str, pa.DataType]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from perrecord.release.processing.step import Added, TableStep
+from perrecord.release.processing.step import Added, ForetoldNumber, TableStep
 from perrecord.release.spec import Workload
 from perrecord.released.columns import Released
 from perrecord.released.derived import Computed
@@ -20,6 +20,10 @@ class Flooring(TableStep):
     def asked(cls, workload: Workload) -> Self | None:
         """Return the step as a workload asks for it; None if it does not."""
         return cls() if workload.post_processing.floor_at_zero else None
+
+    def adds_to(self, number: ForetoldNumber) -> bool:
+        """Tell whether noise can have made a number negative."""
+        return number.is_noisy
 
     def added(self, column: Released | Computed) -> Iterator[Added]:
         """Yield counts, totals and averages without what is negative."""

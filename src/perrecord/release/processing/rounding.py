@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from perrecord.release.processing.step import Added, TableStep
+from perrecord.release.processing.step import Added, ForetoldNumber, TableStep
 from perrecord.release.spec import Workload
 from perrecord.released.columns import Released
 from perrecord.released.derived import Computed
@@ -22,6 +22,10 @@ class Rounding(TableStep):
         """Return the step as a workload asks for it; None if it does not."""
         places = workload.post_processing.round
         return cls(places) if places else None
+
+    def adds_to(self, number: ForetoldNumber) -> bool:
+        """Tell whether a number is to be rounded."""
+        return number.name in self.places
 
     def added(self, column: Released | Computed) -> Iterator[Added]:
         """Yield an answer rounded, if that was asked for."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from perrecord.exact import Exact, text
-from perrecord.release.processing.step import Added, TableStep
+from perrecord.release.processing.step import Added, ForetoldNumber, TableStep
 from perrecord.release.spec import Workload
 from perrecord.released.blurred import Blurred
 from perrecord.released.columns import Chosen, Released
@@ -40,6 +40,10 @@ class Status(TableStep):
         found, outputs = workload.post_processing.status, workload.outputs
         confidence = outputs.confidence if outputs.intervals else None
         return None if found is None else cls(found.reliable, found.caution, confidence)
+
+    def adds_to(self, number: ForetoldNumber) -> bool:
+        """Tell whether a number has a standard error, or a bound on it."""
+        return bool({"_se", "_sd_at_most"} & {*number.beside})
 
     def added(self, column: Released | Computed) -> Iterator[Added]:
         """Yield the words beside whatever has standard errors, or bounds on them."""

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import pyarrow as pa
 
@@ -53,8 +53,26 @@ class ProcessingStep(ABC):
 
 
 @dataclass(frozen=True, slots=True)
+class ForetoldNumber:
+    """What is known of an answer or a derived number before it is computed."""
+
+    name: str
+    beside: tuple[str, ...]
+    """The endings of what stands beside it."""
+    is_noisy: bool
+    """Whether noise was added to it; not to choices, nor by itself to what is derived."""
+
+
+@dataclass(frozen=True, slots=True)
 class TableStep(ProcessingStep):
     """A step that looks at one answer of one table; tables are written as they come."""
+
+    ending: ClassVar[str]
+    """How the name of its column ends."""
+
+    @abstractmethod
+    def adds_to(self, number: ForetoldNumber) -> bool:
+        """Tell, before anything is computed, whether a column is added beside a number."""
 
     @abstractmethod
     def added(self, column: Released | Computed) -> Iterator[Added]:
