@@ -7,7 +7,6 @@ from typing import Any, Literal, TypeVar, Unpack, overload
 
 import pyarrow as pa
 
-from perrecord.accounting.entries import Charge
 from perrecord.accounting.ledger import Ledger
 from perrecord.accounting.parts import period_name, period_names
 from perrecord.errors import BudgetExceededError, InputError, LedgerError, QueryError
@@ -27,10 +26,6 @@ from perrecord.tables.schema import Schema
 from perrecord.tables.snapshots import check_name, check_unchanged, snapshot_of
 from perrecord.tables.table import Table
 
-_FRESH = (
-    " As nothing has been charged to it yet, you may also delete the file and make it again with "
-    "new=True."
-)
 Asked = Query | str | Sequence[Query]
 Result = TypeVar("Result")
 
@@ -386,10 +381,10 @@ def _ledger(
         found = Ledger.open(ledger)
     own = found.part(period).budget
     if budget is not None and budget != own:
-        fresh = "" if any(isinstance(each, Charge) for each in found.entries()) else _FRESH
+        fresh = " Nothing was charged to it yet: you may delete the file and use new=True again."
         raise LedgerError(
             "the ledger was made with another budget, which cannot be changed. Leave budget= out, "
-            f"or give the same.{fresh} Its own is: {own}"
+            f"or give the same.{'' if found.has_charges else fresh} Its own is: {own}"
         )
     return found
 

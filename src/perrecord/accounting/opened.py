@@ -92,6 +92,11 @@ class LedgerReader:
         with reading(self._path) as connection:
             return tuple(self._every(connection))
 
+    @property
+    def has_charges(self) -> bool:
+        """Whether anything was charged to it: one that paid for nothing may be made again."""
+        return any(isinstance(each, Charge) for each in self.entries())
+
     def spent(self) -> Policy:
         """Return what all charges so far add up to; keep it to yourself, and publish the budget.
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from perrecord.accounting.entries import Charge
 from perrecord.accounting.ledger import Ledger
 from perrecord.accounting.listed import budget_in_a_spec
 from perrecord.accounting.refusals import check_budget
@@ -63,7 +62,7 @@ def beyond_budget(policy: Policy, budget: Policy) -> str | None:
 
 
 def _made_again(ledger: Ledger, loaded: LoadedSpec) -> str:
-    if any(isinstance(each, Charge) for each in ledger.entries()):
+    if ledger.has_charges:
         return ""
     return (
         "Nothing has been charged to this ledger yet, so it may also be deleted and made again "
