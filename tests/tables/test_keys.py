@@ -51,6 +51,7 @@ def test_products_and_projections(rows, flags):
     assert set(whole.rows()) == {(*a, *b) for a, b in product({*rows}, {(f,) for f in flags})}
     assert whole == Keys.from_columns(whole.table)  # already sorted and distinct
     assert len(whole) == len(whole.rows())
+    assert whole.encoded.cast(whole.schema).equals(whole.table)
     assert (right * left).project(["a", "b", "c"]) == whole
     assert whole.project("a") == whole.project(["a"])
     if flags:

@@ -64,9 +64,9 @@ class ExactSums:
 
 
 def reach(values: Integers) -> int:
-    """Return the sum of absolute values, exactly: by halves, whose sums fit."""
+    """Return the sum of absolute values, exactly: by halves, whose sums fit, if it might not."""
     sizes = np.abs(values)
-    if sizes.dtype == np.object_:
+    if sizes.dtype == np.object_ or not len(sizes) or int(sizes.max()) * len(sizes) <= _FITS:
         return int(sizes.sum())
     high, low = sizes >> _HALF, sizes & ((1 << _HALF) - 1)
     return (int(high.sum()) << _HALF) + int(low.sum())

@@ -10,6 +10,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from perrecord.released.numbers import SHORT
+from perrecord.tables.keys import Keys
 
 _FORMULA = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
 """How a cell begins that a spreadsheet would take for a formula, in wide characters too."""
@@ -23,27 +24,41 @@ APOSTROPHE = (
 _PREFIXED = re.compile(f"[{re.escape(_FORMULA)}']")
 
 
-def write_parquet(table: pa.Table, path: str | Path | BinaryIO) -> None:
+def write_parquet(table: pa.Table, path: str | Path | BinaryIO, keys: Keys | None = None) -> None:
     """Write a table as Parquet; the same table gives the same bytes.
 
-    Decimals of at most 18 digits are stored as whole numbers of 64 bits, as differences from one to
-    the next: they are written and read several times as fast as longer ones, and are smaller.
-    Noise leaves nothing in the differences that could be compressed any further.
+    Whole numbers, and decimals of at most 18 digits, are stored as differences from one to the
+    next, in as many bits as they need: noise leaves nothing that could be compressed any further.
+    If the `keys` are given that its first columns hold, their text need not be looked up row by
+    row. Text has no statistics, which would take as long as the rest: there are few row groups
+    that a reader could pass over.
     """
-    short = {each.name for each in table.schema if _is_short(each.type)}
+    numbers = [each.name for each in table.schema if _is_whole(each.type)]
+    others = {each.name: each.type for each in table.schema if each.name not in numbers}
+    texts = [name for name, kind in others.items() if not pa.types.is_floating(kind)]
     pq.write_table(
-        table,
+        table if keys is None else _with_encoded(table, keys),
         path,
-        compression={name: "none" if name in short else "zstd" for name in table.column_names},
+        compression=dict.fromkeys(table.column_names, "none") | dict.fromkeys(others, "zstd"),
         store_schema=False,
         store_decimal_as_integer=True,
-        use_dictionary=[name for name in table.column_names if name not in short],
-        column_encoding=dict.fromkeys(sorted(short), "DELTA_BINARY_PACKED"),
+        use_dictionary=texts,
+        column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
+        write_statistics=[name for name in table.column_names if name not in texts],
     )
 
 
-def _is_short(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_decimal(kind)) and int(kind.precision) <= SHORT
+def _is_whole(kind: pa.DataType) -> bool:
+    """Tell whether Parquet stores numbers as whole ones of 64 bits."""
+    is_short = pa.types.is_decimal(kind) and int(kind.precision) <= SHORT
+    return is_short or bool(pa.types.is_int64(kind))
+
+
+def _with_encoded(table: pa.Table, keys: Keys) -> pa.Table:
+    encoded = keys.encoded
+    others = [name for name in table.column_names if name not in encoded.column_names]
+    columns = [*encoded.columns, *table.select(others).columns]
+    return pa.table(columns, names=[*encoded.column_names, *others])
 
 
 def write_csv(table: pa.Table, path: str | Path | BinaryIO) -> None:

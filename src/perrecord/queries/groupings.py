@@ -83,6 +83,11 @@ class Grouping:
     columns: tuple[str, ...]
     cells: WhichCells | None
 
+    @property
+    def keys(self) -> Keys | None:
+        """Its public keys; None for a total, or where keys are selected."""
+        return self.cells if isinstance(self.cells, Keys) else None
+
     @classmethod
     def of(cls, columns: tuple[str, ...], cells: WhichCells | None) -> "Grouping":
         """Check that the cells fit the columns, and narrow them to the columns."""

@@ -1,7 +1,7 @@
 """What a release consists of, as bytes by file name. Nothing here reads the data."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
@@ -13,7 +13,6 @@ import pyarrow as pa
 from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.parallel import in_threads
 from perrecord.mechanisms.write import write_csv, write_parquet
-from perrecord.queries.groupings import Grouping
 from perrecord.queries.hierarchies import SummedTable
 from perrecord.queries.plan import PlannedGrouping
 from perrecord.release.datapackage import data_package
@@ -29,6 +28,7 @@ from perrecord.release.processing.deriving import computed
 from perrecord.release.series import PublishedSeries
 from perrecord.release.spec import Workload
 from perrecord.release.stated import stated_noise, stated_rows
+from perrecord.tables.keys import Keys
 from perrecord.version import VERSION
 
 MANIFEST = "manifest.json"
@@ -124,7 +124,9 @@ def _written(
     described = Described(
         name, named.title, grouping.grouping, query.answers, rows.schema, query.filter
     )
-    return ReleasedTable.of(described, _files(workload, f"tables/{name}", rows))
+    return ReleasedTable.of(
+        described, _files(workload, f"tables/{name}", rows, grouping.grouping.keys)
+    )
 
 
 def _following(workload: Workload, table: SummedTable, columns: Beside) -> ReleasedTable:
@@ -133,17 +135,21 @@ def _following(workload: Workload, table: SummedTable, columns: Beside) -> Relea
     described = Described(
         table.name,
         table.title,
-        Grouping(table.columns, table.keys if table.columns else None),
+        table.grouping,
         tuple(each.answer for each in source.answers if each.answer.name in table.answers),
         rows.schema,
         workload.queries[source.query].query.filter,
         table_name(workload, source),
     )
-    return ReleasedTable.of(described, _files(workload, f"tables/{table.name}", rows))
+    return ReleasedTable.of(
+        described, _files(workload, f"tables/{table.name}", rows, table.grouping.keys)
+    )
 
 
-def _files(workload: Workload, name: str, rows: pa.Table) -> dict[str, bytes]:
-    files = {f"{name}.parquet": _bytes(write_parquet, rows)}
+def _files(
+    workload: Workload, name: str, rows: pa.Table, keys: Keys | None = None
+) -> dict[str, bytes]:
+    files = {f"{name}.parquet": _bytes(write_parquet, rows, keys)}
     if workload.outputs.csv:
         files[f"{name}.csv"] = _bytes(write_csv, rows)
     return files
@@ -259,7 +265,7 @@ def _number(value: object) -> Any:
     raise TypeError(type(value).__name__)
 
 
-def _bytes(write: Any, rows: pa.Table) -> bytes:
+def _bytes(write: Callable[..., None], rows: pa.Table, *keys: Keys | None) -> bytes:
     buffer = BytesIO()
-    write(rows, buffer)
+    write(rows, buffer, *keys)
     return buffer.getvalue()

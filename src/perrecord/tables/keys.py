@@ -99,6 +99,11 @@ class Keys:
         return self.factors[0] if len(self.factors) == 1 else _written_out(self.factors)
 
     @property
+    def encoded(self) -> pa.Table:
+        """The same rows, with the text of each column as numbers of its different values."""
+        return _written_out([_encoded(factor) for factor in self.factors])
+
+    @property
     def schema(self) -> pa.Schema:
         """The names and types of the key columns, in order."""
         return pa.schema([field for factor in self.factors for field in factor.schema])
@@ -273,6 +278,14 @@ def _written_out(factors: Sequence[pa.Table]) -> pa.Table:
         columns.update(zip(factor.column_names, whole.columns, strict=True))
         outer *= factor.num_rows
     return pa.table(columns)
+
+
+def _encoded(factor: pa.Table) -> pa.Table:
+    columns = [
+        pc.dictionary_encode(column) if pa.types.is_string(column.type) else column
+        for column in factor.combine_chunks().columns
+    ]
+    return pa.table(columns, names=factor.column_names)
 
 
 def _checked(columns: KeyColumns) -> pa.Table:

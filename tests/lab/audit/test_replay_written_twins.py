@@ -80,7 +80,7 @@ def test_a_csv_file_with_exact_numbers_is_caught(monkeypatch, seen):
 def test_parquet_metadata_with_exact_numbers_is_caught(monkeypatch, seen):
     """A Parquet file has room for notes, and none are made."""
 
-    def telling(rows, path):
+    def telling(rows, path, keys):
         pq.write_table(rows.replace_schema_metadata({"records": seen[-1]}), path)
 
     monkeypatch.setattr(contents, "write_parquet", telling)

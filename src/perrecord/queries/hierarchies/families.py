@@ -12,7 +12,7 @@ from typing import Any
 
 from perrecord.queries.aggregates import Different, Total
 from perrecord.queries.answers import Answer
-from perrecord.queries.groupings import SelectCells, SelectKeys
+from perrecord.queries.groupings import Grouping, SelectCells, SelectKeys
 from perrecord.queries.hierarchies.following import followed
 from perrecord.queries.methods import Leaf, Tree
 from perrecord.queries.plan import Plan, PlannedGrouping
@@ -42,6 +42,11 @@ class SummedTable:
     keys: Keys
     answers: tuple[str, ...]
     """Of the source, those that it has."""
+
+    @property
+    def grouping(self) -> Grouping:
+        """Its columns and keys; a total has none."""
+        return Grouping(self.columns, self.keys if self.columns else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,12 +37,14 @@ from perrecord.mechanisms.answers import Answers
 from perrecord.mechanisms.run import run
 from perrecord.mechanisms.write import write_csv, write_parquet
 from perrecord.queries.answers.errors import ENDINGS
+from perrecord.queries.groupings import Grouping
 from perrecord.release.contents import MANIFEST, table_name
 from perrecord.release.methodology import WARNINGS
 from perrecord.release.processing import across, processed, summed
 from perrecord.release.processing.deriving import computed
 from perrecord.release.publish import release
 from perrecord.release.spec import Workload, build, load_spec, open_table
+from perrecord.tables.keys import Keys
 from perrecord.tables.table import Table
 
 _PACKAGE = "datapackage.json"
@@ -76,9 +78,9 @@ def files_of(
     """Read a published folder, and write beside it, in memory, what its tables must be."""
     tables: dict[str, bytes] = {}
     keys: dict[str, tuple[str, ...]] = {}
-    for name, columns, rows in _tables(workload, answers):
-        tables[f"tables/{name}.parquet"] = _written(write_parquet, rows)
-        keys[f"tables/{name}.parquet"] = columns
+    for name, grouping, rows in _tables(workload, answers):
+        tables[f"tables/{name}.parquet"] = _written(write_parquet, rows, grouping.keys)
+        keys[f"tables/{name}.parquet"] = grouping.columns
         if workload.outputs.csv:
             tables[f"tables/{name}.csv"] = _written(write_csv, rows)
     found = {
@@ -92,16 +94,17 @@ def files_of(
 
 def _tables(
     workload: Workload, answers: Sequence[Answers]
-) -> Iterator[tuple[str, tuple[str, ...], pa.Table]]:
-    """Yield the name, the grouping columns and the rows of every table, those that follow last."""
+) -> Iterator[tuple[str, Grouping, pa.Table]]:
+    """Yield the name, the grouping and the rows of every table, those that follow last."""
     names = [table_name(workload, each) for each in workload.plan.groupings]
     every, found = dict(zip(names, answers, strict=True)), across(workload, answers)
     for name, grouping, beside in zip(names, workload.plan.groupings, found.beside, strict=True):
         derived = tuple(computed(workload, name, every[name], every))
         rows = processed(every[name], workload, beside, derived)
-        yield name, grouping.grouping.columns, rows
+        yield name, grouping.grouping, rows
     for table in workload.following:
-        yield table.name, table.columns, summed(table.keys.table, found.following[table.name])
+        rows = summed(table.keys.table, found.following[table.name])
+        yield table.name, table.grouping, rows
 
 
 def fault_alone(files: PublishedFolder) -> str | None:
@@ -196,9 +199,9 @@ def _table(content: bytes) -> pa.Table:
     return pq.read_table(pa.BufferReader(content))
 
 
-def _written(write: Callable[[pa.Table, BytesIO], None], rows: pa.Table) -> bytes:
+def _written(write: Callable[..., None], rows: pa.Table, *keys: Keys | None) -> bytes:
     buffer = BytesIO()
-    write(rows, buffer)
+    write(rows, buffer, *keys)
     return buffer.getvalue()
 
 
