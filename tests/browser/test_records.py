@@ -156,9 +156,9 @@ def check_changes(shown, published, record):
             assert each.loss.least <= Fraction(loss) <= most
         assert Fraction(delta) == each.delta
         changed = published.replaced(record, each.measure, each.other)
-        limit = told_apart_at_most(published, record, changed)
+        limit = told_apart_at_most(each.loss, each.delta, published.total.currency)
         assert power == pytest.approx(limit, rel=1e-6)
-        likely = told_apart(published, record, changed)
+        likely = told_apart(published, record, changed, each.loss)
         assert about == (None if likely is None else pytest.approx(likely, rel=1e-9))
 
 

@@ -96,7 +96,7 @@ def test_a_filter_on_the_measure_that_changes_counts_the_whole_record():
         found.change({**KENT, "emp": 4}, {**KENT, "emp": 3}).amount
         == Fraction("0.7") * Fraction(4, 50) ** 2
     )
-    assert told_apart(found, KENT, other) is None
+    assert told_apart(found, KENT, other, found.change(KENT, other)) is None
 
 
 def test_what_is_kept_for_further_answers_is_priced_by_the_promise_alone():
@@ -106,7 +106,7 @@ def test_what_is_kept_for_further_answers_is_priced_by_the_promise_alone():
     other, promise = {**KENT, "emp": 4400}, 2 * plan.policy
     kept = PublishedPolicy("T", "t", FIELDS, stated.charges, promise)
     assert kept.change(KENT, other).amount == promise.substitution_loss(KENT, other)
-    assert told_apart(kept, KENT, other) is None
+    assert told_apart(kept, KENT, other, kept.change(KENT, other)) is None
     silent = PublishedCharge("a", "A", plan.policy)
     alone = PublishedPolicy("T", "t", FIELDS, (silent,), plan.policy)
     assert alone.change(KENT, other).amount == plan.policy.substitution_loss(KENT, other)
@@ -231,9 +231,11 @@ def test_how_often_values_are_told_apart():
     assert estimated.error == pytest.approx(500)
     assert estimated.told_apart == pytest.approx(1.6448536 * 500 / 4000)
     other = {**KENT, "emp": 4000 + round(1.6448536 * 500)}
-    assert told_apart(found, KENT, other) == pytest.approx(0.5, abs=1e-3)
-    assert told_apart_at_most(found, KENT, other) == pytest.approx(0.724, abs=1e-3)
-    assert told_apart(found, KENT, KENT) == pytest.approx(0.05)
+    cost, delta = found.change(KENT, other), found.change_delta(KENT, other)
+    assert told_apart(found, KENT, other, cost) == pytest.approx(0.5, abs=1e-3)
+    limit = told_apart_at_most(cost, delta, found.total.currency)
+    assert limit == pytest.approx(0.724, abs=1e-3)
+    assert told_apart(found, KENT, KENT, found.change(KENT, KENT)) == pytest.approx(0.05)
 
 
 # -- what is refused ----------------------------------------------------------------------------

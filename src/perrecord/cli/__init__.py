@@ -4,6 +4,7 @@ One module for each command. What a command needs is loaded when it runs, so tha
 completion stay quick. `command` says how commands end, `output` how they speak.
 """
 
+import gc
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -32,6 +33,9 @@ from perrecord.cli.command import EXIT_CODES, Command, Commands, ended_once, exa
 from perrecord.cli.logs import with_log
 
 __all__ = ["app", "main"]
+
+_NEW_OBJECTS = 100_000
+"""After so many, unused ones are looked for: loading makes many objects, and all are used."""
 
 _EXAMPLES = examples(
     "perrecord synth business --rows 100000 --out est.parquet",
@@ -130,5 +134,6 @@ def _options(
 
 def main() -> None:
     """Run the command line; being told to end is taken as Ctrl-C, so that everything is tidied."""
+    gc.set_threshold(_NEW_OBJECTS)
     with ended_once():
         app(prog_name="perrecord")

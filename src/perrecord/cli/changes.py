@@ -51,16 +51,18 @@ def change_of_records(subject: "Subject", before: "Row", after: "Row") -> Record
         )
     one, other = published.pair(before, after)
     shares = tuple((charge, charge.change(one, other)) for charge in published.charges)
+    cost, delta = published.change(before, after), published.change_delta(before, after)
+    currency = published.total.currency
     return RecordChange(
         before,
         after,
-        published.total.currency.value,
-        published.change(before, after),
-        published.change_delta(before, after),
+        currency.value,
+        cost,
+        delta,
         (published.loss(before), published.loss(after)),
         () if published.keeps_something(one, other) else shares,
-        told_apart(published, before, after),
-        told_apart_at_most(published, before, after),
+        told_apart(published, before, after, cost),
+        told_apart_at_most(cost, delta, currency),
     )
 
 

@@ -123,6 +123,16 @@ def meaning(
     )
 
 
+def power_at_most(loss: Exact | float, *, key_delta: Exact | float = 0) -> float:
+    """Return how often, at most, any test at 5 % false alarms finds a record of a loss (T19).
+
+    >>> power_at_most(1) == meaning(1).power[0.05]
+    True
+    """
+    losses, revealed = _figures(loss, "the loss"), _figures(key_delta, "key_delta")
+    return float(np.minimum(1.0, _generic_power(losses, 0.05) + revealed))
+
+
 def meaning_of_answer(
     shift: int, sigma_squared: Exact, *, delta: Exact | float = "1e-6"
 ) -> Meaning[float]:
@@ -183,7 +193,7 @@ def _least_epsilon(losses: FigureArray, delta: float) -> FigureArray:
 
     # One valley in ln(alpha - 1): a coarse look, then golden section, for all losses at once.
     steps = np.linspace(-40.0, 40.0, 161)
-    best = steps[np.argmin([epsilon(np.full_like(losses, step)) for step in steps], axis=0)]
+    best = steps[np.argmin(epsilon(steps[:, np.newaxis]), axis=0)]
     low, high, golden = best - 0.5, best + 0.5, (math.sqrt(5) - 1) / 2
     for _ in range(40):
         left, right = high - golden * (high - low), low + golden * (high - low)

@@ -16,7 +16,8 @@ from perrecord.exact import float_up
 from perrecord.laws.scales import GaussianScale
 from perrecord.policy.cases import Record
 from perrecord.policy.changes import NoisyNumber, Output, signed
-from perrecord.policy.meaning import SMALLEST_SIGMA, gaussian_power, meaning
+from perrecord.policy.loss import Loss
+from perrecord.policy.meaning import SMALLEST_SIGMA, gaussian_power, power_at_most
 from perrecord.policy.split import Split
 from perrecord.policy.terms import Currency, slots_of
 from perrecord.release.document import PublishedCharge, PublishedPolicy
@@ -141,11 +142,11 @@ def recognised_at_most(published: PublishedPolicy, row: Record) -> float:
     return _at_most(published.loss(row), published.delta(row), published.total.currency)
 
 
-def told_apart(published: PublishedPolicy, row: Record, other: Record) -> float | None:
+def told_apart(published: PublishedPolicy, row: Record, other: Record, cost: Loss) -> float | None:
     """Return about how often the best test at 5 % false alarms tells two records apart (T27).
 
-    None unless all that differs are numbers with Gaussian noise of at least ten grid steps, which
-    both records certainly move.
+    The cost is that of the change from one to the other. None unless all that differs are numbers
+    with Gaussian noise of at least ten grid steps, which both records certainly move.
     """
     before, after = published.pair(row, other)
     is_rho = published.total.currency is Currency.RHO
@@ -159,18 +160,17 @@ def told_apart(published: PublishedPolicy, row: Record, other: Record) -> float 
                 output, before, after
             ):
                 return None
-    return gaussian_power(float(published.change(row, other).amount))
+    return gaussian_power(float(cost.amount))
 
 
-def told_apart_at_most(published: PublishedPolicy, row: Record, other: Record) -> float:
-    """Return how often, at most, any test at 5 % false alarms tells two records apart (T27)."""
-    loss, delta = published.change(row, other).amount, published.change_delta(row, other)
-    return _at_most(loss, delta, published.total.currency)
+def told_apart_at_most(cost: Loss, delta: Fraction, currency: Currency) -> float:
+    """Return how often, at most, any test at 5 % false alarms sees a change of this cost (T27)."""
+    return _at_most(cost.amount, delta, currency)
 
 
 def _at_most(loss: Fraction, delta: Fraction, currency: Currency) -> float:
     if currency is Currency.RHO:
-        return float(meaning(loss, key_delta=delta).power[0.05])
+        return power_at_most(loss, key_delta=delta)
     factor = math.exp(min(float_up(loss), 700.0))
     return min(1.0, 0.05 * factor, 1 - 0.95 / factor)
 

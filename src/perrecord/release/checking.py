@@ -74,8 +74,7 @@ def largest_change(checked: CheckedRelease, published: PublishedPolicy) -> Raise
     if not checked.losses:
         return None
     name = max(checked.losses, key=lambda each: each[1])[0]
-    every = published.changes
-    own = [each for each in every if (each.example, each.percent) == (name, SHOWN_PERCENT)]
+    own = published.raised(name, (SHOWN_PERCENT,))
     return max(own, key=lambda each: each.loss.amount, default=None)
 
 

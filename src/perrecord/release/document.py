@@ -21,7 +21,7 @@ from perrecord.policy.document import FormWriter, Json, growths
 from perrecord.policy.loss import Loss, total
 from perrecord.policy.policy import Policy
 from perrecord.policy.reads import check_fields_of, reads
-from perrecord.release.changes import Raised, raised, write_raised
+from perrecord.release.changes import PERCENTS, Raised, raised, write_raised
 from perrecord.release.charges import ChargeShare, PublishedCharge, published_delta
 from perrecord.release.curves import Curve, curve_of, together
 from perrecord.release.fields import TYPES, Field, check_computed
@@ -305,11 +305,12 @@ class PublishedPolicy:
     @cached_property
     def changes(self) -> tuple[Raised, ...]:
         """What it costs that a measure of an example is 5, 10 or 20 % greater, where it is said."""
-        if any(charge.outputs is None for charge in self.charges):
-            return ()
-        return tuple(
-            found for name, record in self.examples for found in raised(self, name, record)
-        )
+        return tuple(found for name, _ in self.examples for found in self.raised(name))
+
+    def raised(self, example: str, percents: Iterable[int] = PERCENTS) -> Iterator[Raised]:
+        """Yield what it costs that a measure of an example is so many percent greater."""
+        if all(charge.outputs is not None for charge in self.charges):
+            yield from raised(self, example, dict(self.examples)[example], percents)
 
     def pair(self, row: Record, other: Record) -> tuple[Record, Record]:
         """Return two records as the policy sees them, with the columns that neither gives.

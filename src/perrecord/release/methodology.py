@@ -150,8 +150,8 @@ def _changes(published: PublishedPolicy) -> Iterator[str]:
         record = records[each.example]
         changed = published.replaced(record, each.measure, each.other)
         loss = text(each.loss.amount) if each.loss.is_exact else str(each.loss)
-        most = _at_most(told_apart_at_most(published, record, changed))
-        about = told_apart(published, record, changed)
+        most = _at_most(told_apart_at_most(each.loss, each.delta, published.total.currency))
+        about = told_apart(published, record, changed, each.loss)
         seen = most if about is None else f"about {100 * about:.3g} %, {most}"
         value = f"{inline(each.measure)}: {text(each.value)}"
         yield f"| {inline(each.example)} | {value} | {each.percent} % | {loss} | {seen} |"

@@ -15,7 +15,7 @@ from perrecord.confidential.withheld import withheld
 from perrecord.errors import InputError, PerrecordError
 from perrecord.evaluate.losses.record_sizes import KeptCosts, changes_by_size
 from perrecord.mechanisms.run import check_plan
-from perrecord.release.changes import Raised, raised
+from perrecord.release.changes import Raised
 from perrecord.release.checking import (
     SHOWN_PERCENT,
     CheckedRelease,
@@ -131,8 +131,8 @@ class CurvesKept:
         example = next((dict(record) for _, record in workload.examples), None)
         raises = (
             each
-            for name, record in published.examples
-            for each in raised(published, name, record, [SHOWN_PERCENT])
+            for name, _ in published.examples
+            for each in published.raised(name, [SHOWN_PERCENT])
         )
         return Curves(changes_by_size(workload.plan, example, self._costs), tuple(raises))
 
