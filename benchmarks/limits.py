@@ -4,9 +4,10 @@
 
 One release is run in this process with a stopwatch around its steps. Beside each step stands the
 least that this machine needs for it, measured in the same run: the same bytes hashed, decoded,
-drawn, copied or flushed, and nothing else done. Seconds are of the processor, all threads added up,
-so that steps which run side by side are told apart. With `--write` the table is kept in
-`benchmarks/limits.md`.
+drawn, copied or flushed, and nothing else done. What it takes to start is measured in an
+environment that holds what users install, without development tools. Seconds are of the processor,
+all threads added up, so that steps which run side by side are told apart. With `--write` the table
+is kept in `benchmarks/limits.md`.
 """
 
 import argparse
@@ -26,6 +27,7 @@ import duckdb
 import numpy as np
 from full_size.workload import all_cells, create_ledger, prepare, spec_text
 from machine import load, machine, versions
+from peers import perrecord_alone
 
 from perrecord.mechanisms import additive
 from perrecord.noise.bits import SystemBits, system_bits
@@ -95,11 +97,11 @@ def spent(action: Callable[[], object]) -> float:
     return min(found)
 
 
-def imported(statement: str) -> float:
+def imported(python: Path, statement: str) -> float:
     """Return the processor's seconds of a new Python that runs a statement."""
     before = os.times()
     for _ in range(3):
-        subprocess.run([sys.executable, "-c", statement], check=True)  # noqa: S603 - ours
+        subprocess.run([python, "-c", statement], check=True)  # noqa: S603 - ours
     after = os.times()
     children = after.children_user + after.children_system
     return (children - before.children_user - before.children_system) / 3
@@ -122,12 +124,12 @@ def released(spec: Path, out: Path) -> tuple[Stopwatch, float, float]:
     return watch, time.perf_counter() - began, time.process_time() - used
 
 
-def steps(folder: Path, scratch: Path) -> tuple[list[Step], float, float]:
+def steps(python: Path, folder: Path, scratch: Path) -> tuple[list[Step], float, float]:
     """Return the steps of a release of the workload, its wall time and its processor's seconds."""
     spec = scratch / "release.yaml"
     spec.write_text(spec_text(folder))
     create_ledger(spec)
-    start = imported("import perrecord.release.publish")
+    start = imported(python, "import perrecord.release.publish")
     watch, wall, used = released(spec, scratch / "out")
     source = (folder / "est.parquet").read_bytes()
     written = b"".join(path.read_bytes() for path in (scratch / "out").rglob("*") if path.is_file())
@@ -151,7 +153,7 @@ def steps(folder: Path, scratch: Path) -> tuple[list[Step], float, float]:
         Step(
             "start Python and load the libraries",
             start,
-            imported("import pyarrow, duckdb"),
+            imported(python, "import pyarrow, duckdb"),
             "Arrow, numpy and DuckDB loaded",
         ),
         Step(
@@ -227,11 +229,14 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=8_000_000)
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
+    alone = perrecord_alone()
+    if isinstance(alone, str):
+        sys.exit(f"perrecord could not be installed apart: {alone}")
     before = load()
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name)
         folder = prepare(scratch / "data", given.rows)
-        found, wall, used = steps(folder, scratch)
+        found, wall, used = steps(alone, folder, scratch)
         cells = all_cells(folder)
     lines = [
         "# Where the time of a release goes",

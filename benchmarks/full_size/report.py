@@ -9,14 +9,14 @@ from full_size.contenders import BASELINE, COARSE, INTERVALS, PERRECORD, Turns
 from full_size.curve import MOST_STEEPER, Curve
 from full_size.slow_peers import OPENDP, ROW_LEVEL, TUMULT, Estimate
 from full_size.spilling import Spilling
-from full_size.starting import MOST_SECONDS
+from full_size.starting import LIBRARIES, MOST_LOADS
 from full_size.starting import TURNS as STARTS
 
 MOST_MEMORY_MB = 1200
 MOST_TIMES = 0.8
 """How much of plain DuckDB's time a release may take, by the clock and by the processor."""
 MOST_TIMES_INTERVALS = 1.1
-"""How many times its own time a release with intervals may take."""
+"""The same of a release with intervals, which writes three times the numbers."""
 LEAST_TIMES = {OPENDP.name: 60, TUMULT.name: 500}
 COARSE_NAME = "perrecord, county to 3 digits"
 
@@ -71,24 +71,24 @@ def contenders_part(turns: dict[str, Turns], compared: int) -> list[str]:
 def contenders_goals(turns: dict[str, Turns]) -> list[Goal]:
     """Return the goals of time and memory."""
     ours, baseline = turns[PERRECORD.name], turns[BASELINE.name]
-    wider = turns[INTERVALS.name].wall / ours.wall
+    wider = turns[INTERVALS.name]
+    text = "at most {} times plain DuckDB, one query per level, writing the same rows, by {}"
+    compared = (
+        (text.format(MOST_TIMES, "the clock"), ours.wall, MOST_TIMES, baseline.wall),
+        (text.format(MOST_TIMES, "the processor"), ours.cpu, MOST_TIMES, baseline.cpu),
+        (
+            f"with intervals at most {MOST_TIMES_INTERVALS} times plain DuckDB, by the clock",
+            wider.wall,
+            MOST_TIMES_INTERVALS,
+            baseline.wall,
+        ),
+    )
     return [
         *(
             Goal(
-                f"at most {MOST_TIMES} times plain DuckDB, one query per level, writing the same "
-                f"rows, by {what}",
-                f"{own:.2f} s against {other:.2f} s ({own / other:.2f})",
-                own <= MOST_TIMES * other,
+                what, f"{own:.2f} s against {other:.2f} s ({own / other:.2f})", own <= most * other
             )
-            for what, own, other in (
-                ("the clock", ours.wall, baseline.wall),
-                ("the processor", ours.cpu, baseline.cpu),
-            )
-        ),
-        Goal(
-            f"with intervals at most {MOST_TIMES_INTERVALS} times as long",
-            f"{wider:.2f} times",
-            wider <= MOST_TIMES_INTERVALS,
+            for what, own, most, other in compared
         ),
         Goal(
             f"peak memory below {MOST_MEMORY_MB:,} MB",
@@ -263,8 +263,12 @@ def starting_part(found: dict[str, float]) -> list[str]:
 def starting_goals(found: dict[str, float]) -> list[Goal]:
     """Return the goals of starting."""
     return [
-        Goal(f"{name} below {most} s", f"{found[name]:.2f} s", found[name] < most)
-        for name, most in MOST_SECONDS.items()
+        Goal(
+            f"{name} at most {most} times as long as {LIBRARIES}",
+            f"{found[name] / found[LIBRARIES]:.2f} times ({found[name]:.2f} s)",
+            found[name] <= most * found[LIBRARIES],
+        )
+        for name, most in MOST_LOADS.items()
     ]
 
 
