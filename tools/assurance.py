@@ -6,6 +6,8 @@ docs/assurance.json with the state of the code that they are of.
 
     python tools/assurance.py                    every audit
     python tools/assurance.py --only replay      one of them; the others' figures stay
+
+Audits that keep one core busy run two at a time, the longest first; the others follow, each alone.
 """
 
 import argparse
@@ -18,20 +20,24 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
 TARGET = ROOT / "docs" / "assurance.md"
 KEPT = ROOT / "docs" / "assurance.json"
 LONGEST_SECONDS = 5400
+KEEPING = Lock()
+RUNNING: list["subprocess.Popen[str]"] = []
 
 HEAD = """\
 # Assurance: what was tried to prove perrecord wrong
 
-`make audit` runs the programs below one after the other, fails if one of them finds anything wrong,
+`make audit` runs the programs below, fails if one of them finds anything wrong,
 and writes this page; every figure is of the run that its section names. A short form of each, the
 long tests apart, is part of `make test`. What the evidence does not cover is in
 [known-limits.md](known-limits.md); what is proved and where is in [theory.md](theory.md) and
@@ -48,6 +54,8 @@ class Audit:
     title: str
     words: str
     program: tuple[str, ...]
+    is_alone: bool = False
+    """Whether it keeps every core busy by itself."""
 
 
 AUDITS = (
@@ -56,12 +64,15 @@ AUDITS = (
         "Replay: the change of the answers, exactly",
         "Random tables, queries, schemes, filters and keys, each table with a record and without "
         "it. The change of every exact answer, divided by its noise, is compared with P(r) as "
-        "rationals: no sampling, no tolerance. What a change of a tapered answer costs is "
-        "irrational; it is computed once more, in ball arithmetic, and may not be above P(r), nor "
-        "below it by more than one part in 2^25. Where keys are selected, noise is coupled key by "
+        "rationals: no sampling, no tolerance. What a change of a tapered or blurred answer "
+        "costs is irrational; it is computed once more, in ball arithmetic, and may not be above "
+        "P(r), and a tapered one not below it by more than one part in 2^25. Weights, measures "
+        "that follow from others, linked periods and the histories of units are computed once "
+        "more, record by record. Where keys are selected, noise is coupled key by "
         "key. A share is really run, with frozen bits: every released number is recomputed from "
         "the records, the prices and the bits, and both sides must agree in everything but what "
-        "the record adds. A share of these are whole releases, compared file by file.",
+        "the record adds. A share of these are whole releases, compared file by file; "
+        "where their tables add up, every sum is found again from the published files alone.",
         ("perrecord", "audit", "replay", "--json"),
     ),
     Audit(
@@ -69,8 +80,9 @@ AUDITS = (
         "Doors: the same records, by every way in",
         "Random records, their numbers spelled as people and programs spell them, come in as text, "
         "as Parquet of every numeric type with and without statistics, in several files behind "
-        "globs and links, as pandas and Polars frames, from DuckDB and SQLite files, through Ibis "
-        "on engines with odd settings, from Spark, and to OpenDP measurements of every domain. A "
+        "globs and links, as pandas and Polars frames, from DuckDB and SQLite files, SAS, Stata, "
+        "SPSS and Excel files, a PostgreSQL server, through Ibis on engines with odd settings, "
+        "from Spark, from two linked periods, and to OpenDP measurements of every domain. A "
         "small reader of the audit's own says what each record is, from how it was spelled; the "
         "engine's exact numbers, the policy's reading of the record and what a measurement is "
         "given are compared with it, and what a record changes with P(r), exactly, and for tapered "
@@ -123,6 +135,7 @@ AUDITS = (
         "Mistakes that a tired engineer might make are put into a copy of the code, one at a time. "
         "Each must make a test fail that is named beforehand, and that passes without it.",
         ("python", "-m", "tests.twins"),
+        is_alone=True,
     ),
     Audit(
         "faults",
@@ -134,6 +147,7 @@ AUDITS = (
         "back. Variants that publish first or do not flush are held to the same checks, and must "
         "fail them.",
         ("python", "-m", "tests.faults"),
+        is_alone=True,
     ),
     Audit(
         "bad input",
@@ -143,6 +157,7 @@ AUDITS = (
         "searched for it. Each message must name what is wrong and what to do; nothing may hang or "
         "end as a fault of perrecord's own.",
         ("python", "-m", "tests.hostile.bad_input"),
+        is_alone=True,
     ),
     Audit(
         "surface",
@@ -161,6 +176,7 @@ AUDITS = (
             *("python", "-m", "pytest", "-n", "auto", "-q", "-rfEs"),
             *("-m", "audit", "tests/noise", "tests/lab/audit/sample"),
         ),
+        is_alone=True,
     ),
 )
 
@@ -175,17 +191,25 @@ def run(audit: Audit) -> dict[str, Any]:
     with subprocess.Popen(
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, process_group=0
     ) as process:
+        RUNNING.append(process)
         try:
             printed, _ = process.communicate(timeout=LONGEST_SECONDS)
         except BaseException:
-            os.killpg(process.pid, signal.SIGKILL)
+            end(process)
             raise
+        finally:
+            RUNNING.remove(process)
     found = _of_pytest(printed) if "pytest" in arguments else _of_json(printed)
     if process.returncode and not found["failures"]:
         found["failures"] = [f"the program ended with {process.returncode}"]
     minutes = f"{(time.monotonic() - start) / 60:.1f}"
     day = time.strftime("%d %B %Y")
     return found | {"minutes": minutes, "code": code, "day": day, "machine": _machine()}
+
+
+def end(process: "subprocess.Popen[str]") -> None:
+    """End a program and all that it has started."""
+    os.killpg(process.pid, signal.SIGKILL)
 
 
 def _machine() -> str:
@@ -283,13 +307,25 @@ def _plain(text: str) -> str:
     return re.sub(r"([\\`*_<>|\[\]])", r"\\\1", " ".join(text.split()))
 
 
+def _kept() -> dict[str, Any]:
+    return json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+
+
 def keep(audit: Audit, found: dict[str, Any]) -> None:
     """Keep what an audit found beside what the others did, and write the page."""
-    kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
-    kept[audit.name] = found
-    ordered = {each.name: kept[each.name] for each in AUDITS if each.name in kept}
-    KEPT.write_text(json.dumps(ordered, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    TARGET.write_text(page(ordered), encoding="utf-8")
+    with KEEPING:
+        kept = _kept()
+        kept[audit.name] = found
+        ordered = {each.name: kept[each.name] for each in AUDITS if each.name in kept}
+        KEPT.write_text(json.dumps(ordered, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        TARGET.write_text(page(ordered), encoding="utf-8")
+
+
+def run_and_keep(audit: Audit) -> list[str]:
+    """Run an audit, keep what it found, and return what is wrong."""
+    found = run(audit)
+    keep(audit, found)
+    return [f"{audit.name}: {each}" for each in found["failures"]]
 
 
 def main() -> None:
@@ -297,12 +333,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Run the audits, and write their page.")
     parser.add_argument("--only", choices=[each.name for each in AUDITS], help="run one of them")
     only = parser.parse_args().only
+    wanted = [each for each in AUDITS if only in (None, each.name)]
+    took = {name: float(found["minutes"]) for name, found in _kept().items()}
+    longest_first = sorted(wanted, key=lambda each: -took.get(each.name, 0))
     failures = []
-    for audit in AUDITS:
-        if only in (None, audit.name):
-            found = run(audit)
-            failures += [f"{audit.name}: {each}" for each in found["failures"]]
-            keep(audit, found)
+    with ThreadPoolExecutor(2) as pool:
+        waiting = [pool.submit(run_and_keep, each) for each in longest_first if not each.is_alone]
+        try:
+            for each in waiting:
+                failures += each.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in list(RUNNING):
+                end(process)
+            raise
+    for audit in wanted:
+        if audit.is_alone:
+            failures += run_and_keep(audit)
     print(*failures, f"{len(failures)} failures", sep="\n", file=sys.stderr)
     sys.exit(1 if failures else 0)
 
