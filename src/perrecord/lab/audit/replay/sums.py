@@ -47,7 +47,9 @@ def sums_checked(files: Mapping[str, bytes], spec: Mapping[str, Any]) -> tuple[i
     tables = [_read(files, name, level, leaves, True) for name, level in columns.items()]
     for name, entry in processed.get("follow", {}).items():
         by = [entry["by"]] if isinstance(entry["by"], str) else entry["by"]
-        tables.append(_read(files, name, by, leaves, False))
+        # A coarser key that holds no sector is in the total, but nothing says in which of these.
+        is_split = any(set(by) <= set(level) for level in columns.values() if "sector" not in level)
+        tables.append(_read(files, name, by, leaves, False, sectors=not is_split))
     recomputed = 0
     for answer in (COUNT, TOTAL):
         measured = tables
@@ -84,7 +86,13 @@ def _leaves(columns: set[str]) -> Iterator[Leaf]:
 
 
 def _read(
-    files: Mapping[str, bytes], name: str, level: Sequence[str], leaves: Sequence[Leaf], asked: bool
+    files: Mapping[str, bytes],
+    name: str,
+    level: Sequence[str],
+    leaves: Sequence[Leaf],
+    asked: bool,
+    *,
+    sectors: bool = False,
 ) -> _Rows:
     rows = pq.read_table(pa.BufferReader(files[f"tables/{name}.parquet"])).to_pylist()
     held = [
@@ -92,6 +100,7 @@ def _read(
             1 << place
             for place, leaf in enumerate(leaves)
             if all(column in leaf and leaf[column] == row[column] for column in level)
+            if not sectors or "sector" in leaf
         )
         for row in rows
     ]
