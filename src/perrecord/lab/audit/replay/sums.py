@@ -47,9 +47,8 @@ def sums_checked(files: Mapping[str, bytes], spec: Mapping[str, Any]) -> tuple[i
     tables = [_read(files, name, level, leaves, True) for name, level in columns.items()]
     for name, entry in processed.get("follow", {}).items():
         by = [entry["by"]] if isinstance(entry["by"], str) else entry["by"]
-        # A coarser key that holds no sector is in the total, but nothing says in which of these.
-        is_split = any(set(by) <= set(level) for level in columns.values() if "sector" not in level)
-        tables.append(_read(files, name, by, leaves, False, sectors=not is_split))
+        # A coarser key without sectors is in the total, and in no table added up from sectors.
+        tables.append(_read(files, name, by, leaves, False, sectors=bool(by)))
     recomputed = 0
     for answer in (COUNT, TOTAL):
         measured = tables
