@@ -7,6 +7,7 @@ sqrt A = 50 steps the nearest terms are added one by one.
 """
 
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -91,6 +92,7 @@ def _half(power: int) -> float:
     return float(found)
 
 
+@lru_cache(maxsize=1024)
 def _far(outside: float, power: int) -> float:
     """Return the u beyond which so much of the density lies."""
     low, high = 1e-12, 1e12
