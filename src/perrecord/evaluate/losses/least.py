@@ -99,10 +99,14 @@ def least_loss(outputs: Sequence[tuple[PlannedGrouping, NoisyNumber]], record: R
     A column that the record does not say is taken for one of a published cell.
     """
     every = [Fraction(0)]
+    published = {
+        each: _is_published(grouping, record)
+        for each, grouping in {id(grouping): grouping for grouping, _ in outputs}.items()
+    }
     for grouping, output in outputs:
         among, cell = output.scope.among, output.noise.at(record)
         is_inside = among is None or among.at(record)
-        if cell is None or not is_inside or not _is_published(grouping, record):
+        if cell is None or not is_inside or not published[id(grouping)]:
             continue
         if not isinstance(cell, CellNoise) or cell.bounds is not None:
             continue
