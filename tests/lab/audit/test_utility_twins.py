@@ -128,7 +128,7 @@ def test_a_taper_that_loses_its_large_records_is_caught(monkeypatch):
         return f"least({honest(total, resolution, parts)}, 5000000)"
 
     monkeypatch.setattr(scan, "total_value", cut)
-    assert caught("tapered", "tapered parts", "average tapered", tables=20)
+    assert caught("tapered", "tapered parts", "average tapered")
 
 
 def test_a_published_taper_that_loses_its_large_records_is_caught(monkeypatch):

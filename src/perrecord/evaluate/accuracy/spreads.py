@@ -56,7 +56,7 @@ def _narrow(values: Floats, outside: float, power: int) -> Floats:
 @lru_cache(maxsize=64)
 def _table(outside: float, power: int) -> Floats:
     """Return the largest A for the limits from 0 on: those of one goal are asked for many times."""
-    return _halved(np.arange(_TABLED) + 0.5, outside, power)
+    return _halved(np.arange(_TABLED, dtype=np.float64) + 0.5, outside, power)
 
 
 def _halved(points: Floats, outside: float, power: int) -> Floats:
