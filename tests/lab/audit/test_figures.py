@@ -100,7 +100,7 @@ def test_every_kind_of_figure_is_noticed_by_name_when_it_is_altered(releases):
     blind, made = Blind(), set()
     for release in releases:
         made |= set(found_in(release).made)
-        blind.look(release, Random(1), 45, "")
+        blind.look(release, Random(1), 70, "")
     assert blind.missed == []
     figures = {what for what in made if not any(each in what for each in STRUCTURE)}
     assert figures - blind.noticed <= JUDGED | {what for what, *_ in BY_HAND}
@@ -132,7 +132,7 @@ def test_a_text_that_lost_a_number_is_noticed(releases):
 
 def test_a_short_audit_finds_nothing_wrong():
     """The audit as the command runs it."""
-    found = figures(1, 1, 19, 3, command_output, lambda done: None)
+    found = figures(1, 1, 1, 3, command_output, lambda done: None)
     assert found.failures == ()
     told = dict(found.figures)
     assert told["figures that differ"] == told["of them not noticed"] == "0"
