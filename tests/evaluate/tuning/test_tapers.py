@@ -56,6 +56,7 @@ def met(queries, source, within=Fraction(1, 10)):
     return shares
 
 
+@pytest.mark.usefixtures("no_frontier")
 @pytest.mark.parametrize("nu", [3, 7])
 def test_the_goal_is_reached_and_just_missed_with_one_per_cent_less(source, states, nu):
     """Totals, and averages nearly so, whatever they were given; a taper's size says no more."""
@@ -101,6 +102,7 @@ def test_parts_that_share_a_cell_reach_their_goal(source):
     assert met([scaled(query, Fraction(99, 100))], source, Fraction(1, 100)) == [0.0]
 
 
+@pytest.mark.usefixtures("no_frontier")
 def test_parts_tapered_and_clamped_keep_their_proportions(source, states):
     """Cells of several laws: each is asked by its own."""
     parts = Parts("state", {"06": clamping(0, 10**5, rho=1), "36": splitting(Split(emp=9), rho=2),
@@ -113,6 +115,7 @@ def test_parts_tapered_and_clamped_keep_their_proportions(source, states):
     assert float(amounts[1] / amounts[0]) == pytest.approx(2, rel=1e-3)
 
 
+@pytest.mark.usefixtures("no_frontier")
 def test_a_goal_that_takes_noise_below_five_steps_is_out_of_reach():
     """Where no loss is known; the message says what to do."""
     with table(pa.table({"x": [1, 2, 3]}), measures=["x"]) as source:
@@ -222,6 +225,7 @@ def test_clamps_are_compared_with_the_bias_that_they_have(source, states, tuned)
     assert met([scaled(asked, Fraction(99, 100))], source)[0] < 0.9
 
 
+@pytest.mark.usefixtures("no_frontier")
 @pytest.mark.parametrize(("name", "cap"), [("a giant", 20), ("a shop", 1)])
 def test_caps_are_kept_by_tapers(source, states, name, cap):
     """The least errors that a cap allows, one of them fully spent."""
@@ -303,6 +307,7 @@ queries:
 """
 
 
+@pytest.mark.usefixtures("no_frontier")
 @pytest.mark.parametrize("named", ["{pay: wide}", "{payann: wide}"])
 def test_a_tuned_taper_is_written_and_costs_what_was_found(tmp_path, named):
     """In place of the split, with its comment; named tapers stay; in SQL by answer or measure."""

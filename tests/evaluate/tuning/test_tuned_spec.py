@@ -18,6 +18,8 @@ from perrecord.queries.plan import plan
 from perrecord.release.spec import build, load_spec, open_table, parse_spec, spec_schema
 from perrecord.release.spec.schemes import splits_of
 
+pytestmark = pytest.mark.usefixtures("no_frontier")
+
 SPEC = """\
 # Kept: a comment on top.
 title: Establishments   # kept
@@ -82,7 +84,7 @@ def folder(tmp_path_factory):
     """Return a folder with a spec, its source and a list of keys."""
     path = tmp_path_factory.mktemp("spec")
     (path / "data").mkdir()
-    data = business(20_000, seed=4)
+    data = business(4_000, seed=4)
     pq.write_table(data, path / "data" / "est.parquet")
     states = sorted(set(data["state"].to_pylist()))
     (path / "data" / "states.csv").write_text("state\n" + "\n".join(states) + "\n")

@@ -1,5 +1,6 @@
 """The replay audit through every door: nothing is read in another way than it was spelled."""
 
+from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
@@ -20,8 +21,9 @@ DOORS = {door.name: door for door in every_door()}
 @pytest.mark.parametrize("name", [name for name in DOORS if name != "Spark"])
 def test_records_are_read_as_they_were_spelled(name):
     """A table at each door: exact numbers, the policy's reading, and two real runs each."""
-    pairs = 25 if DOORS[name].every == 1 else 10
-    found = doors_audit(pairs, seed=11, doors=[DOORS[name]], measures=False)
+    door = replace(DOORS[name], is_linked=False)  # two periods: test_doors_linked.py
+    pairs = 25 if door.every == 1 else 10
+    found = doors_audit(pairs, seed=11, doors=[door], measures=False)
     assert found.failures == ()
     assert count(found, "neighbouring pairs") >= pairs
     assert count(found, "readings of a record") >= pairs

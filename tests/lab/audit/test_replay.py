@@ -24,26 +24,27 @@ def count(found, name):
 
 
 def test_no_record_loses_more_than_its_policy_says():
-    """1,600 pairs, whatever is asked; most records lose something, and many all they may."""
-    found = replay(1600, seed=11)
+    """800 pairs, whatever is asked; most records lose something, and many all they may."""
+    found = replay(800, seed=11)
     assert found.failures == ()
-    assert count(found, "neighbouring pairs") >= 1600
-    assert count(found, "pairs in which the record lost something") > 800
-    assert count(found, "pairs in which exact accounting demanded") > 100
-    assert count(found, "thresholds compared with") >= 20
-    assert count(found, "real runs, recomputed") >= 10
-    assert count(found, "released numbers recomputed") > 500
-    assert count(found, "pairs run both ways") >= 4
-    assert count(found, "differences of released numbers") > 20
-    assert count(found, "pairs released both ways") >= 2
+    assert count(found, "neighbouring pairs") >= 800
+    assert count(found, "pairs in which the record lost something") > 400
+    assert count(found, "pairs in which exact accounting demanded") > 50
+    assert count(found, "thresholds compared with") >= 10
+    assert count(found, "real runs, recomputed") >= 5
+    assert count(found, "released numbers recomputed") > 250
+    assert count(found, "pairs run both ways") >= 2
+    assert count(found, "differences of released numbers") > 10
+    assert count(found, "pairs released both ways") >= 1
     kinds = {row[0] for row in found.tables[0].rows}
     assert {"quantile", "key selection", "any mechanism on split rows"} <= kinds
 
 
 def test_the_same_seed_asks_the_same():
     """Whoever repeats an audit finds what it found; one table can be repeated alone."""
-    assert replay(80, seed=4, first=1) == replay(80, seed=4, first=1)
-    assert replay(80, seed=4, first=1) != replay(80, seed=5, first=1)
+    found = replay(80, seed=4, first=1)
+    assert found == replay(80, seed=4, first=1)
+    assert found != replay(80, seed=5, first=1)
     with pytest.raises(InputError, match="at least one"):
         replay(0, seed=4)
 

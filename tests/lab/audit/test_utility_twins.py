@@ -23,11 +23,11 @@ from perrecord.released import columns
 from perrecord.tables import records
 
 
-def caught(*kinds, tables=40):
+def caught(*kinds, first=0):
     """Tell whether some exact answer of such a kind is found to be another."""
     return any(
         fault is not None and kind in kinds
-        for seed in range(tables)
+        for seed in range(first, first + 40)
         for kind, fault in exact_checks(Random(seed), 4, seed)
     )
 
@@ -50,7 +50,7 @@ def old_scores(answer, counts, cells):
 def test_a_quantile_that_forgets_ties_is_caught(monkeypatch):
     """With 6 zeros and 4 giants the median is 0, and nothing between."""
     monkeypatch.setattr(quantiles, "scores_of", old_scores)
-    assert caught("median", "quantile")
+    assert caught("median", "quantile", first=20)
 
 
 def test_rounding_half_to_even_is_caught(monkeypatch):
@@ -128,7 +128,7 @@ def test_a_taper_that_loses_its_large_records_is_caught(monkeypatch):
         return f"least({honest(total, resolution, parts)}, 5000000)"
 
     monkeypatch.setattr(scan, "total_value", cut)
-    assert caught("tapered", "tapered parts", "average tapered", tables=20)
+    assert caught("tapered", "tapered parts", "average tapered")
 
 
 def test_a_published_taper_that_loses_its_large_records_is_caught(monkeypatch):

@@ -7,6 +7,7 @@ sqrt A = 50 steps the nearest terms are added one by one.
 """
 
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -17,6 +18,7 @@ _MARGIN = 1e-6
 _WIDE = 2500.0
 TERMS = 64
 _HALVINGS = 60
+_TABLED = 256
 _NODES, _WEIGHTS = (each / 2 for each in np.polynomial.legendre.leggauss(32))
 _NODES = _NODES + 0.5  # on [0, 1]
 
@@ -40,8 +42,21 @@ def largest_spreads(limits: Floats, confidence: Fraction, nu: int) -> Floats:
     found = np.square(points / (far - power * far / (12 * found * (1 + far**2))))
     is_narrow = np.square(points / far) < _WIDE
     if is_narrow.any():
-        found[is_narrow] = _halved(points[is_narrow], outside, power)
+        found[is_narrow] = _narrow(values[is_narrow], outside, power)
     return np.asarray(found[places] * (1 - _MARGIN))
+
+
+def _narrow(values: Floats, outside: float, power: int) -> Floats:
+    """Return the largest A of narrow noise that leaves so little beyond each limit."""
+    if values[-1] < _TABLED:
+        return _table(outside, power)[values.astype(np.intp)]
+    return _halved(values + 0.5, outside, power)
+
+
+@lru_cache(maxsize=64)
+def _table(outside: float, power: int) -> Floats:
+    """Return the largest A for the limits from 0 on: those of one goal are asked for many times."""
+    return _halved(np.arange(_TABLED, dtype=np.float64) + 0.5, outside, power)
 
 
 def _halved(points: Floats, outside: float, power: int) -> Floats:
@@ -91,6 +106,7 @@ def _half(power: int) -> float:
     return float(found)
 
 
+@lru_cache(maxsize=1024)
 def _far(outside: float, power: int) -> float:
     """Return the u beyond which so much of the density lies."""
     low, high = 1e-12, 1e12

@@ -52,7 +52,8 @@ class Distribution:
     @property
     def shares(self) -> tuple[float, ...]:
         """The share of records or units at or below each value."""
-        return tuple(number / self.count for number in self.at_most)
+        count = self.count
+        return tuple(number / count for number in self.at_most)
 
     @property
     def largest(self) -> float:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from perrecord.evaluate.losses.changes import ChangeWriter, largest_of, largest_variance
 from perrecord.evaluate.losses.distributions import Distribution, distribution
-from perrecord.evaluate.losses.loss_sql import LossWriter, records_with
+from perrecord.evaluate.losses.loss_sql import LossWriter
 from perrecord.evaluate.losses.policies import quantiles_of
 from perrecord.evaluate.workspace import workspace
 from perrecord.laws.least import least_rho
@@ -52,7 +52,7 @@ def least_losses(planned: Plan, table: Table) -> Distribution | None:
         loss = _least(planned, writer, {})
         kept = space.keep(
             f"SELECT loss, count(*) AS number FROM (SELECT {loss} AS loss "
-            f"FROM {records_with(table, writer.parts)}) AS valued GROUP BY loss",
+            f"FROM {writer.records(table)}) AS valued GROUP BY loss",
             writer.parts.tables,
         )
         return distribution(space, kept, "loss", "number", ())
@@ -99,10 +99,14 @@ def least_loss(outputs: Sequence[tuple[PlannedGrouping, NoisyNumber]], record: R
     A column that the record does not say is taken for one of a published cell.
     """
     every = [Fraction(0)]
+    published = {
+        each: _is_published(grouping, record)
+        for each, grouping in {id(grouping): grouping for grouping, _ in outputs}.items()
+    }
     for grouping, output in outputs:
         among, cell = output.scope.among, output.noise.at(record)
         is_inside = among is None or among.at(record)
-        if cell is None or not is_inside or not _is_published(grouping, record):
+        if cell is None or not is_inside or not published[id(grouping)]:
             continue
         if not isinstance(cell, CellNoise) or cell.bounds is not None:
             continue

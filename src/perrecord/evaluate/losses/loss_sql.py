@@ -66,6 +66,7 @@ class LossWriter:
     power: int
     parts: JoinedTables
     _seen: dict[Cases[Form], str] = field(default_factory=dict)
+    _named: list[dict[str, str]] = field(default_factory=list)
 
     @property
     def dialect(self) -> Dialect:
@@ -86,7 +87,9 @@ class LossWriter:
                 weight = number(amount * (step / threshold) ** self.power)
                 return f"{weight} * {powered(double(self._column(name)), self.power)}"
             case SizeLoss(amount, name, growth):
-                loss = growth.sql(self.size(name, number))
+                loss = growth.sql(self.size(name))
+                if number == self._literal:  # in a case, few records may need it
+                    loss = self.named(loss, 1)
                 return f"{number(amount)} * coalesce({loss}, {NOTHING})"
             case SplitLoss(amount, Split() as split):
                 pieces = self._pieces(split, number)
@@ -103,10 +106,29 @@ class LossWriter:
                     self._seen[cases] = self._piecewise(cases)
                 return self._seen[cases]
 
-    def size(self, measure: str, number: NumberWriter | None = None) -> str:
+    def size(self, measure: str) -> str:
         """Return |value| of a record's measure in its own units, a DOUBLE; NULL stays NULL."""
-        resolution = (number or self._literal)(self.schema.measure(measure).resolution)
-        return f"({resolution} * abs({double(self._column(measure))}))"
+        resolution = self._literal(self.schema.measure(measure).resolution)
+        return self.named(f"({resolution} * abs({double(self._column(measure))}))", 0)
+
+    def named(self, value: str, level: int) -> str:
+        """Return the column of `records` for a value of it and of columns named at levels below.
+
+        Engines take long to plan what is written out wherever it occurs.
+        """
+        while len(self._named) <= level:
+            self._named.append({})
+        known = self._named[level]
+        return f"records.{known.setdefault(value, f'_perrecord_named{level}_{len(known)}')}"
+
+    def records(self, table: Table) -> str:
+        """Return the records with the tables joined; engines read no column that is not used."""
+        names = dict.fromkeys([*table.schema.fields, *_roles(table)])
+        records = table.select(names)
+        for known in self._named:
+            columns = "".join(f", {value} AS {name}" for value, name in known.items())
+            records = f"SELECT records.*{columns} FROM ({records}) AS records"
+        return f"({records}) AS records{''.join(self.parts.joins)}"
 
     def _pieces(self, split: Split, number: NumberWriter) -> str:
         """Return m(r), its thresholds written by `number` (T3)."""
@@ -229,12 +251,6 @@ def _narrowed(before: str) -> str:
         f"any_value(step) * 2 / {_STEPS} AS step, min(bound) AS bound "
         f"FROM ({bounds}) AS bounds GROUP BY unit"
     )
-
-
-def records_with(table: Table, parts: JoinedTables) -> str:
-    """Return the records with the tables joined; engines read no column that is not used."""
-    names = dict.fromkeys([*table.schema.fields, *_roles(table)])
-    return f"({table.select(names)}) AS records{''.join(parts.joins)}"
 
 
 def _roles(table: Table) -> list[str]:

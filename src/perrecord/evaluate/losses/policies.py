@@ -17,7 +17,6 @@ from perrecord.evaluate.losses.distributions import Distribution, distribution
 from perrecord.evaluate.losses.loss_sql import (
     NOTHING,
     LossWriter,
-    records_with,
 )
 from perrecord.evaluate.workspace import workspace
 from perrecord.policy.policy import Policy
@@ -42,7 +41,7 @@ def policy_losses(
         loss = " + ".join([NOTHING, *(writer.form(policy.form) for policy in every)])
         kept = space.keep(
             f"SELECT loss, count(*) AS number FROM (SELECT {loss} AS loss "
-            f"FROM {records_with(table, writer.parts)}) AS valued GROUP BY loss",
+            f"FROM {writer.records(table)}) AS valued GROUP BY loss",
             writer.parts.tables,
         )
         return distribution(space, kept, "loss", "number", points)
@@ -74,7 +73,7 @@ def quantiles_of(
         writer = LossWriter(table.schema, currency.power, space.parts())
         losses = [f"{each} AS l{place}" for place, each in enumerate(written(writer))]
         kept = space.keep(
-            f"SELECT {', '.join(losses)} FROM {records_with(table, writer.parts)}",
+            f"SELECT {', '.join(losses)} FROM {writer.records(table)}",
             writer.parts.tables,
         )
         count = space.read(f"SELECT count(*) AS number FROM {kept}")["number"][0].as_py()
@@ -122,7 +121,7 @@ def cell_losses(every: Sequence[CellPolicies], table: Table) -> Distribution:
         losses = [_written(place, each, writer) for place, each in enumerate(every)]
         kept = space.keep(
             f"SELECT loss, count(*) AS number FROM (SELECT {' + '.join([NOTHING, *losses])} AS loss"
-            f" FROM {records_with(table, writer.parts)}) AS valued GROUP BY loss",
+            f" FROM {writer.records(table)}) AS valued GROUP BY loss",
             writer.parts.tables,
         )
         return distribution(space, kept, "loss", "number", ())

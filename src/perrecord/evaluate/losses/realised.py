@@ -22,7 +22,6 @@ from perrecord.evaluate.losses.loss_sql import (
     LossWriter,
     advanced_sql,
     double,
-    records_with,
 )
 from perrecord.evaluate.workspace import Workspace, workspace
 from perrecord.policy.policy import Policy
@@ -225,7 +224,7 @@ class _Run:
         unit = "" if self.table.schema.unit is None else f"{self._unit()} AS unit, "
         sql = (
             f"SELECT {unit}{policy} AS policy, {realised} AS realised, {lowest} AS lowest "
-            f"FROM {records_with(self.table, writer.parts)}"
+            f"FROM {writer.records(self.table)}"
         )
         return sql, writer.parts
 
@@ -270,7 +269,7 @@ class _Run:
         sql = (
             f"SELECT unit, {' + '.join(costs)} AS realised, {largest_of(lowest)} AS lowest FROM "
             f"(SELECT {', '.join([grouped, *inner])} FROM (SELECT {', '.join(shown)} "
-            f"FROM {records_with(self.table, writer.parts)} WHERE {unit} IS NOT NULL "
+            f"FROM {writer.records(self.table)} WHERE {unit} IS NOT NULL "
             f"AND {entry.condition}) AS entered GROUP BY {grouped}) AS changed"
         )
         return sql, writer.parts

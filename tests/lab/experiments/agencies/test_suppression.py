@@ -110,10 +110,10 @@ def test_a_lone_hidden_cell_is_found_by_subtraction():
 
 
 def test_after_suppression_every_primary_cell_is_protected():
-    """40 random tables; the audit is by programmes of its own, with no shortcut."""
+    """15 random tables; the audit is by programmes of its own, with no shortcut."""
     primaries = 0
     unprotected = 0
-    for seed in range(40):
+    for seed in range(15):
         table = random_table(seed)
         found = suppressed(table)
         assert (found.primary == sensitive(table)).all()
@@ -122,8 +122,8 @@ def test_after_suppression_every_primary_cell_is_protected():
         assert exposed(table, found.hidden) == []
         primaries += int(found.primary.sum())
         unprotected += len(exposed(table, found.primary))
-    assert primaries > 400
-    assert unprotected > 20  # the twin: primary suppressions alone
+    assert primaries > 150
+    assert unprotected > 7  # the twin: primary suppressions alone
 
 
 def test_protection_holds_for_every_filling_of_small_tables():

@@ -12,7 +12,7 @@ from perrecord import Split
 from perrecord.lab.experiments.cbp import experiment as cbp
 from perrecord.lab.experiments.cbp.experiment import FULL, QUICK, run
 
-SMALL = replace(QUICK, rows=60_000, fewest=20, goals=(Fraction(1, 20), Fraction(1, 5)))
+SMALL = replace(QUICK, rows=30_000, fewest=20, goals=(Fraction(1, 20), Fraction(1, 5)))
 
 
 @pytest.fixture

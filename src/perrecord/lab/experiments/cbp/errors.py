@@ -28,7 +28,7 @@ from perrecord.lab.experiments.cbp.data import (
     tapered,
     workload,
 )
-from perrecord.lab.experiments.cbp.pooled import pooled_quantiles, pooled_share
+from perrecord.lab.experiments.cbp.pooled import KeptQuantiles, pooled_quantiles, pooled_share
 from perrecord.lab.experiments.quantiles import five_numbers, quantiles
 from perrecord.laws.tapering import NARROWEST, least_spread_for_rho
 from perrecord.queries.groupings import WhichCells
@@ -160,8 +160,9 @@ def measured(
 
 def error_rows(found: Sequence[LevelErrors], *, draws_for: Fraction | None = None) -> list[Row]:
     """Return a row for each level, and one for all levels together; draws at one budget alone."""
+    kept: KeptQuantiles = {}
     return [
-        _row(group, level, with_draws=group[0].budget == draws_for)
+        _row(group, level, kept, with_draws=group[0].budget == draws_for)
         for level, group in _groups(found)
     ]
 
@@ -240,7 +241,7 @@ def _groups(found: Sequence[LevelErrors]) -> Iterator[tuple[str, list[LevelError
         yield EVERY_LEVEL, group
 
 
-def _row(group: Sequence[LevelErrors], level: str, *, with_draws: bool) -> Row:
+def _row(group: Sequence[LevelErrors], level: str, kept: KeptQuantiles, *, with_draws: bool) -> Row:
     first = group[0]
     errors = [each.errors for each in group]
     drawn = None
@@ -256,16 +257,16 @@ def _row(group: Sequence[LevelErrors], level: str, *, with_draws: bool) -> Row:
         bias=np.concatenate([each.relative(np.abs(each.bias)) for each in errors]),
         drawn=drawn,
     )
-    return row | spread_over_noise(errors)
+    return row | spread_over_noise(errors, kept)
 
 
-def spread_over_noise(errors: Sequence[CellErrors]) -> Row:
+def spread_over_noise(errors: Sequence[CellErrors], kept: KeptQuantiles | None = None) -> Row:
     """Return what a box shows of the errors of several answers, over their cells and the noise."""
     known = [each for each in errors if not each.is_zero.all()]
     if not known:
         return {}
     return {
-        **dict(zip(FIVE, pooled_quantiles(known, list(FIVE.values())), strict=True)),
+        **dict(zip(FIVE, pooled_quantiles(known, list(FIVE.values()), kept), strict=True)),
         "above_5_percent": 1 - pooled_share(known, GOOD),
         "above_20_percent": 1 - pooled_share(known, BAD),
     }

@@ -9,6 +9,9 @@ from perrecord.lab.experiments.univariate.spread import ErrorShares, error_quant
 _SMALLEST = 1e-12
 _CLOSE = 1e-9
 
+KeptQuantiles = dict[CellErrors, list[float | None]]
+"""The quantiles of each answer by itself."""
+
 
 def pooled_share(errors: Sequence[CellErrors], limit: float) -> float:
     """Return the share of the errors, over cells and noise, that are at most a limit.
@@ -18,13 +21,20 @@ def pooled_share(errors: Sequence[CellErrors], limit: float) -> float:
     return _together(_weighted(errors), [limit])[0]
 
 
-def pooled_quantiles(errors: Sequence[CellErrors], shares: Sequence[float]) -> list[float | None]:
+def pooled_quantiles(
+    errors: Sequence[CellErrors], shares: Sequence[float], kept: KeptQuantiles | None = None
+) -> list[float | None]:
     """Return the least errors that these shares of the errors do not exceed.
 
     Those of one answer are `error_quantiles`; those of several lie between the least and the
-    largest of theirs.
+    largest of theirs. Quantiles of an answer that were `kept`, of the same shares, are not found
+    again.
     """
-    each = [error_quantiles(answer, shares) for answer in errors]
+    own = {} if kept is None else kept
+    for answer in errors:
+        if answer not in own:
+            own[answer] = error_quantiles(answer, shares)
+    each = [own[answer] for answer in errors]
     known = [[own for own in of_share if own is not None] for of_share in zip(*each, strict=True)]
     if not all(known):
         return [None] * len(shares)

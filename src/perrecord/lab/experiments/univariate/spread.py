@@ -97,6 +97,10 @@ class ErrorShares:
         found = np.zeros(limits.shape)
         for cells, law in self.laws:
             steps = np.floor(limits[:, cells] / float(truth.total.step))
+            if not self.biases[cells].any():  # both tails are one number
+                tails = law.float_tails(steps + 1)
+                found[:, cells] = 1 - tails - tails
+                continue
             lower = below(law, -steps - self.biases[cells] - 1)
             found[:, cells] = below(law, steps - self.biases[cells]) - lower
         return found
