@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -69,6 +70,18 @@ def run(*arguments: object, **environment: str) -> Ran:
     if found.exception is not None and not isinstance(found.exception, SystemExit):
         raise found.exception
     return Ran(found.exit_code, found.stdout, found.stderr)
+
+
+def run_block(text: str) -> str:
+    """Run the commands of a block of a guide inside this process; return what they printed."""
+    printed = ""
+    for line in text.splitlines():
+        program, *arguments = shlex.split(line)
+        assert program == "perrecord", line
+        found = run(*arguments)
+        assert found.code == 0, found.err
+        printed += found.out
+    return printed
 
 
 def started(*arguments: object, cwd: Path, code: str = "", **options) -> subprocess.Popen:

@@ -1,6 +1,5 @@
 """The quickstart's commands and the example, run as they are written."""
 
-import json
 import os
 import re
 import subprocess
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from perrecord.release.spec import load_spec, warnings_of
+from tests.cli.conftest import run, run_block
 
 ROOT = Path(__file__).parent.parent.parent
 BESIDE = Path(sys.executable).parent
@@ -22,23 +22,16 @@ def on_path():
     return os.environ | {"PATH": f"{BESIDE}{os.pathsep}{os.environ['PATH']}"}
 
 
-def test_the_quickstart_runs_from_nothing(tmp_path):
+def test_the_quickstart_runs_from_nothing(tmp_path, monkeypatch):
     """Five commands to a release; then its policy, and the doctor."""
     text = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
     blocks = BLOCK.findall(text)
     assert len(blocks[0].splitlines()) == 5
-    shown = subprocess.run(
-        ["sh", "-euc", "\n".join(blocks)],
-        cwd=tmp_path,
-        env=on_path(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert shown.returncode == 0, shown.stderr
+    monkeypatch.chdir(tmp_path)
+    shown = "".join(map(run_block, blocks))
     assert (tmp_path / "published" / "policy.html").exists()
-    assert "A record with emp = 150" in shown.stdout
-    assert "CONFIDENTIAL" in shown.stdout
+    assert "A record with emp = 150" in shown
+    assert "CONFIDENTIAL" in shown
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +44,7 @@ def demo(tmp_path_factory):
     return folder, command
 
 
-def test_the_business_example_runs(demo):
+def test_the_business_example_runs(demo, tmp_path, monkeypatch):
     """Synthetic data, keys, ledger, check, release; a second run has nothing left to do."""
     folder, command = demo
     tables = {path.stem for path in (folder / "published" / "tables").iterdir()}
@@ -61,25 +54,30 @@ def test_the_business_example_runs(demo):
         "industry_medians",
         "one_state_by_industry",
     }
-    again = subprocess.run(command, env=on_path(), capture_output=True, text=True, check=False)
+    noting = tmp_path / "noting"
+    noting.write_text('#!/bin/sh\necho "$*"\n')
+    noting.chmod(0o755)
+    again = subprocess.run(
+        command,
+        env=os.environ | {"PERRECORD": str(noting)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert again.returncode == 0, again.stderr
-    assert "\nnothing: " in again.stdout
+    checks, others = again.stdout.splitlines()[:2], again.stdout.splitlines()[2:]
+    assert checks == ["check release.yaml", "check splitting.yaml"]
+    assert [each.split()[0] for each in others] == ["release", "policy"]
+    monkeypatch.chdir(folder)
+    assert run(*others[0].split()).out.startswith("nothing: ")
     assert not (folder / "splitting.ledger").exists()
 
 
 @pytest.fixture(scope="module")
 def checked(demo):
     """What `perrecord check` says of the example, and of the same release by splitting."""
-    found = []
-    for spec in ("release.yaml", "splitting.yaml"):
-        said = subprocess.run(
-            [str(BESIDE / "perrecord"), "check", spec, "--json"],
-            cwd=demo[0],
-            capture_output=True,
-            check=True,
-        )
-        found.append(json.loads(said.stdout))
-    return found
+    specs = ("release.yaml", "splitting.yaml")
+    return [run("check", demo[0] / each, "--json").json() for each in specs]
 
 
 def losses(report):

@@ -167,6 +167,6 @@ def test_ctrl_c_ends_with_130_and_the_next_run_finishes(charged, step, seconds, 
     assert "Traceback" not in err
     assert not (charged / "published").exists()
     assert charges(charged) == before
-    second = outside(*RELEASE, cwd=charged)
+    second = run(*RELEASE)
     assert second.out.startswith("made: ")
     assert charges(charged) == 1

@@ -4,11 +4,13 @@ import csv
 import math
 import re
 import subprocess
+import sys
 from io import StringIO
 
 import pytest
 
-from tests.cli.test_quickstart import ROOT, on_path
+from tests.cli.conftest import run_block
+from tests.cli.test_quickstart import ROOT
 
 FENCE = re.compile(r"^```(\w+) ?([\w./]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
@@ -22,17 +24,12 @@ def told(tmp_path_factory):
     for kind, name, text in blocks:
         if kind in ("python", "yaml"):
             (folder / {"python": "cities.py", "yaml": "release.yaml"}[kind]).write_text(text)
+        elif text == "python cities.py\n":
+            subprocess.run([sys.executable, "cities.py"], cwd=folder, check=True)
         elif kind == "sh":
-            done = subprocess.run(
-                ["sh", "-euc", text],
-                cwd=folder,
-                env=on_path(),
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            assert done.returncode == 0, done.stderr
-            printed = done.stdout
+            with pytest.MonkeyPatch.context() as patch:
+                patch.chdir(folder)
+                printed = run_block(text)
         elif kind in ("text", "csv"):
             shown.append((kind, text, (folder / name).read_text() if name else printed))
     return shown, folder

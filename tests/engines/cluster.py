@@ -15,10 +15,14 @@ from perrecord.tables.engines.spark_logs import SILENT
 
 WAIT = 90
 
-QUICK = "-XX:TieredStopAtLevel=1"
+QUICK = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+)
 """Has a Java process compile what it runs once and simply: none of ours lives long enough for more.
 
-With Java's own ways a session spends half its time on code that it never comes back to.
+With Java's own ways a session spends half its time on code that it never comes back to, and on
+verifying thousands of classes of Spark's own jars.
 """
 
 SESSION = {
@@ -86,7 +90,11 @@ class Processes:
 
     def start(self, name: str, program: str, *arguments: str) -> subprocess.Popen:
         """Start a program of Spark that logs to a file of this name."""
-        given = {"SPARK_HOME": str(self._home), **self.environment}
+        given = {
+            "SPARK_HOME": str(self._home),
+            "SPARK_LAUNCHER_OPTS": QUICK,
+            **self.environment,
+        }
         if program == "spark-class":
             given |= {"SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": QUICK}
         with (self.folder / f"{name}.log").open("wb") as output:

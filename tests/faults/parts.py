@@ -178,7 +178,7 @@ def damaged(runner: Runner) -> Findings:
 def crowded(runner: Runner) -> Findings:
     """Charge one ledger from many processes, and kill some of them."""
     found = Findings()
-    processes, each = 32, runner.pick(8, 1000)
+    processes, each = runner.pick(12, 32), runner.pick(8, 1000)
     affordable = processes * each // 4
     crowd = load.crowd(runner.workshop, processes, each, affordable, load.charging(each))
     found.failures += [f"a crowd: {wrong}" for wrong in crowd.wrong]

@@ -138,14 +138,14 @@ def test_the_guide_answers_only_where_no_boundary_is_near(sigma_squared):
     assert answers.mean() > 0.97
 
 
+@pytest.mark.parametrize("width", [5, pytest.param(7, marks=pytest.mark.audit)])
 @pytest.mark.parametrize("sigma_squared", ["0.3", "0.5", "1.7"])
-def test_the_enumerated_blocks_enclose_every_probability(sigma_squared):
-    """Every block word, side, offset and height of 8 bits, run through the sampler itself.
+def test_the_enumerated_blocks_enclose_every_probability(sigma_squared, width):
+    """Every block word, side, offset and height of a few bits, run through the sampler itself.
 
     A round gives z with probability f(z) (1 - 1/e) / (2 w). Words that leave a decision open are
     continued with zeros, then with ones; what both agree on is certain.
     """
-    width = 7
     word = width + 1
     law = Blocks.of(
         Potential.gaussian(DiscreteGaussian(sigma_squared).sigma_squared), both_sides=True

@@ -1,6 +1,6 @@
 """Do the samplers draw from the laws they name, and would we notice if not?
 
-Quick form: 3 million draws each, false-alarm rate 1e-7 per test (`checks.FALSE_ALARM`).
+Quick form: 1.5 million draws each, false-alarm rate 1e-7 per test (`checks.FALSE_ALARM`).
 Full form (`make audit`): 10^7 draws for 12 sigmas, family-wise false-alarm rate 1e-6.
 """
 
@@ -31,7 +31,7 @@ from tests.noise.checks import (
 )
 
 SIGMAS = ("0.3", "0.5", "0.7", "1", "2.5", "10", "35.4", "63.9", "64", "350", "3500", "3500000")
-DRAWS = 3_000_000
+DRAWS = 1_500_000
 AUDIT_FALSE_ALARM = 1e-6
 
 

@@ -736,7 +736,7 @@ def test_the_method_states_the_delta_and_what_is_biased(tmp_path):
 
 def test_two_releases_to_one_place_do_not_mix(tmp_path):
     """One of them is there, whole; the other is told, and stays sealed."""
-    for trial in range(6):
+    for trial in range(3):
         folder = tmp_path / str(trial)
         pure = SPEC.replace("    keys: found\n", "    keys: states\n")
         first = prepared(folder, spec=pure.replace("rho: 2", "rho: 4"))

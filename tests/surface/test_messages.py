@@ -17,6 +17,8 @@ READS = {
     *("startswith", "endswith", "find", "rfind", "index", "count"),
     *("search", "match", "fullmatch", "findall", "finditer"),
 }
+MAY_DECIDE = (ast.Assign, ast.NamedExpr, ast.Call, ast.Compare, ast.Match)
+"""The kinds of nodes that pass a text on or decide by it."""
 LAYS_OUT = {"errors.py": ["shortened", "continued"], "cli/command.py": ["unprefixed"]}
 """Functions that take a message apart to show it, and decide nothing by what it says."""
 
@@ -47,17 +49,17 @@ def decided(text, without=()):
     """Return the lines on which a module decides by the text of a message."""
     tree, found = ast.parse(text), set()
     tree.body = [each for each in tree.body if getattr(each, "name", None) not in without]
-    errors = {
-        each.name for each in ast.walk(tree) if isinstance(each, ast.ExceptHandler) and each.name
-    }
+    every = list(ast.walk(tree))
+    errors = {each.name for each in every if isinstance(each, ast.ExceptHandler) and each.name}
     functions = {
         each.name: [parameter.arg for parameter in each.args.args]
-        for each in ast.walk(tree)
+        for each in every
         if isinstance(each, ast.FunctionDef)
     }
+    nodes = [each for each in every if isinstance(each, MAY_DECIDE)]
     names = set()
     for _ in range(3):  # what a text is given to, and what that is given to
-        for node in ast.walk(tree):
+        for node in nodes:
             match node:
                 case ast.Assign([ast.Name(name)], value) if is_text(value, errors, names):
                     names.add(name)
@@ -67,7 +69,7 @@ def decided(text, without=()):
                     for parameter, value in zip(functions[function], given, strict=False):
                         if is_text(value, errors, names):
                             names.add(parameter)
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Compare(left, operators, others):
                 # Whether there is a message at all may be asked.

@@ -4,6 +4,8 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
+from tests.surface.test_source import tree
+
 SOURCE = Path(__file__).parent.parent.parent / "src" / "perrecord"
 
 TWICE: dict[str, str] = {}
@@ -15,15 +17,14 @@ APART = ("cli", "lab")
 
 def classes(text):
     """Return the names of the classes that others may use."""
-    nodes = ast.walk(ast.parse(text))
-    found = [node.name for node in nodes if isinstance(node, ast.ClassDef)]
+    found = [node.name for node in tree(text) if isinstance(node, ast.ClassDef)]
     return [name for name in found if not name.startswith("_")]
 
 
 def types(text):
     """Return the names that a module gives to types; variables of types are none."""
     found = []
-    for node in ast.parse(text).body:
+    for node in tree(text)[0].body:
         match node:
             case ast.Assign([ast.Name(_)], ast.Call(ast.Name("TypeVar"))):
                 continue

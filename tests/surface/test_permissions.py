@@ -16,7 +16,7 @@ from perrecord.accounting.budget import Budget
 from perrecord.cli.command import REFUSED
 from perrecord.evaluate.confidential import confidential_folder
 from perrecord.release import staging
-from tests.cli.conftest import charged, folder, published, run  # noqa: F401 - fixtures
+from tests.cli.conftest import charged, folder, published, run, undrawn  # noqa: F401 - fixtures
 
 OPEN, CLOSED = 0o000, 0o077
 
@@ -53,6 +53,7 @@ def open_to_others(place):
 
 
 @pytest.mark.parametrize("mask", [OPEN, CLOSED])
+@pytest.mark.usefixtures("undrawn")
 def test_what_is_private_is_private_under_any_umask(mask, folder, record_property):  # noqa: F811
     """The ledger, sealed files, their folder and lock, and confidential results."""
     with umask(mask):

@@ -20,13 +20,21 @@ from perrecord.tables.sources import open_source
 SECRET = "-".join(("very", "confidential", "name"))
 
 
-@pytest.fixture
-def parquet(tmp_path):
+@pytest.fixture(scope="module")
+def million(tmp_path_factory):
     """A Parquet file of a million rows; the last one holds a secret."""
     count = 1_000_000
-    path = tmp_path / "records.parquet"
+    path = tmp_path_factory.mktemp("million") / "records.parquet"
     notes = pa.array(["1"] * (count - 1) + [SECRET])
     pq.write_table(pa.table({"id": pa.array(range(count)), "note": notes}), path)
+    return path
+
+
+@pytest.fixture
+def parquet(million, tmp_path):
+    """The same file in a folder of the test's own."""
+    path = tmp_path / "records.parquet"
+    path.hardlink_to(million)
     return path
 
 

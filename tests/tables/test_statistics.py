@@ -84,12 +84,12 @@ def test_a_measure_is_read_from_the_values_alone(kind, statistics, tmp_path):
     if statistics == "wrong":
         found = pq.ParquetFile(path).metadata.row_group(0).column(0).statistics
         assert found.max == held(kind, 1)
-    for measure in MEASURES:
-        expected = [measure.grid(held(kind, value)) for value in values]
-        with table(path, measures={"v": measure}) as opened:
-            assert opened.engine.frame(opened.select(["v"]))["v"].to_pylist() == expected
-        sql = grid_sql(measure, "v", kind, DUCKDB)
-        with duckdb.connect() as connection:
+    with duckdb.connect() as connection:
+        for measure in MEASURES:
+            expected = [measure.grid(held(kind, value)) for value in values]
+            with table(path, measures={"v": measure}) as opened:
+                assert opened.engine.frame(opened.select(["v"]))["v"].to_pylist() == expected
+            sql = grid_sql(measure, "v", kind, DUCKDB)
             rows = connection.sql(f"SELECT {sql} FROM '{path}'").fetchall()
             assert [row[0] for row in rows] == expected
             above = f"SELECT count(*), sum(g) FROM (SELECT {sql} AS g FROM '{path}') WHERE g > 2"

@@ -23,9 +23,13 @@ EXPECTED = re.compile(r"# error: ([a-z-]+)$")
 
 
 @pytest.fixture(scope="module")
-def findings(tmp_path_factory):
-    """Return what mypy --strict says of the programs, as (file, line, kind)."""
-    cache = tmp_path_factory.mktemp("mypy")
+def findings():
+    """Return what mypy --strict says of the programs, as (file, line, kind).
+
+    What it knows of modules that have not changed is kept from one run of the tests to the next.
+    """
+    cache = HERE.parents[1] / ".mypy_cache" / "typed"
+    cache.mkdir(parents=True, exist_ok=True)
     programs = [str(HERE / name) for name in ("right.py", *WRONG)]
     options = [
         "--strict",

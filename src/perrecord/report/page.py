@@ -9,6 +9,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from urllib.parse import quote
 
@@ -82,15 +83,10 @@ def report_page(page: Page, drawn: Mapping[str, Pictures], *, is_public: bool, f
         for package, name in (("perrecord.release", "base.css"), ("perrecord.report", "report.css"))
     )
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    environment = Environment(
-        loader=PackageLoader("perrecord.report", "assets"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     return _encodable(
-        environment.get_template("report.html.jinja").render(
+        _environment()
+        .get_template("report.html.jinja")
+        .render(
             page=page,
             header=None if is_public else HEADER,
             has_contents=len(page.sections) > _MOST_SECTIONS,
@@ -131,3 +127,14 @@ def _alignments(table: ShownTable) -> list[str]:
 def _encodable(shown: str) -> str:
     """Return text that UTF-8 can hold: a lone half of a surrogate pair becomes U+FFFD."""
     return shown.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("perrecord.report", "assets"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
