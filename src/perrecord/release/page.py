@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from perrecord.policy.blurring import is_blurred
@@ -45,38 +45,34 @@ def policy_page(published: PublishedPolicy) -> str:
     script = "'use strict';(() => {\n" + "\n".join(map(_asset, _SCRIPTS)) + "})();"
     style = _asset("base.css") + _asset("page.css")
     asked = fields_asked(published)
-    return (
-        _environment()
-        .get_template("page.html.jinja")
-        .render(
-            title=_encodable(published.title),
-            table=_encodable(published.table),
-            notes=[_encodable(note) for note in published.notes],
-            words=list(_words(published)),
-            unread=[
-                _encodable(field.label or field.name)
-                for field in published.fields
-                if field.name not in asked
-            ],
-            is_rho=published.total.currency is Currency.RHO,
-            selects=bool(published.total.slots),
-            tapers=has_tapers(published.total.form),
-            is_rounded_up=has_growth(published.total.form),
-            blurs=any(is_blurred(term.growth) for term in growths(published.total.form)),
-            weighs=any(
-                isinstance(term.growth, WeighedChoice) for term in growths(published.total.form)
-            ),
-            has_budget=published.budget is not None,
-            series=_series(published),
-            unit=None if published.unit_column is None else _encodable(published.unit_column),
-            security=Markup(  # noqa: S704 - our own, without double quotes
-                f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
-                "base-uri 'none'; form-action 'none'"
-            ),
-            style=Markup(style),  # noqa: S704 - our own file
-            script=Markup(script),  # noqa: S704 - our own files
-            data=Markup(_embedded(page_data(published))),  # noqa: S704 - escaped there
-        )
+    return _template().render(
+        title=_encodable(published.title),
+        table=_encodable(published.table),
+        notes=[_encodable(note) for note in published.notes],
+        words=list(_words(published)),
+        unread=[
+            _encodable(field.label or field.name)
+            for field in published.fields
+            if field.name not in asked
+        ],
+        is_rho=published.total.currency is Currency.RHO,
+        selects=bool(published.total.slots),
+        tapers=has_tapers(published.total.form),
+        is_rounded_up=has_growth(published.total.form),
+        blurs=any(is_blurred(term.growth) for term in growths(published.total.form)),
+        weighs=any(
+            isinstance(term.growth, WeighedChoice) for term in growths(published.total.form)
+        ),
+        has_budget=published.budget is not None,
+        series=_series(published),
+        unit=None if published.unit_column is None else _encodable(published.unit_column),
+        security=Markup(  # noqa: S704 - our own, without double quotes
+            f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
+            "base-uri 'none'; form-action 'none'"
+        ),
+        style=Markup(style),  # noqa: S704 - our own file
+        script=Markup(script),  # noqa: S704 - our own files
+        data=Markup(_embedded(page_data(published))),  # noqa: S704 - escaped there
     )
 
 
@@ -122,11 +118,12 @@ def _words(published: PublishedPolicy) -> Iterator[tuple[int, str]]:
 
 
 @cache
-def _environment() -> Environment:
-    return Environment(
+def _template() -> Template:
+    environment = Environment(
         loader=PackageLoader("perrecord.release", "assets"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    return environment.get_template("page.html.jinja")

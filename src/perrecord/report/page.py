@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from urllib.parse import quote
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from perrecord.errors import InputError
@@ -84,9 +84,7 @@ def report_page(page: Page, drawn: Mapping[str, Pictures], *, is_public: bool, f
     )
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return _encodable(
-        _environment()
-        .get_template("report.html.jinja")
-        .render(
+        _template().render(
             page=page,
             header=None if is_public else HEADER,
             has_contents=len(page.sections) > _MOST_SECTIONS,
@@ -130,11 +128,12 @@ def _encodable(shown: str) -> str:
 
 
 @cache
-def _environment() -> Environment:
-    return Environment(
+def _template() -> Template:
+    environment = Environment(
         loader=PackageLoader("perrecord.report", "assets"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    return environment.get_template("report.html.jinja")
