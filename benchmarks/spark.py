@@ -42,6 +42,7 @@ from perrecord.tables.engines.spark_logs import EXECUTORS, SILENT
 RESULTS = Path(__file__).resolve().parent / "spark.md"
 BILLION = 10**9
 LOCAL = "local[2]"
+CURVE_TURNS = 3
 CLUSTERS = (8, 64, 512)
 
 
@@ -245,7 +246,7 @@ def main() -> None:
         ways = {
             name: Step(**each) for name, each in in_process("steps", folder, given.turns).items()
         }
-        scans = curve(Path(scratch), given.most, given.turns)
+        scans = curve(Path(scratch), given.most, min(given.turns, CURVE_TURNS))
         occupied = duckdb.sql(
             f"SELECT count(DISTINCT (county, naics)) FROM '{folder / 'est.parquet'}'"  # noqa: S608
         ).fetchall()[0][0]
