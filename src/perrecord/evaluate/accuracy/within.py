@@ -182,7 +182,6 @@ def _tail(limits: Floats, sigma: Floats, *, corrected: bool) -> Floats:
 @lru_cache(maxsize=65536)
 def _bisected(near: int, far: int, confidence: Fraction, start: float) -> float:
     """Return the largest sigma^2 with Pr[-far <= Z <= near] >= confidence, by the exact law."""
-
     starts = np.array([near + 1, far + 1], dtype=np.float64)
     outside = float(1 - confidence)
 
