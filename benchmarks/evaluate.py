@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 from evaluate_commands import GOAL, MEASURES, SPLITS, commands, commands_table, goals_of
+from full_size.workload import prepare
 from goals import end_with, goals_table
 
 from perrecord import Query, Split
@@ -92,7 +93,7 @@ def main() -> None:
             }
             (search,) = timed(lambda: tune({"cells": asked}, source, GOAL, schemes=SCHEMES))
             tried = len(tune({"cells": asked}, source, GOAL, schemes=SCHEMES).choices)
-        run = commands(Path(folder), given.most)
+        run = commands(prepare(Path(folder) / "commands", given.most), given.most)
     goals = goals_of(run)
     pairs[f"a search over {tried} schemes"] = [search, tried * pairs[next(reversed(pairs))][1]]
     lines = [

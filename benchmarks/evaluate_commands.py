@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from full_size.measuring import Cost, measured
-from full_size.workload import command, prepare
+from full_size.workload import command
 from goals import Goal
 
 MEASURES = ("emp", "payann", "payqtr1")
@@ -26,9 +26,8 @@ class Commands:
     costs: dict[str, Cost]
 
 
-def commands(scratch: Path, rows: int) -> Commands:
-    """Run both commands on so many records and return what they took."""
-    folder = prepare(scratch / "commands", rows)
+def commands(folder: Path, rows: int) -> Commands:
+    """Run both commands on a folder of so many records and return what they took."""
     spec = folder / "release.yaml"
     spec.write_text(spec_text(folder))
     return Commands(

@@ -4,16 +4,22 @@ import pytest
 from evaluate_commands import MOST_SECONDS, Commands, commands, commands_table, goals_of
 from full_size.measuring import Cost
 
+from perrecord.lab.synth import business
+from perrecord.lab.synth.places import county_codes
+
 
 @pytest.mark.filterwarnings("ignore")
 def test_both_commands_run_on_a_small_table(tmp_path):
     """They end well, and take time and memory."""
+    business(2000, tmp_path / "est.parquet")
+    (tmp_path / "counties.csv").write_text("\n".join(["county", *county_codes()[:20]]) + "\n")
+    (tmp_path / "industries3.csv").write_text("naics3\n441\n722\n541\n")
     found = commands(tmp_path, 2000)
     assert list(found.costs) == list(MOST_SECONDS)
     assert all(cost.wall > 0 and cost.peak_mb > 50 for cost in found.costs.values())
     assert len(commands_table(found)) == 2 + len(MOST_SECONDS)
     for name in MOST_SECONDS:
-        assert list((tmp_path / "commands" / name).iterdir())
+        assert list((tmp_path / name).iterdir())
 
 
 @pytest.mark.parametrize(
