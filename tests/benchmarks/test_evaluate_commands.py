@@ -5,16 +5,18 @@ from evaluate_commands import MOST_SECONDS, Commands, commands, commands_table, 
 from full_size.measuring import Cost
 
 from perrecord.lab.synth import business
+from perrecord.lab.synth.industries import industry_codes
 from perrecord.lab.synth.places import county_codes
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_both_commands_run_on_a_small_table(tmp_path):
     """They end well, and take time and memory."""
-    business(2000, tmp_path / "est.parquet")
-    (tmp_path / "counties.csv").write_text("\n".join(["county", *county_codes()[:20]]) + "\n")
-    (tmp_path / "industries3.csv").write_text("naics3\n441\n722\n541\n")
-    found = commands(tmp_path, 2000)
+    business(5000, tmp_path / "est.parquet")
+    (tmp_path / "counties.csv").write_text("\n".join(["county", *county_codes()[:300]]) + "\n")
+    industries = sorted({code[:3] for code in industry_codes()})[::7]
+    (tmp_path / "industries3.csv").write_text("\n".join(["naics3", *industries]) + "\n")
+    found = commands(tmp_path, 5000)
     assert list(found.costs) == list(MOST_SECONDS)
     assert all(cost.wall > 0 and cost.peak_mb > 50 for cost in found.costs.values())
     assert len(commands_table(found)) == 2 + len(MOST_SECONDS)
