@@ -1,12 +1,13 @@
 """Time evaluating and tuning beside the ways that one would otherwise take.
 
-    python benchmarks/evaluate.py [--rows 1000000] [--write]
+    python benchmarks/evaluate.py [--rows 1000000] [--most 8000000] [--write]
 
 A million establishments by county and three-digit industry, a count and three split totals. What
 records lose is computed in the engine, beside `Policy.losses` on columns in memory; expected errors
 in closed form, beside averages over 100 draws of noise; and a search over 45 schemes in one
-tuning, beside drawing noise for each of them. Each pair takes turns in one process. With `--write`
-the table is kept in `benchmarks/evaluate.md`.
+tuning, beside drawing noise for each of them. Each pair takes turns in one process. Then the
+commands `evaluate` and `tune` run on eight million records, each in a process of its own
+(`evaluate_commands.py`). With `--write` the tables are kept in `benchmarks/evaluate.md`.
 """
 
 import argparse
@@ -18,6 +19,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
+from evaluate_commands import GOAL, MEASURES, SPLITS, commands, commands_table, goals_of
+from full_size.workload import prepare
+from goals import end_with, goals_table
 
 from perrecord import Query, Split
 from perrecord.evaluate.accuracy.errors import accuracy, simulated_error
@@ -33,12 +37,7 @@ from perrecord.tables.table import table
 RESULTS = Path(__file__).resolve().parent / "evaluate.md"
 TURNS = 3
 DRAWS = 100
-MEASURES = ("emp", "payann", "payqtr1")
-SCHEMES = {
-    "strict": Split(emp=100, payann=10_000, payqtr1=2500),
-    "moderate": Split(emp=20, payann=1000, payqtr1=250),
-    "loose": Split(emp=5, payann=500, payqtr1=125),
-}
+SCHEMES = {name: Split(dict(zip(MEASURES, sizes, strict=True))) for name, sizes in SPLITS.items()}
 
 
 def workload() -> Query:
@@ -66,6 +65,7 @@ def main() -> None:
     """Measure, print, and keep the table if asked to."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--most", type=int, default=8_000_000)
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -91,12 +91,10 @@ def main() -> None:
                     lambda: [simulated_error(each, DRAWS) for each in errors],
                 ),
             }
-            (search,) = timed(
-                lambda: tune({"cells": asked}, source, "20% for 80% of cells", schemes=SCHEMES)
-            )
-            tried = len(
-                tune({"cells": asked}, source, "20% for 80% of cells", schemes=SCHEMES).choices
-            )
+            (search,) = timed(lambda: tune({"cells": asked}, source, GOAL, schemes=SCHEMES))
+            tried = len(tune({"cells": asked}, source, GOAL, schemes=SCHEMES).choices)
+        run = commands(prepare(Path(folder) / "commands", given.most), given.most)
+    goals = goals_of(run)
     pairs[f"a search over {tried} schemes"] = [search, tried * pairs[next(reversed(pairs))][1]]
     lines = [
         "# Evaluating and tuning beside the other ways",
@@ -106,6 +104,10 @@ def main() -> None:
         "for each scheme, the time of one times their number. Made by "
         "`python benchmarks/evaluate.py --write`.",
         "",
+        *goals_table(goals),
+        "",
+        *commands_table(run),
+        "",
         "| | perrecord.evaluate, s | the other way, s | ratio |",
         "|---|---|---|---|",
         *(f"| {name} | {own:.2f} | {other:.2f} | {own / other:.3f} |"
@@ -114,6 +116,7 @@ def main() -> None:
     print("\n".join(lines))
     if given.write:
         RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    end_with(goals)
 
 
 if __name__ == "__main__":

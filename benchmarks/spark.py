@@ -1,20 +1,22 @@
 """Measure how many rows a second Spark scans for a release, against cores, with DuckDB beside it.
 
-    python benchmarks/spark.py [--rows 4000000] [--turns 5] [--write]
+    python benchmarks/spark.py [--rows 4000000] [--most 32000000] [--turns 5] [--write]
 
 The workload is that of `full_size/workload.py`: establishments by county and industry at six
 levels, a count and three split totals, 6.7 million keys. Each row of the table is a process of its
 own, bound with all that it starts to as many cores as it says. Measured are the start, the first
 scan and later ones (read, group, and bring the cells to this process as Arrow), and one whole
 release. A standalone cluster is Spark's `local-cluster`: a master and workers in the driver,
-executors as processes of their own. What a billion records would take follows from the rates by
-arithmetic, which is shown. With `--write` the tables are kept in `benchmarks/spark.md`. Needs Java,
-and Linux.
+executors as processes of their own. `spark_steps.py` compares a scan with a plain DataFrame query
+that brings the same cells, step by step, and scans are timed on ever more rows. What a billion
+records would take follows from the rates by arithmetic, which is shown. With `--write` the tables
+are kept in `benchmarks/spark.md`. Needs Java, and Linux.
 """
 
 import argparse
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -27,7 +29,9 @@ from typing import Any
 
 import duckdb
 from full_size.workload import all_cells, create_ledger, prepare, spec_text
+from goals import end_with, goals_table
 from machine import load, machine, versions
+from spark_steps import Step, curve_table, goals_of, steps, steps_table
 
 from perrecord.queries.cells import scanned
 from perrecord.queries.plan import plan
@@ -37,6 +41,8 @@ from perrecord.tables.engines.spark_logs import EXECUTORS, SILENT
 
 RESULTS = Path(__file__).resolve().parent / "spark.md"
 BILLION = 10**9
+LOCAL = "local[2]"
+CURVE_TURNS = 3
 CLUSTERS = (8, 64, 512)
 
 
@@ -93,6 +99,20 @@ def session_on(master: str) -> Any:
     )
 
 
+def scan_times(spec: Path, frame: Any, turns: int) -> list[float]:
+    """Return the seconds of the first scan, and of so many later ones."""
+    scans = []
+    loaded = load_spec(spec)
+    with open_table(loaded, frame) as table:
+        workload = build(loaded, table.schema)
+        planned = plan([named.query for named in workload.queries], table.schema)
+        for _ in range(turns + 1):
+            began = time.perf_counter()
+            with scanned(planned, table):
+                scans.append(time.perf_counter() - began)
+    return scans
+
+
 def measure_here(side: Side, folder: Path, turns: int) -> Measured:
     """Measure one side in this process."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: side.cores])
@@ -106,15 +126,7 @@ def measure_here(side: Side, folder: Path, turns: int) -> Measured:
         frame = session_on(side.master).read.parquet(str(folder / "est.parquet"))
         snapshot = "benchmark"
     start = time.perf_counter() - began
-    scans = []
-    loaded = load_spec(spec)
-    with open_table(loaded, frame) as table:
-        workload = build(loaded, table.schema)
-        planned = plan([named.query for named in workload.queries], table.schema)
-        for _ in range(turns + 1):
-            began = time.perf_counter()
-            with scanned(planned, table):
-                scans.append(time.perf_counter() - began)
+    scans = scan_times(spec, frame, turns)
     began = time.perf_counter()
     release(spec, folder / f"{spec.stem}.out", source=frame, snapshot=snapshot)
     whole = time.perf_counter() - began
@@ -122,13 +134,51 @@ def measure_here(side: Side, folder: Path, turns: int) -> Measured:
     return Measured(start, scans[0], scans[1:], whole, peak)
 
 
-def measure(side: Side, folder: Path, turns: int) -> Measured:
-    """Measure one side in a process of its own."""
-    given = ("--side", str(SIDES.index(side)), "--folder", str(folder), "--turns", str(turns))
+def steps_here(folder: Path, turns: int) -> dict[str, Any]:
+    """Measure the steps of a scan in this process."""
+    return {name: asdict(step) for name, step in steps(_frame(folder), folder, turns).items()}
+
+
+def curve_here(folder: Path, turns: int) -> float:
+    """Measure a scan of this folder's rows in this process."""
+    spec = folder / "curve.yaml"
+    spec.write_text(spec_text(folder, ledger="curve.ledger"))
+    return statistics.median(scan_times(spec, _frame(folder), turns)[1:])
+
+
+def _frame(folder: Path) -> Any:
+    warnings.simplefilter("ignore")  # pyspark's own imports warn of pandas
+    return session_on(LOCAL).read.parquet(str(folder / "est.parquet"))
+
+
+def in_process(part: str, folder: Path, turns: int) -> Any:
+    """Return what a part of this program measures, in a process of its own."""
+    given = ("--part", part, "--folder", str(folder), "--turns", str(turns))
     done = subprocess.run(  # noqa: S603 - this very script
         [sys.executable, __file__, *given], stdout=subprocess.PIPE, text=True, check=True
     )
-    return Measured(**json.loads(done.stdout.splitlines()[-1]))
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def part_here(part: str, folder: Path, turns: int) -> Any:
+    """Return what a part measures: the steps, a point of the curve, or a side by its number."""
+    match part:
+        case "steps":
+            return steps_here(folder, turns)
+        case "curve":
+            return curve_here(folder, turns)
+        case _:
+            return asdict(measure_here(SIDES[int(part)], folder, turns))
+
+
+def curve(scratch: Path, most: int, turns: int) -> dict[int, float]:
+    """Return the seconds of a scan by the number of rows: an eighth of the most, and doubled."""
+    found = {}
+    for rows in (most // 8, most // 4, most // 2, most):
+        folder = prepare(scratch / str(rows), rows)
+        found[rows] = in_process("curve", folder, turns)
+        shutil.rmtree(folder)
+    return found
 
 
 def table_of(found: dict[Side, Measured], rows: int) -> list[str]:
@@ -176,23 +226,32 @@ def main() -> None:
     """Measure all sides in one run, print, and keep."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", type=int, default=4_000_000)
+    parser.add_argument("--most", type=int, default=32_000_000)
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--side", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--part", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.side is not None:
-        print(json.dumps(asdict(measure_here(SIDES[given.side], given.folder, given.turns))))
+    if given.part is not None:
+        print(json.dumps(part_here(given.part, given.folder, given.turns)))
         return
     before = load()
     with tempfile.TemporaryDirectory() as scratch:
-        folder = prepare(Path(scratch), given.rows)
+        folder = prepare(Path(scratch) / "data", given.rows)
         sides = [side for side in SIDES if side.cores <= len(os.sched_getaffinity(0))]
-        found = {side: measure(side, folder, given.turns) for side in sides}
+        found = {
+            side: Measured(**in_process(str(SIDES.index(side)), folder, given.turns))
+            for side in sides
+        }
+        ways = {
+            name: Step(**each) for name, each in in_process("steps", folder, given.turns).items()
+        }
+        scans = curve(Path(scratch), given.most, min(given.turns, CURVE_TURNS))
         occupied = duckdb.sql(
             f"SELECT count(DISTINCT (county, naics)) FROM '{folder / 'est.parquet'}'"  # noqa: S608
         ).fetchall()[0][0]
         keys = all_cells(folder)
+    goals = goals_of(ways, scans)
     lines = [
         "# Spark against cores",
         "",
@@ -201,17 +260,33 @@ def main() -> None:
         f"{given.turns} later scans. {machine()}; {versions('perrecord', 'pyspark', 'duckdb')}; "
         f"load before the run {before}. Made by `python benchmarks/spark.py --write`.",
         "",
+        *goals_table(goals),
+        "",
         *table_of(found, given.rows),
         "",
         "A row is bound with all its processes to its cores: driver, executors and the compiler of "
         "the Java machines share them. A start is the session with its executors; the peak is of "
         "this Python process, without Spark's Java process beside it.",
         "",
+        f"**Where the time of a scan goes**, in one session on {LOCAL}: {given.turns} turns, each "
+        "way one step more than the one before it.",
+        "",
+        *steps_table(ways),
+        "",
+        "The plain query adds up 64-bit integers and fails where a sum exceeds them. A scan adds "
+        "up three parts of each integer, which are put together here, exactly, whatever the sum; "
+        "processor time is that of Python and Java.",
+        "",
+        f"**Scans of more rows** on {LOCAL}, each in a session of its own:",
+        "",
+        *curve_table(scans),
+        "",
         *(billion(found, given.rows) if SIDES[-1] in found else []),
     ]
     print("\n".join(lines))
     if given.write:
         RESULTS.write_text("\n".join(lines).rstrip() + "\n")
+    end_with(goals)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 import json
 import os
 import re
+import socket
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 
 from perrecord.errors import InputError, SourceError
 from perrecord.tables.dialects import SPARK
+from perrecord.tables.engines import spark_classic
 from perrecord.tables.sources import open_source
 from tests.engines.cluster import Processes
 
@@ -105,6 +108,51 @@ def test_a_local_session_gives_exact_integers(spark, records):
         assert int(engine.frame(everything).toArrow()["total"][0].as_py()) == 3 * sum(
             value or 0 for value in VALUES
         )
+
+
+def test_parts_of_totals_are_put_together(spark):
+    """At the ends of each part and of 64 bits; 0 where there is nothing; other columns stay."""
+    edges = [2**bits + more for bits in (0, 20, 21, 41, 42, 62) for more in (-1, 0, 1)]
+    values = [*edges, *(-each for each in edges), 2**63 - 1, 2**63 - 1, -(2**63)]
+    rows = [(str(index), value) for index, value in enumerate(values)]
+    rows += [("all", value) for value in values] + [("none", None)]
+    with open_source(spark.createDataFrame(rows, "key string, value bigint")) as engine:
+        totals = SPARK.totals("value", "total")
+        shown = ", ".join(f"{sql} AS {SPARK.identifier(part)}" for part, sql in totals.items())
+        engine.keep("cells", f"SELECT key, {shown} FROM {engine.relation} GROUP BY key")
+        (found,) = engine.local("SELECT key, total, typeof(total) AS kind FROM cells")
+    assert set(found["kind"].to_pylist()) == {"HUGEINT"}
+    sums = dict(zip(found["key"].to_pylist(), map(int, found["total"].to_pylist()), strict=True))
+    wanted = {str(index): value for index, value in enumerate(values)}
+    assert sums == {**wanted, "all": sum(values), "none": 0}
+
+
+def test_partitions_arrive_in_order_however_many(spark, monkeypatch):
+    """More than there are cores; one at a time where they are large."""
+    for most in (1, 1 << 28):
+        monkeypatch.setattr(spark_classic, "_MOST_BYTES", most)
+        with open_source(spark.range(0, 50_000, 1, 23)) as engine:
+            batches = list(engine.batches(f"SELECT id FROM {engine.relation}"))
+        assert pa.Table.from_batches(batches)["id"].to_pylist() == list(range(50_000))
+
+
+def test_a_stream_that_is_cut_off_is_no_result(monkeypatch):
+    """In the middle of a piece, or between two, when Spark says that it failed."""
+
+    class Server:
+        def getResult(self):  # noqa: N802 -- Spark's name
+            raise OSError
+
+    for sent in (b"\0\0\0\5abcde\0\0\0\5ab", b"\0\0\0\5abcde\0", b"\0\0\0\5abcde"):
+        ours, theirs = socket.socketpair()
+        theirs.sendall(sent)
+        theirs.close()
+        opened = (ours.makefile("rb"), ours)
+        monkeypatch.setattr("pyspark.util.local_connect_and_auth", lambda *_, it=opened: it)
+        found = spark_classic._fetched((1, "", Server()))
+        assert next(found) == b"abcde"
+        with pytest.raises((EOFError, OSError, struct.error)):
+            next(found)
 
 
 def test_an_empty_result_still_has_a_schema(spark):

@@ -108,13 +108,13 @@ def scan_sql(
             values[scan.column_name(column)] = bucket_value(column, resolution, dialect)
         else:
             values[column] = f"records.{name(column)}"
-    chosen = []
+    chosen: list[tuple[str, str]] = []
     for aggregate in scan.aggregates:
         shown = scan.aggregate_name(aggregate)
         value = _value(aggregate, schema, parts)
         if value is not None:
             values[shown] = value
-        chosen.append(f"{_aggregated(aggregate, name(shown), dialect)} AS {name(shown)}")
+        chosen += _aggregated(aggregate, shown, dialect).items()
     inner = ", ".join(f"{sql} AS {name(shown)}" for shown, sql in values.items())
     source = records_sql(schema, sorted(_needed(scan)), dialect, relation)
     condition = ""
@@ -130,7 +130,8 @@ def scan_sql(
     )
     columns = [name(scan.column_name(column)) for column in scan.grouped]
     number, grouping = _grouping(scan, columns, dialect)
-    selected = ", ".join([*columns, f"{number} AS {SET}", *chosen])
+    sums = (f"{sql} AS {name(shown)}" for shown, sql in chosen)
+    selected = ", ".join([*columns, f"{number} AS {SET}", *sums])
     return ScanText(f"SELECT {selected} FROM ({records}) AS valued{grouping}", parts.tables)
 
 
@@ -194,16 +195,20 @@ def _value(aggregate: Aggregate, schema: Schema, parts: JoinedTables) -> str | N
             return pieces_value(split, resolutions, parts)
 
 
-def _aggregated(aggregate: Aggregate, value: str, dialect: Dialect) -> str:
+def _aggregated(aggregate: Aggregate, shown: str, dialect: Dialect) -> dict[str, str]:
+    """Return the columns of the result that bring an aggregate, which is known as `shown`."""
+    value = dialect.identifier(shown)
     match aggregate:
         case Rows():
-            return "count(*)"
+            return {shown: "count(*)"}
         case Filled() | Giants():
-            return f"count({value})"
+            return {shown: f"count({value})"}
         case Different():
-            return f"count(DISTINCT {value})"
-        case Total() | SquareTotal() | SquarePart() | Pieces() | WeightTotal():
-            return dialect.total(value)
+            return {shown: f"count(DISTINCT {value})"}
+        case SquareTotal():  # wider than 64 bits
+            return {shown: dialect.total(value)}
+        case Total() | SquarePart() | Pieces() | WeightTotal():
+            return dialect.totals(value, shown)
 
 
 def _needed(scan: Scan) -> set[str]:

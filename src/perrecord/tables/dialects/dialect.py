@@ -141,6 +141,10 @@ class Dialect(ABC):
     def total(self, value: str) -> str:
         """Return the exact sum of integers of 64 bits, or of 28 digits; 0 where there is none."""
 
+    def totals(self, value: str, name: str) -> dict[str, str]:
+        """Return the columns that bring the exact sum of 64-bit integers: itself, or its parts."""
+        return {name: self.total(value)}
+
     @abstractmethod
     def hashed(self, value: str) -> str:
         """Return a hash, which cannot be known without computing the value."""

@@ -24,7 +24,9 @@ from perrecord.watch import Progress
 Result = TypeVar("Result")
 
 BATCH_ROWS = 100_000
+_GATHERED_BYTES = 1 << 25
 _INCOMING = "_perrecord_incoming"
+_NONE: Mapping[str, Mapping[str, int]] = {}
 _TRIES, _PAUSE = 20, 0.05  # seconds
 
 
@@ -124,19 +126,24 @@ class Database:
             with suppress(duckdb.Error):  # it may have been closed meanwhile
                 cursor.interrupt()
 
-    def load(self, name: str, reader: pa.RecordBatchReader) -> None:
+    def load(
+        self, name: str, reader: pa.RecordBatchReader, sums: Mapping[str, Mapping[str, int]] = _NONE
+    ) -> None:
         """Keep a stream of Arrow batches as a table; 38-digit decimals become HUGEINT.
 
+        `sums` names columns that are sums of others, which have a factor each and are not kept.
         The stream is read in the caller's thread, because SQLite answers no other.
         """
         table = DUCKDB.identifier(name)
-        wide = [
-            f"CAST({DUCKDB.identifier(field.name)} AS HUGEINT) AS {DUCKDB.identifier(field.name)}"
+        added = {part for parts in sums.values() for part in parts}
+        kept = {
+            field.name: _kept(DUCKDB.identifier(field.name), field.type)
             for field in reader.schema
-            if field.type == pa.decimal128(38, 0)
-        ]
-        replaced = f" REPLACE ({', '.join(wide)})" if wide else ""
-        chosen = f"SELECT *{replaced} FROM {_INCOMING}"
+            if field.name not in added
+        }
+        kept |= {column: _added_up(parts) for column, parts in sums.items()}
+        columns = (f"{sql} AS {DUCKDB.identifier(column)}" for column, sql in kept.items())
+        chosen = f"SELECT {', '.join(columns)} FROM {_INCOMING}"
         cursor = sealed(READ_FAILED, self._cursor)
 
         def append(data: pa.Table, sql: str) -> None:
@@ -145,8 +152,8 @@ class Database:
 
         def copy() -> None:
             append(reader.schema.empty_table(), f"CREATE TABLE {table} AS {chosen}")
-            for batch in reader:
-                append(pa.Table.from_batches([batch]), f"INSERT INTO {table} {chosen}")
+            for data in _gathered(reader):
+                append(data, f"INSERT INTO {table} {chosen}")
 
         try:
             sealed(READ_FAILED, copy)
@@ -217,6 +224,30 @@ class Database:
             return sealed(message, lambda: interruptible(lambda: action(cursor), cursor.interrupt))
         finally:
             self._close(cursor)
+
+
+def _kept(column: str, kind: pa.DataType) -> str:
+    return f"CAST({column} AS HUGEINT)" if kind == pa.decimal128(38, 0) else column
+
+
+def _added_up(parts: Mapping[str, int]) -> str:
+    return " + ".join(
+        f"CAST({DUCKDB.identifier(part)} AS HUGEINT) * {factor}" for part, factor in parts.items()
+    )
+
+
+def _gathered(reader: pa.RecordBatchReader) -> Iterator[pa.Table]:
+    """Yield a stream's batches, small ones together: each statement takes time of its own."""
+    batches: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in reader:
+        batches.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= BATCH_ROWS or size >= _GATHERED_BYTES:
+            yield pa.Table.from_batches(batches)
+            batches, rows, size = [], 0, 0
+    if batches:
+        yield pa.Table.from_batches(batches)
 
 
 def _show(views: Mapping[str, Any], cursor: Any) -> None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from perrecord.errors import InputError, SourceError
 from perrecord.tables.dialects import SPARK, Dialect
+from perrecord.tables.dialects.spark import parts_of_totals
 from perrecord.tables.engines import RESERVED, spark_classic, spark_connect
 from perrecord.tables.engines.boundary import READ_FAILED, sealed, stream
 from perrecord.tables.engines.database import Database, closed_on_failure
@@ -91,7 +92,7 @@ class SparkEngine:
     def keep(self, name: str, sql: str) -> None:
         """Run SQL on Spark and keep its result in the local DuckDB, sums as HUGEINT."""
         reader = sealed(READ_FAILED, lambda: self._reader(sql))
-        self._database.load(name, reader)
+        self._database.load(name, reader, parts_of_totals(reader.schema.names))
 
     def watched(self, share: Progress) -> AbstractContextManager[None]:  # noqa: ARG002
         """Tell nothing; Spark's own page shows its stages."""

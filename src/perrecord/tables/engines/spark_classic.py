@@ -1,8 +1,10 @@
 """Classic Spark sessions: this process is the driver, with Spark's Java process beside it."""
 
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -18,6 +20,10 @@ PATIENCE = "spark.perrecord.patience"
 
 _PATIENCE_SECONDS = "600"
 _LOOK = 1.0  # seconds
+_LENGTH = struct.Struct(">i")
+
+_FIRST_PARTITIONS, _MOST_BYTES = 8, 1 << 28
+"""How much of a result is fetched at once: some partitions, then as many as are this large."""
 
 
 def silence(session: Any) -> None:
@@ -33,25 +39,58 @@ def silence(session: Any) -> None:
 
 
 def batches(result: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Return a stream of the result: one partition at a time is on its way or in memory.
+    """Return a stream of the result: a few partitions at a time are on their way or in memory.
 
-    The scan is done when this returns, and the partitions are fetched as they are asked for.
-    DataFrame.toArrow would gather all of them first, and toLocalIterator would make them rows of
-    Python objects. Spark's own conversion to Arrow batches, read one by one, is neither.
+    The scan is done when this returns, and partitions are fetched as they are asked for: as many at
+    once as there are cores for, while they are small. DataFrame.toArrow would gather all of them
+    first, and toLocalIterator would fetch one after another.
     """
     session = result.sparkSession
+    context = session.sparkContext
     patience = _patience(session)
 
     def watched(action: Callable[[], Result]) -> Result:
-        return _watched(session.sparkContext, patience, action)
+        return _watched(context, patience, action)
 
-    partitions = watched(lambda: result._jdf.toArrowBatchRdd().toLocalIterator())
+    computed = watched(lambda: result._jdf.toArrowBatchRdd().toJavaRDD())
 
     def read() -> Iterator[pa.RecordBatch]:
-        while watched(partitions.hasNext):
-            yield pa.ipc.read_record_batch(pa.py_buffer(partitions.next()), schema)
+        cores, count = context.defaultParallelism, computed.getNumPartitions()
+        fetched, size, together = 0, 0, min(cores, _FIRST_PARTITIONS)
+        while fetched < count:
+            some = list(range(fetched, min(fetched + together, count)))
+            for data in _fetched(watched(partial(_run, context, computed, some))):
+                size += len(data)
+                yield pa.ipc.read_record_batch(pa.py_buffer(data), schema)
+            fetched = some[-1] + 1
+            together = max(1, min(cores, _MOST_BYTES * fetched // max(size, 1)))
 
     return read()
+
+
+def _run(context: Any, computed: Any, partitions: list[int]) -> Any:
+    """Compute some partitions of an RDD of bytes side by side; return where they can be fetched."""
+    return context._jvm.PythonRDD.runJob(context._jsc.sc(), computed, partitions)
+
+
+def _fetched(place: Any) -> Iterator[bytes]:
+    """Yield what Spark serves at a place: pieces of bytes, each with its length before it.
+
+    Its end is the end of the stream, so it is complete only if Spark says that it could write all.
+    """
+    from pyspark.util import local_connect_and_auth  # noqa: PLC0415 -- Spark is optional
+
+    address, secret, server = place
+    file, connection = local_connect_and_auth(address, secret)
+    with file, connection:
+        connection.settimeout(None)
+        while head := file.read(_LENGTH.size):
+            (length,) = _LENGTH.unpack(head)
+            data = file.read(length)
+            if len(data) < length:
+                raise EOFError
+            yield data
+    server.getResult()
 
 
 def _watched(context: Any, patience: float, action: Callable[[], Result]) -> Result:
