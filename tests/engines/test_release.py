@@ -25,12 +25,12 @@ from tests.noise.checks import Replayed
 pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).parents[2]
-ROWS, FILES = 60_000, 16
+ROWS, FILES = 12_000, 16
 
 
 @pytest.fixture(scope="module")
 def spec(tmp_path_factory):
-    """The worked example on a million records in 16 files, with keys, a ledger and a budget."""
+    """The worked example on 192,000 records in 16 files, with keys, a ledger and a budget."""
     folder = tmp_path_factory.mktemp("release")
     text = (ROOT / "examples/business/release.yaml").read_text()
     path = folder / "release.yaml"
