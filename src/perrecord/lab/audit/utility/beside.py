@@ -69,6 +69,11 @@ class Level:
     follows: bool = False
     """Whether its numbers are sums of another table's, and it has no others."""
 
+    def lies_in(self, other: "Level") -> bool:
+        """Tell whether each of its cells lies in one of another table's."""
+        parents = ("head", "region") if "sector" in self.columns else ()
+        return {*other.columns} <= {*self.columns, *parents}
+
 
 @dataclass(frozen=True, slots=True)
 class MeantRelease:
@@ -97,12 +102,13 @@ class MeantRelease:
             return
         if not level.follows and "floor_at_zero" in self.processed and "signed" not in meaning.kind:
             yield "_floored"
-        fitted = [each for each in self.levels.values() if name in each.answers]
+        asked = [each for each in self.levels.values() if not each.follows]
+        fitted = [each for each in asked if name in each.answers]
         if adds_up(meaning) and (level.follows or (len(fitted) > 1 and self.is_fitted)):
             yield from ("_consistent", "_consistent_se", "_consistent_low", "_consistent_high")
             if self.is_fitted:
-                asked = self.processed["consistent"]
-                yield from (f"_consistent_{each}" for each, is_asked in asked.items() if is_asked)
+                more = self.processed["consistent"]
+                yield from (f"_consistent_{each}" for each, is_more in more.items() if is_more)
 
     def derived_of(self, level: Level) -> Iterator[tuple[str, DerivedMeaning]]:
         """Yield what is derived in a table: all for which it has the keys of the other table."""
@@ -229,7 +235,8 @@ def _numbers(read: _Read, meant: MeantRelease) -> Iterator[Found]:
 
 def _beside(read: _Read, tables: Sequence[_Read], meant: MeantRelease) -> Iterator[Found]:
     """Yield for every column beside a number whether it is what that number makes of it."""
-    hidden = meant.hidden_cells
+    hidden, levels = meant.hidden_cells, meant.levels.values()
+    is_top = all(each.lies_in(read.level) for each in levels)
     for name, truths in read.truths.items():
         meaning = read.level.answers.get(name)
         is_average = meaning is not None and meaning.kind.startswith("average")
@@ -242,7 +249,7 @@ def _beside(read: _Read, tables: Sequence[_Read], meant: MeantRelease) -> Iterat
             for key, row in read.rows.items():
                 if name + ending in row:
                     number = _Number(
-                        name, truths[key], row, is_moved, not key, hidden, meant.processed
+                        name, truths[key], row, is_moved, is_top, hidden, meant.processed
                     )
                     wrong = number.fault(ending)
                     yield kind, None if wrong is None else f"{name}{ending}: {wrong}"
@@ -258,6 +265,7 @@ class _Number:
     is_moved: bool
     """Whether it, or a number that it is fitted with, is negative."""
     is_top: bool
+    """Whether it is a sum of others, and no other is a sum of it."""
     hidden_cells: int
     processed: Mapping[str, Any]
 
@@ -275,7 +283,7 @@ class _Number:
             case "_low" | "_high" | "_consistent_low" | "_consistent_high":
                 return self._end_fault(ending, value, exact)
             case "_rounded":
-                return _rounding_fault(value, exact, self.processed["round"][self.name])
+                return _rounding_fault(value, exact, self.processed["round"][self.name], spare)
             case "_floored":
                 return _away(value, max(exact, Fraction(0)), spare)
             case "_consistent":
@@ -338,26 +346,28 @@ def _unit(value: Any) -> Fraction:
     return Fraction(10) ** int(exponent)
 
 
-def _rounding_fault(value: Any, exact: Fraction, places: int) -> str | None:
+def _rounding_fault(value: Any, exact: Fraction, places: int, spare: Fraction) -> str | None:
     """Return whether a number is not the exact one rounded, ties away from zero.
 
-    What no float holds may be on either side of a tie.
+    Noise, or a float that cannot hold the exact number, may put it on either side of a tie.
     """
+    is_held = isinstance(value, float) and Fraction(float(exact)) == exact
+    off = Fraction(0) if is_held else spare
     unit = Fraction(10) ** -places
-    size = abs(exact) / unit
-    ends = {floor(size + Fraction(1, 2))}
-    if isinstance(value, float) and Fraction(float(exact)) != exact:
-        ends |= {floor(size + Fraction(1, 2) + sign * _NEARLY * (size + 1)) for sign in (-1, 1)}
-    wanted = [each * unit * (1 if exact > 0 else -1) for each in ends]
+    wanted = [_rounded(each, unit) for each in (exact - off, exact, exact + off)]
     if any(abs(Fraction(value) - each) <= _NEARLY * abs(each) for each in wanted):
         return None
     return f"{value} was published for {exact}, to {places} decimals"
 
 
+def _rounded(exact: Fraction, unit: Fraction) -> Fraction:
+    size = floor(abs(exact) / unit + Fraction(1, 2)) * unit
+    return size if exact > 0 else -size
+
+
 def _sums(fine: _Read, coarse: _Read) -> Iterator[Found]:
     """Yield for each number of a table whether those below it sum to it, to the last digit."""
-    known = {*fine.level.columns, *(("head", "region") if "sector" in fine.level.columns else ())}
-    if not known > {*coarse.level.columns}:
+    if not fine.level.lies_in(coarse.level):
         return
     for name, ending in product(coarse.level.answers, _ADDING):
         column, sums = name + ending, defaultdict[Key, Fraction](Fraction)
