@@ -15,8 +15,8 @@ from perrecord.released import derived
 from perrecord.released.numbers import NoisyColumn, rounded_floats, rounded_to, to_arrow
 from perrecord.tables import linking, weights
 
-SURVEY, CHANGES, NEGATIVE = 25, 129, 178
-"""Seeds of releases: a survey and changes that have nearly everything; negative totals, moved."""
+SURVEY, CHANGES, LEVELS, NEGATIVE = 25, 129, 88, 178
+"""Seeds: a survey and changes that have nearly everything; a base and changes; negative totals."""
 
 
 def compared(seed):
@@ -30,6 +30,7 @@ def compared(seed):
     [
         (SURVEY, {"weighted", "weighted quantile", "derived", "consistent", "floored", "sums"}),
         (CHANGES, {"change", "tapered change", "follows", "status", "rounded", "blurred, signed"}),
+        (LEVELS, {"change", "levels"}),
     ],
 )
 def test_what_follows_from_answers_is_its_sql(seed, kinds):
@@ -100,7 +101,7 @@ def test_a_change_with_its_sign_turned_is_caught(monkeypatch):
     """Last period less this one."""
     honest = linking._change
     monkeypatch.setattr(linking, "_change", lambda *given: f"-({honest(*given)})")
-    assert "change" in compared(CHANGES)[1]
+    assert {"change", "levels"} <= compared(LEVELS)[1]
 
 
 def test_ties_to_even_and_words_that_forget_signs_are_caught(monkeypatch):

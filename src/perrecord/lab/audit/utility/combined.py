@@ -24,8 +24,17 @@ from perrecord.lab.audit.utility.beside import (
 )
 from perrecord.lab.audit.utility.exactly import Found
 from perrecord.lab.audit.utility.files import LOOKUPS, listed_keys, released
+from perrecord.lab.audit.utility.levels import level_checks
 from perrecord.lab.audit.utility.questions import AMOUNT, TAPERED, AnswerMeaning
-from perrecord.lab.audit.utility.subjects import TAPER, Answer, Subject, changes, survey, total
+from perrecord.lab.audit.utility.subjects import (
+    LEVELS,
+    TAPER,
+    Answer,
+    Subject,
+    changes,
+    survey,
+    total,
+)
 from perrecord.lab.audit.utility.tables import FINE, VALUES
 
 _BY = "0.0000000001"
@@ -60,7 +69,10 @@ def combined_checks(random: Random, seed: int) -> Iterator[Found]:
         for file, table in subject.files.items():
             pq.write_table(table, folder / file)
         spec, meant = _asked(random, subject, folder)
-        yield from compared(released(folder, spec, seed), meant)
+        out = released(folder, spec, seed)
+        yield from compared(out, meant)
+        if subject.is_signed and meant.where is None:
+            yield from level_checks(subject.connection, out, spec, LEVELS, seed + 1)
 
 
 def _asked(random: Random, subject: Subject, folder: Path) -> tuple[dict[str, Any], MeantRelease]:

@@ -111,17 +111,17 @@ def file_checks(random: Random, tapers: Random, seed: int) -> Iterator[Found]:
         yield from in_csv(path.with_suffix(".csv"), found, columns)
 
 
-def released(folder: Path, written: Mapping[str, Any], seed: int) -> Path:
+def released(folder: Path, written: Mapping[str, Any], seed: int, name: str = "out") -> Path:
     """Release a spec whose files are in a folder, with a ledger of its own; return where."""
     pq.write_table(regions(), folder / "regions.parquet")
-    spec = folder / "release.yaml"
+    spec = folder / f"{name}.yaml"
     spec.write_text(json.dumps(written, ensure_ascii=False, indent=1), encoding="utf-8")
     loaded = load_spec(spec)
     with open_table(loaded) as opened:
         workload = build(loaded, opened.schema)
-    Ledger.create(folder / "audit.ledger", workload.budget)
-    release(spec, folder / "out", _bits=FrozenBits(seed))
-    return folder / "out"
+    Ledger.create(folder / written["ledger"], workload.budget)
+    release(spec, folder / name, _bits=FrozenBits(seed))
+    return folder / name
 
 
 def listed_keys(folder: Path, values: Mapping[str, Sequence[Any]]) -> dict[str, Any]:

@@ -31,6 +31,8 @@ _MEASURES: dict[str, dict[str, Any]] = {
     "rent": {"resolution": 0.1, "largest": 1000000},
     FINE: {"column": "emp", "resolution": 0.000001, "largest": 100000, "outside": "cut"},
 }
+LEVELS = {name: _MEASURES[name] for name in ("emp", "pay")}
+"""What changes are of."""
 _EXACT = """
 CREATE TABLE held AS SELECT * EXCLUDE (emp, pay, fine, rent),
     CAST(CASE WHEN emp > 100000 THEN 100000 WHEN emp < -100000 THEN -100000 ELSE emp END
