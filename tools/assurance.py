@@ -96,7 +96,12 @@ AUDITS = (
         "negatives, giants and empty cells. With so much rho that noise vanishes, or for tapered "
         "answers is of millionths, each published number, in answers and in the CSV and Parquet "
         "files of whole releases, must equal what an aggregate in plain SQL gives in a DuckDB of "
-        "the audit's own; a quantile must be one. With little rho, the noise in very many cells is "
+        "the audit's own; a quantile must be one. Releases of several tables, of surveys and of "
+        "two linked periods, have what follows from other numbers, too: weighted totals and "
+        "quantiles, measures that expressions give, changes and the levels that they add up to, "
+        "totals blurred by a little, derived numbers, consistent columns and tables that follow, "
+        "rounded and floored numbers, words of status, ends of intervals. "
+        "With little rho, the noise in very many cells is "
         "compared with the exact law that its price calls for, written anew: its shape, its "
         "variance, the chance of each candidate of a quantile and of each key, standard errors, "
         "and how often intervals hold the truth.",

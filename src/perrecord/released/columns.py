@@ -20,6 +20,7 @@ from perrecord.released.numbers import (
     common_step,
     floats,
     repeated,
+    rounded_floats,
     rounded_to,
     to_arrow,
     whole_numbers,
@@ -146,8 +147,8 @@ class Ratio:
         return pa.array(np.maximum(self.values().to_numpy(), 0.0))
 
     def rounded(self, places: int) -> pa.Array:
-        """Return the averages rounded to so many decimals, in floats."""
-        return pa.array(np.round(self.values().to_numpy(), places))
+        """Return the averages rounded to so many decimals, in floats, ties away from zero."""
+        return pa.array(rounded_floats(self.values().to_numpy(), places))
 
     def _denominator(self) -> Floats:
         return np.maximum(floats(self.count.numbers), 1.0)

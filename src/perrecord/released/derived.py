@@ -28,7 +28,7 @@ from perrecord.released.blurred import Blurred
 from perrecord.released.columns import Chosen, Estimate, Ratio
 from perrecord.released.confidence import confidence_level
 from perrecord.released.formulas import Formula, Linear, Name, formula
-from perrecord.released.numbers import floats
+from perrecord.released.numbers import floats, rounded_floats
 
 __all__ = [
     "Computed",
@@ -90,8 +90,8 @@ class Computed:
         """Return nothing: a difference may be negative."""
 
     def rounded(self, places: int) -> pa.Array:
-        """Return the numbers rounded to so many decimals, in floats."""
-        return masked(np.round(evaluated(self.formula, self.given, 0.5).values, places))
+        """Return the numbers rounded to so many decimals, in floats, ties away from zero."""
+        return masked(rounded_floats(evaluated(self.formula, self.given, 0.5).values, places))
 
 
 def uncertain(column: Estimate | Blurred | Ratio | Chosen) -> Uncertain:

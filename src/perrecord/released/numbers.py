@@ -135,6 +135,23 @@ def rounded_to(numbers: Integers, size: Fraction) -> Integers:
     return np.where(numbers < 0, -sizes, sizes)
 
 
+def rounded_floats(values: npt.NDArray[np.float64], places: int) -> npt.NDArray[np.float64]:
+    """Return floats rounded to so many decimals, ties away from zero as far as floats hold them.
+
+    >>> rounded_floats(np.array([0.5, 2.5, -2.5, 0.49999999999999994, np.nan]), 0).tolist()
+    [1.0, 3.0, -3.0, 0.0, nan]
+    >>> rounded_floats(np.array([0.25, -14.5, 1e300]), 1).tolist()
+    [0.3, -14.5, 1e+300]
+    """
+    unit = 10.0 ** abs(places)
+    with np.errstate(over="ignore", invalid="ignore"):
+        sizes = np.abs(values) * unit if places > 0 else np.abs(values) / unit
+        below = np.floor(sizes)
+        nearest = below + (sizes - below >= 0.5)
+        found = np.copysign(nearest / unit if places > 0 else nearest * unit, values)
+    return np.where(np.isfinite(sizes), found, values)
+
+
 def floats(numbers: Integers) -> npt.NDArray[np.float64]:
     """Return whole numbers of any size as floats; infinite where no float is so large."""
     try:

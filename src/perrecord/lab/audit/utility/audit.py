@@ -8,6 +8,7 @@ from perrecord.errors import InputError
 from perrecord.lab.audit.figures import Figures, FiguresTable, number
 from perrecord.lab.audit.utility.additive import additive_cases, additive_tests
 from perrecord.lab.audit.utility.averages import AVERAGES, average_tests
+from perrecord.lab.audit.utility.combined import combined_checks
 from perrecord.lab.audit.utility.exactly import exact_checks
 from perrecord.lab.audit.utility.files import file_checks
 from perrecord.lab.audit.utility.laws import FALSE_ALARM
@@ -34,7 +35,7 @@ def utility_audit(
         )
     kinds: Counter[str] = Counter()
     failures: list[str] = []
-    releases = 0
+    releases = in_files = 0
     for place in range(tables):
         step(f"table {place + 1:,} of {tables:,}")
         random = Random(f"perrecord utility {seed} {place}")  # noqa: S311 - to be repeated
@@ -43,8 +44,11 @@ def utility_audit(
         try:
             checks = list(exact_checks(random, QUESTIONS, place))
             if place % _RELEASED_EVERY == 0:
-                releases += 1
-                checks += file_checks(random, tapers, place)
+                own = Random(f"perrecord utility combined {seed} {place}")  # noqa: S311 - the same
+                written = [*file_checks(random, tapers, place), *combined_checks(own, place)]
+                checks += written
+                releases += 2
+                in_files += len(written)
         except Exception as error:  # whatever the data, nothing here may fail
             failures.append(f"{where}: {type(error).__name__}: {error}")
             continue
@@ -57,7 +61,7 @@ def utility_audit(
     figures = (
         ("random tables", number(tables)),
         ("published numbers compared with plain SQL, noise vanishing", number(kinds.total())),
-        ("of them in CSV and Parquet files of whole releases", number(kinds["files"])),
+        ("of them in CSV and Parquet files of whole releases", number(in_files)),
         ("whole releases", number(releases)),
         ("cells with real noise", number(cells)),
         ("tests of noise, standard errors and intervals", number(len(tests))),

@@ -70,15 +70,20 @@ def fault(meaning: AnswerMeaning, meant: Any, value: Any) -> str | None:
         is_same = isclose(value, wanted, rel_tol=1e-12, abs_tol=little)
         return None if is_same else f"{value} was published, and {wanted} is the average"
     exact = meaning.empty if meant is None else Fraction(meant)
-    spare = Fraction(_LITTLE) if "tapered" in meaning.kind else Fraction(0)
-    if abs(Fraction(value) - exact) > spare:
+    if abs(Fraction(value) - exact) > spare_of(meaning):
         return f"{value} was published for {meaning.sql}, which is {meant}"
     return None
 
 
+def spare_of(meaning: AnswerMeaning) -> Fraction:
+    """Return how far off noise may put a total, or never does."""
+    is_noisy = "tapered" in meaning.kind or "blurred" in meaning.kind
+    return Fraction(_LITTLE) if is_noisy else Fraction(0)
+
+
 def _quantile_fault(meaning: AnswerMeaning, meant: Any, value: Any) -> str | None:
     """Return whether a candidate that is nearer to the quantile was passed over (T14)."""
-    held = [Fraction(each) for each in meant or () if each is not None]
+    held = list(_weighed(meant or ()))
     assert meaning.level is not None  # noqa: S101 - asked before
     scores = [_score(held, each, meaning.level) for each in meaning.candidates]
     own = _score(held, Fraction(value), meaning.level)
@@ -87,10 +92,21 @@ def _quantile_fault(meaning: AnswerMeaning, meant: Any, value: Any) -> str | Non
     return None
 
 
-def _score(held: Sequence[Fraction], candidate: Fraction, level: Fraction) -> Fraction:
-    """Return how many records too many lie on one side of a candidate; 0 at every q-quantile."""
-    below = sum(each < candidate for each in held) - level * len(held)
-    above = sum(each > candidate for each in held) - (1 - level) * len(held)
+def _weighed(meant: Sequence[Any]) -> Iterator[tuple[Fraction, Fraction]]:
+    """Yield values with their weights, 1 if they have none; below 0 a weight is 0."""
+    for each in meant:
+        value, weight = each if isinstance(each, list) else (each, 1)
+        if value is not None and weight is not None:
+            yield Fraction(value), max(Fraction(weight), Fraction(0))
+
+
+def _score(
+    held: Sequence[tuple[Fraction, Fraction]], candidate: Fraction, level: Fraction
+) -> Fraction:
+    """Return how much weight too much lies on one side of a candidate; 0 at every q-quantile."""
+    whole = sum(weight for _, weight in held)
+    below = sum(weight for each, weight in held if each < candidate) - level * whole
+    above = sum(weight for each, weight in held if each > candidate) - (1 - level) * whole
     return max(Fraction(0), below, above)
 
 

@@ -3,7 +3,7 @@
 import csv
 import json
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import isclose
 from pathlib import Path
@@ -18,15 +18,16 @@ from perrecord.accounting.ledger import Ledger
 from perrecord.lab.audit.frozen import FrozenBits
 from perrecord.lab.audit.utility.exactly import Found, cells, fault
 from perrecord.lab.audit.utility.questions import AMOUNT, TAPERED, AnswerMeaning, Question
-from perrecord.lab.audit.utility.tables import FINE, VALUES, in_plain_sql, regions, rows
+from perrecord.lab.audit.utility.tables import DIMENSIONS, FINE, VALUES, in_plain_sql, regions, rows
 from perrecord.queries.query import Query
 from perrecord.release.publish import release
 from perrecord.release.spec import build, load_spec, open_table
 
 FILES = "files"
+LOOKUPS = [{"source": "regions.parquet", "on": {"sector": "name"}}]
 _RHO = {"rho": AMOUNT}
 _MEDIAN = [-3, 0, 1, 3, 5, 130]
-_ANSWERS: dict[str, tuple[dict[str, Any], AnswerMeaning]] = {
+ANSWERS: dict[str, tuple[dict[str, Any], AnswerMeaning]] = {
     "n": ({"count": "records", **_RHO}, AnswerMeaning("count", "count(*)")),
     "filled": ({"count": "emp", **_RHO}, AnswerMeaning("filled", "count(emp)")),
     "firms": (
@@ -86,7 +87,7 @@ _BUDGETED = [
     {"measure": FINE, "at": 1, **_USUAL, "times": len(_TAPERED)},
     {"measure": FINE, "at": 1, **_HEAVY, "nu": 3},
 ]
-_MEANT = {**_ANSWERS, **_TAPERED}
+_MEANT = {**ANSWERS, **_TAPERED}
 
 
 def file_checks(random: Random, tapers: Random, seed: int) -> Iterator[Found]:
@@ -96,46 +97,52 @@ def file_checks(random: Random, tapers: Random, seed: int) -> Iterator[Found]:
     """
     source = rows(random)
     connection = in_plain_sql(source)
-    names = random.sample(list(_ANSWERS), random.randrange(2, 6))
+    names = random.sample(list(ANSWERS), random.randrange(2, 6))
     names += tapers.sample(list(_TAPERED), tapers.randrange(1, 4))
     columns = random.sample(list(VALUES), random.choice([1, 1, 2]))
     where = random.choice([None, "emp IS NULL OR emp > 0", "sector = 'farm' OR code > 0"])
     with tempfile.TemporaryDirectory(prefix="perrecord-audit-") as name:
         folder = Path(name)
-        spec = _spec(folder, source, columns, where, names)
-        loaded = load_spec(spec)
-        with open_table(loaded) as opened:
-            workload = build(loaded, opened.schema)
-        Ledger.create(folder / "audit.ledger", workload.budget)
-        release(spec, folder / "out", _bits=FrozenBits(seed))
-        (path,) = (folder / "out" / "tables").glob("*.parquet")
+        pq.write_table(source, folder / "rows.parquet")
+        out = released(folder, _spec(folder, columns, where, names), seed)
+        (path,) = (out / "tables").glob("*.parquet")
         found = pq.read_table(path)
         yield from _in_parquet(found, connection, columns, where, names)
-        yield from _in_csv(path.with_suffix(".csv"), found, columns)
+        yield from in_csv(path.with_suffix(".csv"), found, columns)
+
+
+def released(folder: Path, written: Mapping[str, Any], seed: int, name: str = "out") -> Path:
+    """Release a spec whose files are in a folder, with a ledger of its own; return where."""
+    pq.write_table(regions(), folder / "regions.parquet")
+    spec = folder / f"{name}.yaml"
+    spec.write_text(json.dumps(written, ensure_ascii=False, indent=1), encoding="utf-8")
+    loaded = load_spec(spec)
+    with open_table(loaded) as opened:
+        workload = build(loaded, opened.schema)
+    Ledger.create(folder / written["ledger"], workload.budget)
+    release(spec, folder / name, _bits=FrozenBits(seed))
+    return folder / name
+
+
+def listed_keys(folder: Path, values: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """Write a file of values for each column; return them as keys of a spec."""
+    for name, each in values.items():
+        pq.write_table(pa.table({name: each}), folder / f"{name}.parquet")
+    return {f"each_{name}": {"file": f"{name}.parquet", "columns": [name]} for name in values}
 
 
 def _spec(
-    folder: Path, source: pa.Table, columns: Sequence[str], where: str | None, names: Sequence[str]
-) -> Path:
-    """Write a spec of one query, with its source, its lookup and its keys."""
-    pq.write_table(source, folder / "rows.parquet")
-    pq.write_table(regions(), folder / "regions.parquet")
-    for name in columns:
-        pq.write_table(pa.table({name: VALUES[name]}), folder / f"{name}.parquet")
-    each = {f"each_{name}": {"file": f"{name}.parquet", "columns": [name]} for name in columns}
+    folder: Path, columns: Sequence[str], where: str | None, names: Sequence[str]
+) -> dict[str, Any]:
+    """Return a spec of one query, and write its keys."""
+    each = listed_keys(folder, {name: VALUES[name] for name in columns})
     keys = {**each, "cells": {"product": list(each)}} if len(each) > 1 else each
-    written = {
+    return {
         "title": "An audit",
         "source": "rows.parquet",
         "table": "records",
         "unit": "firm",
-        "dimensions": {
-            "sector": "sector",
-            "code": "code",
-            "head": "substr(sector, 1, 1)",
-            "region": "region",
-            "size": "CASE WHEN emp > 5 THEN 'large' WHEN emp IS NOT NULL THEN 'small' END",
-        },
+        "dimensions": DIMENSIONS,
         "measures": {
             "emp": 1,
             "pay": {"resolution": 0.5, "largest": 1000, "outside": "cut"},
@@ -143,7 +150,7 @@ def _spec(
             "load": {"column": "mass", "resolution": 1000},
             FINE: {"column": "emp", "resolution": 0.000001},
         },
-        "lookups": [{"source": "regions.parquet", "on": {"sector": "name"}}],
+        "lookups": LOOKUPS,
         "splits": {"plain": {"emp": 5, "pay": 2, "rent": 0.5, "load": 5000}},
         "tapers": {"heavy": {"sizes": {FINE: 1}, "nu": 3}},
         "keys": keys,
@@ -161,9 +168,6 @@ def _spec(
         ],
         "outputs": {"csv": True},
     }
-    path = folder / "release.yaml"
-    path.write_text(json.dumps(written, ensure_ascii=False, indent=1), encoding="utf-8")
-    return path
 
 
 def _in_parquet(
@@ -182,7 +186,7 @@ def _in_parquet(
             yield FILES, None if wrong is None else f"{name} of a release: {wrong}"
 
 
-def _in_csv(path: Path, found: pa.Table, columns: Sequence[str]) -> Iterator[Found]:
+def in_csv(path: Path, found: pa.Table, columns: Sequence[str]) -> Iterator[Found]:
     """Yield for every field of the CSV file whether it is what the Parquet file holds."""
     with path.open(encoding="utf-8", newline="") as file:
         header, *lines = csv.reader(file)

@@ -32,6 +32,13 @@ MEASURES = {
 STEPS = {name: measure.resolution for name, measure in MEASURES.items()}
 FINE = "fine"
 """Employees once more, in millionths: tapered noise of five steps and more is next to nothing."""
+DIMENSIONS = {
+    "sector": "sector",
+    "code": "code",
+    "head": "substr(sector, 1, 1)",
+    "region": "region",
+    "size": "CASE WHEN emp > 5 THEN 'large' WHEN emp IS NOT NULL THEN 'small' END",
+}
 VALUES: dict[str, list[Any]] = {
     "sector": [*SECTORS, "never"],
     "code": [*CODES, 99],
@@ -43,7 +50,7 @@ VALUES: dict[str, list[Any]] = {
 
 VIEW = """
 CREATE VIEW records AS SELECT
-    firm, sector, code,
+    source.* EXCLUDE (emp, pay, rent, mass),
     substr(sector, 1, 1) AS head,
     regions.region AS region,
     CASE WHEN emp > 5 THEN 'large' WHEN emp IS NOT NULL THEN 'small' END AS size,
@@ -94,13 +101,7 @@ def declared() -> dict[str, Any]:
     """Return how the table is declared to perrecord."""
     return {
         "unit": "firm",
-        "dimensions": {
-            "sector": "sector",
-            "code": "code",
-            "head": "substr(sector, 1, 1)",
-            "region": "region",
-            "size": "CASE WHEN emp > 5 THEN 'large' WHEN emp IS NOT NULL THEN 'small' END",
-        },
+        "dimensions": DIMENSIONS,
         "measures": {**MEASURES, FINE: Measure("0.000001", column="emp")},
         "lookups": [Lookup(regions(), on={"sector": "name"})],
     }
