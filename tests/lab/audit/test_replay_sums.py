@@ -26,9 +26,12 @@ def seeds(seed):
     return Seeds(Random(seed), Random(seed), unblurred, drawing(seed), Random(seed))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 1, 2, 19])
 def test_what_adds_up_follows_from_published_files(seed):
-    """Least squares over all leaves, sums to the last digit, derived numbers and their errors."""
+    """Least squares over all leaves, sums to the last digit, derived numbers and their errors.
+
+    In the last, a coarser key holds no sector.
+    """
     checks = list(release_checks(seeds(seed), 0, seed))
     (found,) = [each for each in checks if each.what == SUMS]
     assert [each.problem() for each in checks] == [None] * len(checks)

@@ -47,8 +47,10 @@ def sums_checked(files: Mapping[str, bytes], spec: Mapping[str, Any]) -> tuple[i
     tables = [_read(files, name, level, leaves, True) for name, level in columns.items()]
     for name, entry in processed.get("follow", {}).items():
         by = [entry["by"]] if isinstance(entry["by"], str) else entry["by"]
-        # A coarser key without sectors is in the total, and in no table added up from sectors.
-        tables.append(_read(files, name, by, leaves, False, sectors=bool(by)))
+        # A coarser key without sectors is in the total and in what is published, and in no table
+        # that is added up from sectors.
+        is_summed = by not in ([], *columns.values())
+        tables.append(_read(files, name, by, leaves, False, sectors=is_summed))
     recomputed = 0
     for answer in (COUNT, TOTAL):
         measured = tables
