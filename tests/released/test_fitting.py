@@ -7,7 +7,13 @@ from perrecord.errors import InternalError
 from perrecord.lab.synth.industries import industry_codes
 from perrecord.released.fitting.gradients import fit_by_gradients
 from perrecord.released.fitting.groups import variances_of_sums
-from perrecord.released.fitting.products import fit_separable, outer, separated
+from perrecord.released.fitting.products import (
+    added_up,
+    fit_separable,
+    leaves_of,
+    outer,
+    separated,
+)
 from perrecord.released.fitting.sweeps import sweep_of
 from perrecord.released.fitting.trees import CellTree, chain_of, walk
 from tests.released.dense import dense_fit, random_tree
@@ -112,6 +118,23 @@ def test_gradients_reach_least_squares_and_never_understate_a_variance():
             tight.append(np.sqrt(found.variances[is_measured] / least[is_measured]))
     assert np.median(np.concatenate(tight)) < 1.05
     assert following > 50
+
+
+@pytest.mark.parametrize("giant", [1e6, 1e9, 1e12])
+def test_beside_giants_the_fit_of_small_cells_is_as_good(giant):
+    """Fits are linear and the truth adds up: what is fitted is the truth and the fit of noise."""
+    rng = np.random.default_rng(3)
+    for number in range(20):
+        trees = [random_tree(rng, levels=1 + number % 2, most=3) for _ in range(2)]
+        variances = 2500 * outer([np.exp(rng.normal(0, 0.5, tree.size)) for tree in trees])
+        variances *= np.exp(rng.normal(0, 0.3, variances.shape))
+        places = np.argwhere(leaves_of(trees))
+        leaves = np.where(leaves_of(trees), np.round(np.exp(rng.normal(3, 2, variances.shape))), 0)
+        leaves[tuple(places[rng.integers(len(places))])] = giant
+        truth, noise = added_up(trees, leaves), np.round(rng.normal(0, np.sqrt(variances)))
+        found = fit_by_gradients(trees, truth + noise, variances)
+        off = found.values - truth - dense_fit(trees, noise, variances)[0]
+        assert np.abs(off / np.sqrt(variances)).max() < 1e-3
 
 
 def test_what_was_not_measured_is_the_sum_of_leaves_that_were():

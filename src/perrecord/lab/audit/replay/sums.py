@@ -117,11 +117,11 @@ def _fit_fault(tables: Sequence[_Rows], answer: str, leaves: int) -> str | None:
     errors = np.array([row[f"{answer}_se"] if each.is_asked else np.inf for each, row, _ in rows])
     values = np.array([float(row[answer]) if each.is_asked else 0.0 for each, row, _ in rows])
     solving: npt.NDArray[np.float64] = design @ np.linalg.pinv(design / errors[:, None]) / errors
-    fitted, least = (
-        solving @ values,
-        np.sqrt(((solving * np.where(errors < np.inf, errors, 0)) ** 2).sum(axis=1)),
-    )
-    near = 1e-3 * leaves + 1e-6 * float(np.abs(values).max() + errors[np.isfinite(errors)].max())
+    fitted = solving @ values
+    fitted += solving @ (values - fitted)  # what floats lost beside giants
+    least = np.sqrt(((solving * np.where(errors < np.inf, errors, 0)) ** 2).sum(axis=1))
+    most = float(errors[np.isfinite(errors)].max())
+    near = 1e-3 * (leaves + most) + 1e-12 * float(np.abs(values).max())
     for (each, row, _), value, error in zip(rows, fitted, least, strict=True):
         column = f"{answer}_consistent"
         if column not in row:
