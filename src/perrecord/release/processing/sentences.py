@@ -29,8 +29,8 @@ _FITTED = (
     f"allowed for. Standard errors that end in `{ENDING}_se` are those of least squares where "
     "the noise is a product over the hierarchies or the tables lie one below the other; "
     "otherwise they are never too small, and the equations are solved by conjugate gradients "
-    "until their residual is 1e-8 of what it was. Intervals are the normal law's, which is "
-    "approximate; their ends are rounded outward to the digits of the numbers."
+    "until numbers are off by about a ten-thousandth of their standard errors, or by what floats "
+    "cannot hold. Intervals are the normal law's, which is approximate; their ends are rounded outward to the digits of the numbers."
 )
 _SUMMED = (
     "Tables that were not asked for and follow by adding up have columns that end in "
