@@ -30,7 +30,8 @@ _FITTED = (
     "the noise is a product over the hierarchies or the tables lie one below the other; "
     "otherwise they are never too small, and the equations are solved by conjugate gradients "
     "until numbers are off by about a ten-thousandth of their standard errors, or by what floats "
-    "cannot hold. Intervals are the normal law's, which is approximate; their ends are rounded outward to the digits of the numbers."
+    "cannot hold. Intervals are the normal law's, which is approximate; their ends are rounded "
+    "outward to the digits of the numbers."
 )
 _SUMMED = (
     "Tables that were not asked for and follow by adding up have columns that end in "
