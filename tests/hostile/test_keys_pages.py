@@ -118,6 +118,7 @@ def test_a_template_that_does_not_escape_is_caught(out, show, monkeypatch):  # n
         return jinja2.Environment(**(options | {"autoescape": False}))
 
     monkeypatch.setattr(page_module, "Environment", careless)
+    monkeypatch.setattr(page_module, "_template", page_module._template.__wrapped__)
     tab = show(without_policy(policy_page(published)))
     tab.settle()
     canary, _, elements, *_ = harm(tab)

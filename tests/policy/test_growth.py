@@ -4,7 +4,6 @@ import json
 import math
 from fractions import Fraction
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -201,11 +200,9 @@ def test_losses_in_sql_are_those_of_the_policy():
     policy = growing(2, "x", SLOW) + growing(1, "x", ROOT)
     with table(rows, name="t", dimensions=[], measures={"x": "1/2"}) as source:
         writer = LossWriter(source.schema, 2, JoinedTables(source.engine.dialect, "p"))
-        written = writer.form(policy.form).replace(DOUBLE, "DOUBLE")
-    steps = pa.table({"x": pa.array([0, 8, 500, None], pa.int64())})
-    connection = duckdb.connect()
-    connection.register("records", steps)
-    found = [each for (each,) in connection.sql(f"SELECT {written} FROM records").fetchall()]
+        loss = writer.form(policy.form)
+        sql = f"SELECT {loss} AS loss FROM {writer.records(source)}".replace(DOUBLE, "DOUBLE")
+        found = source.engine.arrow(sql)["loss"].to_pylist()
     exact = [float(policy.loss({"x": value})) for value in (0, 4, 250, None)]
     np.testing.assert_allclose(found, exact, rtol=1e-9)
     assert math.isclose(exact[3], 0)

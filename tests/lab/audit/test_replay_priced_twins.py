@@ -114,10 +114,10 @@ def test_sums_in_floats_are_caught(monkeypatch):
     """Beyond 2^53 a sum of floats changes by something else than the record's value."""
     honest = scan._aggregated
 
-    def rounded(aggregate, value, dialect):
+    def rounded(aggregate, shown, dialect):
         if isinstance(aggregate, Total):
-            return f"CAST(sum(CAST({value} AS DOUBLE)) AS HUGEINT)"
-        return honest(aggregate, value, dialect)
+            return {shown: f"CAST(sum(CAST({dialect.identifier(shown)} AS DOUBLE)) AS HUGEINT)"}
+        return honest(aggregate, shown, dialect)
 
     monkeypatch.setattr(scan, "_aggregated", rounded)
     assert caught("something else than it adds", "the policy says", "exactly", first=2)

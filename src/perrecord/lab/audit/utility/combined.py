@@ -30,7 +30,7 @@ from perrecord.lab.audit.utility.subjects import (
     LEVELS,
     TAPER,
     Answer,
-    Subject,
+    AuditedSubject,
     changes,
     survey,
     total,
@@ -75,7 +75,9 @@ def combined_checks(random: Random, seed: int) -> Iterator[Found]:
             yield from level_checks(subject.connection, out, spec, LEVELS, seed + 1)
 
 
-def _asked(random: Random, subject: Subject, folder: Path) -> tuple[dict[str, Any], MeantRelease]:
+def _asked(
+    random: Random, subject: AuditedSubject, folder: Path
+) -> tuple[dict[str, Any], MeantRelease]:
     """Return a random spec of several tables about the same numbers, and what it means."""
     where = random.choice([None, None, *subject.filters])
     answers = _answers(random, subject, where)
@@ -116,7 +118,7 @@ def _asked(random: Random, subject: Subject, folder: Path) -> tuple[dict[str, An
     return spec, MeantRelease(subject.connection, where, _KEYS, levels, derived, processed)
 
 
-def _answers(random: Random, subject: Subject, where: str | None) -> dict[str, Answer]:
+def _answers(random: Random, subject: AuditedSubject, where: str | None) -> dict[str, Answer]:
     """Return those that formulas name, some others, and sometimes a blurred total."""
     names = ["n", "emp", "jobs", "number"]
     more = [name for name in subject.answers if name not in names]
@@ -131,7 +133,7 @@ def _answers(random: Random, subject: Subject, where: str | None) -> dict[str, A
 
 
 def _scaled(
-    random: Random, subject: Subject, folder: Path, level: tuple[str, ...]
+    random: Random, subject: AuditedSubject, folder: Path, level: tuple[str, ...]
 ) -> dict[str, Answer]:
     """Return sometimes, of the table by sector, a total that is blurred by public sizes."""
     if level != ("sector",) or random.random() < 0.5:
@@ -160,7 +162,7 @@ def _query(
 
 def _processed(
     random: Random,
-    subject: Subject,
+    subject: AuditedSubject,
     first: tuple[str, ...],
     parent: str,
     answers: Mapping[str, Answer],

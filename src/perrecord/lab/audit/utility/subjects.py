@@ -120,7 +120,7 @@ _OF_CHANGES: dict[str, Answer] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class AuditedSubject:
     """What a release is about: the files and settings of its spec, and the same records in SQL."""
 
     files: Mapping[str, pa.Table]
@@ -137,7 +137,7 @@ class Subject:
     is_signed: bool = False
 
 
-def survey(random: Random) -> Subject:
+def survey(random: Random) -> AuditedSubject:
     """Return a sample with weights, and a measure that follows from others."""
     source = rows(random)
     weights = pa.array([random.choice(_WEIGHTS) for _ in range(source.num_rows)], pa.string())
@@ -159,7 +159,7 @@ def survey(random: Random) -> Subject:
     }
     filters = ["emp IS NULL OR emp > 0", "w > 0.1", "cost IS NOT NULL AND weighted_emp >= 0"]
     names = {"n": "count(*)", "emp": "sum(emp)", "jobs": "sum(weighted_emp)", "number": "sum(w)"}
-    return Subject(
+    return AuditedSubject(
         {"rows.parquet": source}, settings, connection, _OF_SURVEYS, filters, "code", names
     )
 
@@ -172,7 +172,7 @@ def _cost(outside: str) -> str:
     )
 
 
-def changes(random: Random) -> Subject:
+def changes(random: Random) -> AuditedSubject:
     """Return two files linked by an id: some enter, leave, stay, change or move."""
     both: dict[int, list[dict[str, Any]]] = {1: [], -1: []}
     given = rows(random).to_pylist()
@@ -215,6 +215,6 @@ def changes(random: Random) -> Subject:
     filters = ["emp_change > 0", "change_kind <> 'exit'", "net = 1 OR sector IS NULL"]
     files = {"this.parquet": this, "last.parquet": last}
     column = random.choice(["code", "change_kind"])
-    return Subject(
+    return AuditedSubject(
         files, settings, connection, _OF_CHANGES, filters, column, names, "emp_change", True
     )
