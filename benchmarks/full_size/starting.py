@@ -10,8 +10,9 @@ from full_size.workload import command, create_ledger, python
 
 TURNS = 5
 LIBRARIES = "import numpy, pyarrow, duckdb"
-MOST_LOADS = {"import perrecord": 1, "perrecord --help": 1.5, "a small release": 10}
-"""How many times as long as loading the libraries each may take."""
+MOST_LOADS = {"import perrecord": 1.5, "perrecord --help": 2.5, "a small release": 15}
+"""How many times as long as loading the libraries each may take: 0.3, 0.5 and 3 s where that took
+0.2 s, which were the goals before."""
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "business" / "release.yaml"
 
 
