@@ -13,7 +13,7 @@ import altair as alt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from perrecord.report.panels import Panels, harmless, in_panels, panel_width
+from perrecord.report.panels import Panels, harmless, in_panels, panel_width, written
 from perrecord.report.scales import AxisScale, log_scale
 from perrecord.report.theme import BAD, COLOURS, DASHES, GOOD, SHAPES, TOTAL, ChartSpec, Width
 
@@ -229,7 +229,7 @@ def nothing(width: Width) -> ChartSpec:
     """Return a picture that says that there is nothing to show."""
     words = alt.Chart(pa.table({"text": ["nothing to show"]})).mark_text(fontSize=13)
     chart = words.encode(text="text:N").properties(width=TOTAL[width] - 40, height=80)
-    return dict(chart.to_dict())
+    return written(chart)
 
 
 # -- parts ------------------------------------------------------------------------------------

@@ -68,7 +68,7 @@ def in_panels(
     names, inner, height = panels.names, panel_width(table, width, panels), _HEIGHT[width]
     if not names:
         chart = alt.layer(*layers, data=table)
-        return dict(chart.properties(width=inner, height=height + 40).to_dict())
+        return written(chart.properties(width=inner, height=height + 40))
     columns = [table[name].to_pylist() for name in names]
     if width == "wide" and len(names) == 2 and _is_complete(columns):
         return _crossed(layers, table, (inner, height), panels)
@@ -80,7 +80,13 @@ def in_panels(
     chart = chart.facet(facet, columns=beside, spacing=_GAP)
     if width == "narrow" or count % beside:  # panels that no other stands below
         chart = chart.resolve_axis(x="independent")
-    return dict(chart.to_dict())
+    return written(chart)
+
+
+def written(chart: Any) -> ChartSpec:
+    """Return a chart as Vega-Lite, however many rows its lines have together."""
+    with alt.data_transformers.disable_max_rows():
+        return dict(chart.to_dict())
 
 
 def _crossed(
@@ -98,7 +104,7 @@ def _crossed(
         row=alt.Row(f"{row}:N", sort=_by_rank(row), title=None).header(labelLimit=height),
         spacing=_GAP,
     )
-    return dict(faceted.to_dict())
+    return written(faceted)
 
 
 def _over(layers: Sequence[alt.Chart], table: pa.Table) -> Any:

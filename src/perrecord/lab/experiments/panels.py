@@ -6,6 +6,7 @@ from typing import Any
 import altair as alt
 import pyarrow as pa
 
+from perrecord.report.panels import written
 from perrecord.report.theme import TOTAL, ChartSpec, Width
 
 _GAP = 14
@@ -36,12 +37,12 @@ def in_grid(
     across = alt.Column(f"{column}:N", sort=columns, title=None)
     if width == "wide" and row is not None:
         down = alt.Row(f"{row}:N", sort=rows, title=None)
-        return dict(chart.facet(column=across, row=down, spacing=_GAP).to_dict())
+        return written(chart.facet(column=across, row=down, spacing=_GAP))
     if width == "wide":
-        return dict(chart.facet(column=across, spacing=_GAP).to_dict())
+        return written(chart.facet(column=across, spacing=_GAP))
     below = alt.Facet(f"{_JOINED}:N", sort=list(dict.fromkeys(joined)), title=None)
     chart = chart.facet(below, columns=1, spacing=_GAP)
-    return dict(chart.resolve_axis(x="independent").to_dict())
+    return written(chart.resolve_axis(x="independent"))
 
 
 def _order(table: pa.Table, name: str) -> list[str]:
