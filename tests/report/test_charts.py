@@ -89,7 +89,7 @@ def test_names_are_data_and_never_code(name):
         assert all(allowed & {*map(str, path)} for path in found), found
 
 
-@pytest.mark.parametrize("panels", [Panels(), Panels(column="panel")])
+@pytest.mark.parametrize("panels", [Panels(), Panels(column="measure")])
 def test_a_chart_of_many_rows_is_drawn(panels):
     """Altair by itself refuses more than 5,000, which many lines have together."""
     rows = 6_000
@@ -98,11 +98,12 @@ def test_a_chart_of_many_rows_is_drawn(panels):
             "value": [float(each + 1) for each in range(rows)],
             "loss": [float(each + 1) for each in range(rows)],
             "scheme": ["plain"] * rows,
-            "panel": [f"{each % 2}" for each in range(rows)],
+            "measure": [f"{each % 2}" for each in range(rows)],
         }
     )
     x, y = Axis("value", "Value"), Axis("loss", "Loss")
-    assert drawn(curves(table, "wide", x=x, y=y, colour="scheme", panels=panels))
+    chart = curves(table, "wide", x=x, y=y, colour="scheme", panels=panels)
+    assert "<svg" in drawn(chart, title="Many rows", is_public=True)
 
 
 def test_a_name_that_became_code_is_caught():
