@@ -238,16 +238,17 @@ def _narrowed(before: str) -> str:
     """Return the ends around the best of the points between the ends before, and its bound."""
     places = range(1, _STEPS)
     points = [f"exp(ends.low + {place} * ends.step) AS s{place}" for place in places]
+    # exp(s) - 1 without cancellation
+    below = [f"2 * exp(s{place} / 2) * sinh(s{place} / 2) AS b{place}" for place in places]
     sums = [
         f"sum(members.ratio * exp(least(members.place * tried.s{place}, {_MOST_EXPONENT}))) "
-        # exp(s) - 1 without cancellation
-        f"/ any_value(2 * exp(tried.s{place} / 2) * sinh(tried.s{place} / 2))"
+        f"/ any_value(tried.b{place})"
         for place in places
     ]
     bounds = (
         "SELECT members.unit AS unit, any_value(tried.low) AS low, any_value(tried.step) AS step, "
-        f"[{', '.join(sums)}] AS bounds "
-        f"FROM (SELECT ends.*, {', '.join(points)} FROM {before} AS ends) AS tried "
+        f"[{', '.join(sums)}] AS bounds FROM (SELECT points.*, {', '.join(below)} "
+        f"FROM (SELECT ends.*, {', '.join(points)} FROM {before} AS ends) AS points) AS tried "
         "JOIN members ON members.unit = tried.unit GROUP BY members.unit"
     )
     best = "list_position(bounds, list_min(bounds))"
