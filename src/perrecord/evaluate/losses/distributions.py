@@ -140,8 +140,8 @@ def _running(relation: str, value: str, number: str) -> str:
     """Return the SELECT of every different value, and how many have at most that."""
     return (
         "SELECT value, CAST(sum(number) OVER (ORDER BY value ROWS UNBOUNDED PRECEDING) AS BIGINT) "
-        f"AS at_most FROM (SELECT {value} AS value, sum({number}) AS number FROM {relation} "
-        "GROUP BY 1)"
+        f"AS at_most FROM (SELECT {value} AS value, CAST(sum({number}) AS BIGINT) AS number "
+        f"FROM {relation} GROUP BY 1)"
     )
 
 
