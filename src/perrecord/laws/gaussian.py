@@ -149,10 +149,11 @@ def gaussian_tails(variances: Floats, starts: Floats) -> Floats:
 
     It errs by less than 10^-8, as `float_tails` does.
     """
-    sigma = np.sqrt(variances)
-    scores = (starts - 0.5) / sigma
-    found = np.asarray(normal_below(-scores) - scores * normal_density(scores) / (24 * variances))
-    small = np.flatnonzero(variances <= _SMALL)
+    sigma, found, is_wide = np.sqrt(variances), np.empty(len(variances)), variances > _SMALL
+    scores = (starts[is_wide] - 0.5) / sigma[is_wide]
+    correction = scores * normal_density(scores) / (24 * variances[is_wide])
+    found[is_wide] = normal_below(-scores) - correction
+    small = np.flatnonzero(~is_wide)
     for cells in np.array_split(small, len(small) // _AT_ONCE + 1):
         if len(cells):
             # What is beyond 10 sigma is below 10^-22.
