@@ -92,12 +92,13 @@ def distribution(
     space: Workspace,
     relation: str,
     value: str,
-    number: str,
+    number: str | None,
     points: Iterable[float | Fraction],
     tables: Mapping[str, pa.Table] = _NO_TABLES,
 ) -> Distribution:
     """Return the distribution of a column of a local relation, `number` counting each row.
 
+    Without it each row is one record, and most are taken to have a value of their own.
     The shares above the points are exact as well. The relation is read once, with the public tables
     that it joins.
     """
@@ -136,8 +137,16 @@ def quantiles(
     return [found.get(place, 0.0) for place in range(len(shares))]
 
 
-def _running(relation: str, value: str, number: str) -> str:
+def _running(relation: str, value: str, number: str | None) -> str:
     """Return the SELECT of every different value, and how many have at most that."""
+    if number is None:  # to gather equal values first would take twice the time and memory
+        return (
+            "SELECT value, at_most FROM (SELECT value, CAST(sum(1) OVER running AS BIGINT) "
+            "AS at_most, lead(value) OVER running AS next "
+            f"FROM (SELECT {value} AS value FROM {relation}) "
+            "WINDOW running AS (ORDER BY value ROWS UNBOUNDED PRECEDING)) "
+            "WHERE next IS DISTINCT FROM value"
+        )
     return (
         "SELECT value, CAST(sum(number) OVER (ORDER BY value ROWS UNBOUNDED PRECEDING) AS BIGINT) "
         f"AS at_most FROM (SELECT {value} AS value, CAST(sum({number}) AS BIGINT) AS number "

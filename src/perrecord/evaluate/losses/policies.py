@@ -109,7 +109,7 @@ def each_cell_losses(choices: Sequence[Sequence[CellPolicies]], table: Table) ->
         kept = space.keep(
             f"SELECT {', '.join(losses)} FROM {writer.records(table)}", writer.parts.tables
         )
-        return [distribution(space, kept, f"l{place}", "1", ()) for place in range(len(losses))]
+        return [distribution(space, kept, f"l{place}", None, ()) for place in range(len(losses))]
 
 
 @dataclass(frozen=True, slots=True)
