@@ -27,9 +27,11 @@ from perrecord.evaluate.accuracy.summaries import (
     drawn,
     noise_and_bias,
 )
+from perrecord.evaluate.accuracy.truths import CountedCells, counted
+from perrecord.evaluate.losses.alike import AlikeRecords, alike_records
 from perrecord.evaluate.losses.distributions import Distribution
 from perrecord.evaluate.losses.least import least_losses
-from perrecord.evaluate.losses.policies import policy_losses
+from perrecord.evaluate.losses.policies import each_cell_losses, policy_losses
 from perrecord.evaluate.losses.realised import Losses, losses
 from perrecord.evaluate.losses.record_sizes import changes_by_size, losses_by_size
 from perrecord.evaluate.shown import evaluation_panel
@@ -205,23 +207,26 @@ def evaluate(  # noqa: PLR0913 -- an option for every choice
     policies = [each.policy for each in plans.values()]
     own, *others = plans.values()
     lost = losses(own, table)
-    compared = [lost.policy, *(policy_losses(policy, table) for policy in policies[1:])]
-    on_step("computing fitness for use")
     shares = tuple(rational(each, "a limit") for each in limits)
-    fit = _fitness(queries, table, shares, confidence)
+    with alike_records(table) as records:
+        compared = [lost.policy, *(policy_losses(policy, records) for policy in policies[1:])]
+        least = [lost.least, *(least_losses(each, records) for each in others)]
+        otherwise = _otherwise(found[0], policies[0], records)
+        on_step("computing fitness for use")
+        fit = _fitness(queries, records, shares, confidence)
     return Evaluation(
         rational(confidence, "the confidence"),
         shares,
         found,
         tuple(policies),
         tuple(compared),
-        (lost.least, *(least_losses(each, table) for each in others)),
+        tuple(least),
         pa.Table.from_pylist(rows["errors"]),
         pa.Table.from_pylist(rows["parts"]),
         pa.Table.from_pylist(rows["drawn"]),
         pa.Table.from_pylist(rows["by_size"]),
         lost,
-        _otherwise(found[0], policies[0], table),
+        otherwise,
         losses_by_size(plans, table.schema, example),
         changes_by_size(own, example),
         tuple(fit),
@@ -249,7 +254,9 @@ def _errors(
         yield AnswerErrors(variant.name, variant.kind, each.name, errors)
 
 
-def _otherwise(written: Variant, policy: Policy, table: Table) -> tuple[str, Distribution] | None:
+def _otherwise(
+    written: Variant, policy: Policy, records: AlikeRecords
+) -> tuple[str, Distribution] | None:
     """Return the losses by exact accounting of what is charged by pieces, or the reverse."""
     others: tuple[tuple[Accounting, str], ...] = (
         ("exact", "by exact accounting"),
@@ -257,40 +264,55 @@ def _otherwise(written: Variant, policy: Policy, table: Table) -> tuple[str, Dis
     )
     for accounting, name in others:
         queries = accounted(written.queries, accounting)
-        other = plan(queries, table.schema).policy
+        other = plan(queries, records.table.schema).policy
         if other != policy:
-            return name, policy_losses(other, table)
+            return name, policy_losses(other, records)
     return None
 
 
 def _fitness(
-    queries: Mapping[str, Query], table: Table, limits: Sequence[Fraction], confidence: Exact
+    queries: Mapping[str, Query],
+    records: AlikeRecords,
+    limits: Sequence[Fraction],
+    confidence: Exact,
 ) -> list[Fit]:
+    table = records.table
     planned = plan(list(queries.values()), table.schema)
     answers = [answer for query in queries.values() for answer in query.answers]
     is_known = any(answer.is_additive and not answer.is_blurred for answer in answers)
     if planned.policy.currency is not Currency.RHO or not is_known:
         return []
+    cells = counted(planned, table)
+    every = [
+        fitness(planned, table, within=each, confidence=confidence, cells=cells) for each in limits
+    ]
+    by_cell = each_cell_losses([each.by_cell() for each in every], table)
     found = []
-    for within in limits:
-        charged = _as_charged(queries, table, Target(Goal.of(within, confidence), SHARE))
+    for within, needed, in_theory in zip(limits, every, by_cell, strict=True):
+        goal = Target(Goal.of(within, confidence), SHARE)
+        charged = _as_charged(queries, table, goal, cells)
         if charged is not None:
-            found.append(Fit(within, AS_CHARGED, policy_losses(charged, table), ()))
-        needed = fitness(planned, table, within=within, confidence=confidence)
-        for reading, share in ((SHARE_OF_CELLS, SHARE), (EVERY_CELL, None)):
+            found.append(Fit(within, AS_CHARGED, policy_losses(charged, records), ()))
+        by_share = policy_losses(needed.policies(SHARE), records)
+        for reading, share, lost in (
+            (SHARE_OF_CELLS, SHARE, by_share),
+            (EVERY_CELL, None, in_theory),
+        ):
             missed = tuple(
                 f"{each.name} ({each.hindrance})"
                 for each in needed.requirements
                 if each.unreachable and (share is None or each.rho(share) is None)
             )
-            found.append(Fit(within, reading, needed.losses(table, share), missed))
+            found.append(Fit(within, reading, lost, missed))
     return found
 
 
-def _as_charged(queries: Mapping[str, Query], table: Table, goal: Target) -> Policy | None:
+def _as_charged(
+    queries: Mapping[str, Query], table: Table, goal: Target, cells: CountedCells
+) -> Policy | None:
     """Return what the workload costs when it is tuned, or None where it cannot be."""
     try:
-        return Tuner.of(queries, table, [goal]).policy(WRITTEN)
+        return Tuner.of(queries, table, [goal], cells).policy(WRITTEN)
     except InputError:  # clamping cuts off too much, or there is nothing to tune
         return None
 

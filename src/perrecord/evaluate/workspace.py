@@ -1,6 +1,6 @@
 """Tables of our own beside a confidential source, for as long as one evaluation lasts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -12,6 +12,8 @@ from perrecord.queries.values import JoinedTables
 from perrecord.tables.dialects import DUCKDB
 from perrecord.tables.engines import Engine
 from perrecord.tables.table import Table
+
+_NO_TABLES: Mapping[str, pa.Table] = {}
 
 DOUBLE = "_perrecord_double"
 """What the type of 64-bit floats is called in statements, until an engine is to run them."""
@@ -30,19 +32,16 @@ class Workspace:
         """Return an empty set of public tables to be joined by one statement."""
         return JoinedTables(self.engine.dialect, self._name("parts"))
 
+    def local_parts(self) -> JoinedTables:
+        """Return the same for a statement on the local DuckDB."""
+        return JoinedTables(DUCKDB, self._name("parts"))
+
     def keep(self, sql: str, tables: Mapping[str, pa.Table]) -> str:
         """Run SQL that joins public tables; return the name of its result in the local DuckDB."""
         kept = self._name("kept")
-        added = []
-        try:
-            for name, rows in tables.items():
-                added.append(name)
-                self.engine.add(name, rows)
+        with self._beside(self.engine.add, tables):
             self._kept.append(kept)
             self.engine.keep(kept, sql.replace(DOUBLE, self.engine.dialect.double))
-        finally:
-            for name in added:
-                self.engine.drop(name)
         return kept
 
     def add_local(self, rows: pa.Table) -> str:
@@ -52,9 +51,25 @@ class Workspace:
         self.engine.add_local(name, rows)
         return name
 
-    def read(self, sql: str) -> pa.Table:
+    def read(self, sql: str, tables: Mapping[str, pa.Table] = _NO_TABLES) -> pa.Table:
         """Return the result of SQL on the local DuckDB; it should be small."""
-        return pa.Table.from_batches(self.engine.local(sql.replace(DOUBLE, DUCKDB.double)))
+        with self._beside(self.engine.add_local, tables):
+            return pa.Table.from_batches(self.engine.local(sql.replace(DOUBLE, DUCKDB.double)))
+
+    @contextmanager
+    def _beside(
+        self, add: Callable[[str, pa.Table], None], tables: Mapping[str, pa.Table]
+    ) -> Iterator[None]:
+        """Make public tables known for one statement."""
+        added = []
+        try:
+            for name, rows in tables.items():
+                added.append(name)
+                add(name, rows)
+            yield
+        finally:
+            for name in added:
+                self.engine.drop(name)
 
     def clear(self) -> None:
         """Forget every table."""

@@ -18,6 +18,7 @@ from perrecord.evaluate.accuracy.noise_size import Floats
 from perrecord.evaluate.accuracy.quantiles import QuantileErrors
 from perrecord.exact import text
 from perrecord.laws import DiscreteGaussian
+from perrecord.laws.gaussian import gaussian_tails
 from perrecord.laws.normal import normal_below, normal_density
 
 Which = npt.NDArray[np.bool_]
@@ -132,11 +133,8 @@ def _symmetric(limits: Floats, confidence: Fraction) -> Floats:
     found = np.square(start * (1 + 1 / (24 * start**2))) * (1 - _MARGIN)
     is_small = (start <= _LARGE) | (not _FLAT < score < _FAR)
     values, places = np.unique(limits[is_small], return_inverse=True)
-    exact = [
-        _bisected(int(value), int(value), confidence, ((value + 0.5) / max(score, _FLAT)) ** 2)
-        for value in values.tolist()
-    ]
-    found[is_small] = np.array(exact)[places] if exact else []
+    starts = np.square((values + 0.5) / max(score, _FLAT))
+    found[is_small] = _bisected(values, values, starts, confidence)[places]
     return found
 
 
@@ -149,13 +147,8 @@ def _lopsided(near: Floats, far: Floats, least: Floats, confidence: Fraction) ->
     found = np.square(sigma) * (1 - _MARGIN)
     is_small = (sigma <= 1.5 * _LARGE) | (normal_quantile(confidence) >= _FAR)
     ends = np.minimum(far, near + _OUT_OF_REACH * np.maximum(1, sigma / _LARGE))
-    pairs = zip(near[is_small].tolist(), ends[is_small].tolist(), strict=True)
-    starts = np.maximum(least[is_small], 1e-9).tolist()
-    exact = [
-        _bisected(int(left), int(right), confidence, start)
-        for (left, right), start in zip(pairs, starts, strict=True)
-    ]
-    found[is_small] = exact
+    starts = np.maximum(least[is_small], 1e-9)
+    found[is_small] = _bisected(near[is_small], ends[is_small], starts, confidence)
     return found
 
 
@@ -179,29 +172,47 @@ def _tail(limits: Floats, sigma: Floats, *, corrected: bool) -> Floats:
     return normal_below(-scores) - scores * normal_density(scores) / (24 * sigma**2)
 
 
-@lru_cache(maxsize=65536)
-def _bisected(near: int, far: int, confidence: Fraction, start: float) -> float:
+def _bisected(near: Floats, far: Floats, starts: Floats, confidence: Fraction) -> Floats:
     """Return the largest sigma^2 with Pr[-far <= Z <= near] >= confidence, by the exact law."""
-    starts = np.array([near + 1, far + 1], dtype=np.float64)
-    outside = float(1 - confidence)
+    every, places = np.unique(np.stack([near, far, starts]), axis=1, return_inverse=True)
+    near, far, starts = every
+    low, high = starts.copy(), starts.copy()
 
-    def is_met(variance: float) -> bool:
-        law = DiscreteGaussian(Fraction(variance))
-        nearly = float(law.float_tails(starts).sum())
-        if abs(nearly - outside) > _SURE:  # the exact law would say the same, and take longer
-            return nearly < outside
-        tails = law.tail(near + 1).upper, law.tail(far + 1).upper
-        return sum(tails) <= 1 - confidence
+    def where_met(cells: Which, variances: Floats) -> Which:
+        found = np.zeros(len(cells), np.bool_)
+        found[cells] = _are_met(near[cells], far[cells], variances[cells], confidence)
+        return found
 
-    low = high = start
-    while not is_met(low):
-        high, low = low, low / 2
-    while is_met(high):
-        low, high = high, high * 2
-    while high - low > _MARGIN * low:
+    is_above = np.ones(len(starts), np.bool_)
+    while (is_above := is_above & ~where_met(is_above, low)).any():
+        high[is_above] = low[is_above]
+        low[is_above] /= 2
+    is_below = np.ones(len(starts), np.bool_)
+    while (is_below := where_met(is_below, high)).any():
+        low[is_below] = high[is_below]
+        high[is_below] *= 2
+    while (is_open := high - low > _MARGIN * low).any():
         middle = (low + high) / 2
-        low, high = (middle, high) if is_met(middle) else (low, middle)
-    return low
+        is_met = where_met(is_open, middle)
+        low[is_met] = middle[is_met]
+        high[is_open & ~is_met] = middle[is_open & ~is_met]
+    return low[places.reshape(-1)]
+
+
+def _are_met(near: Floats, far: Floats, variances: Floats, confidence: Fraction) -> Which:
+    """Tell whether Pr[-far <= Z <= near] >= confidence under each variance."""
+    outside = float(1 - confidence)
+    nearly = gaussian_tails(variances, near + 1) + gaussian_tails(variances, far + 1)
+    found = np.asarray(nearly < outside)
+    for cell in np.flatnonzero(np.abs(nearly - outside) <= _SURE).tolist():
+        found[cell] = _is_met(int(near[cell]), int(far[cell]), confidence, float(variances[cell]))
+    return found
+
+
+@lru_cache(maxsize=65536)
+def _is_met(near: int, far: int, confidence: Fraction, variance: float) -> bool:
+    law = DiscreteGaussian(Fraction(variance))
+    return law.tail(near + 1).upper + law.tail(far + 1).upper <= 1 - confidence
 
 
 def limits_below(numbers: npt.NDArray[np.generic], within: Fraction) -> Floats:

@@ -38,9 +38,10 @@ from perrecord.queries.measurements import Choice, Measurement, Step
 from perrecord.queries.methods import Scales, leaves
 from perrecord.queries.noise_plan import NoisePlan
 from perrecord.queries.plan import Plan, PlannedGrouping
-from perrecord.queries.values import pieces_value, total_value, weight_value
+from perrecord.queries.values import JoinedTables, pieces_value, total_value, weight_value
 from perrecord.tables.expressions import to_sql
 from perrecord.tables.keys import Keys
+from perrecord.tables.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,21 +234,25 @@ class ChangeWriter:
         return " AND ".join(conditions) or "TRUE"
 
     def _is_listed(self, keys: Keys) -> str:
-        """Return whether a record's key is in a public list, which is joined."""
-        if keys in self.listed:
-            return self.listed[keys]
-        parts, schema = self.losses.parts, self.planned.schema
-        alias = f"{parts.prefix}_keys{len(self.listed)}"
-        typed = pa.schema([(name, schema.grouping_kind(name).types.arrow) for name in keys.columns])
-        listed = pa.array([True] * len(keys), pa.bool_())
-        parts.tables[alias] = keys.table.cast(typed).append_column(_LISTED, listed)
-        conditions = " AND ".join(
-            parts.dialect.is_same(f"records.{name}", f"{alias}.{name}")
-            for name in map(parts.dialect.identifier, keys.columns)
-        )
-        parts.joins.append(f" LEFT JOIN {alias} ON {conditions}")
-        self.listed[keys] = f"{alias}.{_LISTED} IS NOT NULL"
+        """Return whether a record's key is in a public list, which is joined unless it is known."""
+        if keys not in self.listed:
+            name = f"keys{len(self.listed)}"
+            self.listed[keys] = is_listed(keys, name, self.losses.parts, self.planned.schema)
         return self.listed[keys]
+
+
+def is_listed(keys: Keys, name: str, parts: JoinedTables, schema: Schema) -> str:
+    """Return whether the key of a record of `records` is in a public list, which is joined."""
+    alias = f"{parts.prefix}_{name}"
+    typed = pa.schema([(each, schema.grouping_kind(each).types.arrow) for each in keys.columns])
+    listed = pa.array([True] * len(keys), pa.bool_())
+    parts.tables[alias] = keys.table.cast(typed).append_column(_LISTED, listed)
+    conditions = " AND ".join(
+        parts.dialect.is_same(f"records.{name}", f"{alias}.{name}")
+        for name in map(parts.dialect.identifier, keys.columns)
+    )
+    parts.joins.append(f" LEFT JOIN {alias} ON {conditions}")
+    return f"{alias}.{_LISTED} IS NOT NULL"
 
 
 _LISTED = "_perrecord_listed"

@@ -1,7 +1,7 @@
 """Distributions of losses, summed up in the engine: a few hundred points, however many records."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
@@ -17,6 +17,7 @@ AGREEMENT = 1e-9
 """So far, relatively, a loss computed in the engine may be from the exact one."""
 
 _MOST_VALUES = 1000
+_NO_TABLES: Mapping[str, pa.Table] = {}
 _SHARES = [
     *(Fraction(index, 500) for index in range(501)),
     *(1 - Fraction(1, 10**digits) for digits in range(3, 10)),
@@ -88,38 +89,88 @@ class Distribution:
 
 
 def distribution(
-    space: Workspace, relation: str, value: str, number: str, points: Iterable[float | Fraction]
+    space: Workspace,
+    relation: str,
+    value: str,
+    number: str | None,
+    points: Iterable[float | Fraction],
+    tables: Mapping[str, pa.Table] = _NO_TABLES,
 ) -> Distribution:
     """Return the distribution of a column of a local relation, `number` counting each row.
 
-    The shares above the points are exact as well.
+    Without it each row is one record, and most are taken to have a value of their own.
+    The shares above the points are exact as well. The relation is read once, with the public tables
+    that it joins.
     """
-    running = (
-        f"(SELECT value, CAST(sum(number) OVER (ORDER BY value ROWS UNBOUNDED PRECEDING) AS BIGINT)"
-        f" AS at_most FROM (SELECT {value} AS value, sum({number}) AS number FROM {relation}"
-        " GROUP BY 1))"
-    )
-    first = space.read(
-        "SELECT value, at_most, max(at_most) OVER () AS count "
-        f"FROM {running} ORDER BY value LIMIT {_MOST_VALUES + 1}"
-    )
-    if first.num_rows <= _MOST_VALUES:
-        return _distribution(first)
-    count = first["count"][0].as_py()
-    ranks = pa.table({"rank": pa.array([max(1, ceil(share * count)) for share in _SHARES])})
     limits = [float(each) for each in points]
     limits = [each + abs(each) * AGREEMENT for each in limits]
-    wanted = pa.table({"point": pa.array(limits, pa.float64())})
-    return _distribution(
-        space.read(
-            f"WITH running AS MATERIALIZED {running} "
-            f"SELECT running.value, running.at_most FROM {space.add_local(ranks)} AS wanted "
-            "ASOF JOIN running ON wanted.rank <= running.at_most "
-            f"UNION SELECT running.value, running.at_most FROM {space.add_local(wanted)} AS wanted "
-            "ASOF JOIN running ON wanted.point >= running.value ORDER BY value"
+    ranks = space.add_local(_ranks(_SHARES))
+    wanted = space.add_local(pa.table({"point": pa.array(limits, pa.float64())}))
+    rows = space.read(
+        f"WITH running AS MATERIALIZED ({_running(relation, value, number)}), "
+        "whole AS (SELECT count(*) AS number FROM running) "
+        "SELECT running.value, running.at_most FROM running, whole "
+        f"WHERE whole.number <= {_MOST_VALUES} "
+        f"UNION {_at_ranks('running.value, running.at_most', ranks)} "
+        f"UNION SELECT running.value, running.at_most FROM {wanted} AS wanted "
+        "ASOF JOIN running ON wanted.point >= running.value ORDER BY value",
+        tables,
+    )
+    return Distribution(tuple(rows["value"].to_pylist()), tuple(rows["at_most"].to_pylist()))
+
+
+def quantiles(
+    space: Workspace,
+    relation: str,
+    value: str,
+    number: str,
+    shares: Sequence[Fraction],
+    tables: Mapping[str, pa.Table] = _NO_TABLES,
+) -> list[float]:
+    """Return the least values that these shares of a local relation do not exceed; 0 if empty."""
+    rows = space.read(
+        f"WITH running AS MATERIALIZED ({_running(relation, value, number)}) "
+        f"{_at_ranks('wanted.place, running.value', space.add_local(_ranks(shares)))}",
+        tables,
+    )
+    found = dict(zip(rows["place"].to_pylist(), rows["value"].to_pylist(), strict=True))
+    return [found.get(place, 0.0) for place in range(len(shares))]
+
+
+def _running(relation: str, value: str, number: str | None) -> str:
+    """Return the SELECT of every different value, and how many have at most that."""
+    if number is None:  # to gather equal values first would take twice the time and memory
+        return (
+            "SELECT value, at_most FROM (SELECT value, CAST(sum(1) OVER running AS BIGINT) "
+            "AS at_most, lead(value) OVER running AS next "
+            f"FROM (SELECT {value} AS value FROM {relation}) "
+            "WINDOW running AS (ORDER BY value ROWS UNBOUNDED PRECEDING)) "
+            "WHERE next IS DISTINCT FROM value"
         )
+    return (
+        "SELECT value, CAST(sum(number) OVER (ORDER BY value ROWS UNBOUNDED PRECEDING) AS BIGINT) "
+        f"AS at_most FROM (SELECT {value} AS value, CAST(sum({number}) AS BIGINT) AS number "
+        f"FROM {relation} GROUP BY 1)"
     )
 
 
-def _distribution(rows: pa.Table) -> Distribution:
-    return Distribution(tuple(rows["value"].to_pylist()), tuple(rows["at_most"].to_pylist()))
+def _ranks(shares: Sequence[Fraction]) -> pa.Table:
+    return pa.table(
+        {
+            "place": pa.array(range(len(shares)), pa.int64()),
+            "top": pa.array([each.numerator for each in shares], pa.int64()),
+            "bottom": pa.array([each.denominator for each in shares], pa.int64()),
+        }
+    )
+
+
+def _at_ranks(columns: str, ranks: str) -> str:
+    """Return the SELECT of the values at the ranks of some shares, ceil(share * count) from 1."""
+    rank = (
+        "greatest(1, CAST((CAST(top AS HUGEINT) * count + bottom - 1) // bottom AS BIGINT)) AS rank"
+    )
+    return (
+        f"SELECT {columns} FROM (SELECT place, {rank} FROM {ranks}, "
+        "(SELECT max(at_most) AS count FROM running) AS counted) AS wanted "
+        "ASOF JOIN running ON wanted.rank <= running.at_most"
+    )

@@ -11,15 +11,15 @@ is said is never too much.
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from perrecord.evaluate.losses.alike import AlikeRecords, Listed, alike_records
 from perrecord.evaluate.losses.changes import ChangeWriter, largest_of, largest_variance
-from perrecord.evaluate.losses.distributions import Distribution, distribution
+from perrecord.evaluate.losses.distributions import Distribution
 from perrecord.evaluate.losses.loss_sql import LossWriter
-from perrecord.evaluate.losses.policies import quantiles_of
-from perrecord.evaluate.workspace import workspace
 from perrecord.laws.least import least_rho
 from perrecord.laws.scales import scale_of
 from perrecord.policy.cases import Record
@@ -33,7 +33,7 @@ from perrecord.tables.keys import Keys
 from perrecord.tables.table import Table
 
 
-def least_losses(planned: Plan, table: Table) -> Distribution | None:
+def least_losses(planned: Plan, table: Table | AlikeRecords) -> Distribution | None:
     """Return the least that the records of a table could lose; None under pure epsilon.
 
     >>> import perrecord
@@ -45,34 +45,34 @@ def least_losses(planned: Plan, table: Table) -> Distribution | None:
     >>> [round(each, 2) for each in found.values]
     [0.0, 0.17, 7.74]
     """
+    if isinstance(table, Table):
+        with alike_records(table) as records:
+            return least_losses(planned, records)
     if planned.policy.currency is not Currency.RHO:
         return None
-    with workspace(table) as space:
-        writer = LossWriter(table.schema, Currency.RHO.power, space.parts())
-        loss = _least(planned, writer, {})
-        kept = space.keep(
-            f"SELECT loss, count(*) AS number FROM (SELECT {loss} AS loss "
-            f"FROM {writer.records(table)}) AS valued GROUP BY loss",
-            writer.parts.tables,
-        )
-        return distribution(space, kept, "loss", "number", ())
+    return table.distribution(Currency.RHO.power, partial(_least, planned), _keys_of(planned))
 
 
 def least_quantiles(
     plans: Sequence[Plan], table: Table, shares: Sequence[Fraction]
 ) -> list[list[float]]:
     """Return, for each plan, the least losses that these shares of the records do not exceed."""
+    power = Currency.RHO.power
+    with alike_records(table) as records:
+        return [
+            records.quantiles(power, partial(_least, each), _keys_of(each), shares)
+            for each in plans
+        ]
 
-    def written(writer: LossWriter) -> list[str]:
-        listed: dict[Keys, str] = {}
-        return [_least(each, writer, listed) for each in plans]
 
-    return quantiles_of(table, Currency.RHO, written, shares)
+def _keys_of(planned: Plan) -> list[Keys]:
+    every = (each.grouping.cells for each in planned.groupings)
+    return [*dict.fromkeys(each for each in every if isinstance(each, Keys))]
 
 
-def _least(planned: Plan, writer: LossWriter, listed: dict[Keys, str]) -> str:
+def _least(planned: Plan, writer: LossWriter, listed: Listed) -> str:
     """Return the least that a record of `records` could lose, as SQL."""
-    changes = ChangeWriter(planned, writer, listed)
+    changes = ChangeWriter(planned, writer, dict(listed))
     return largest_of([changes.entry(each).lowest() for each in planned.groupings])
 
 

@@ -123,8 +123,10 @@ class LossWriter:
 
     def records(self, table: Table) -> str:
         """Return the records with the tables joined; engines read no column that is not used."""
-        names = dict.fromkeys([*table.schema.fields, *_roles(table)])
-        records = table.select(names)
+        return self.joined(table.select(dict.fromkeys([*table.schema.fields, *_roles(table)])))
+
+    def joined(self, records: str) -> str:
+        """Return records, given as a SELECT, with what was named and the tables joined."""
         for known in self._named:
             columns = "".join(f", {value} AS {name}" for value, name in known.items())
             records = f"SELECT records.*{columns} FROM ({records}) AS records"
@@ -234,22 +236,25 @@ def advanced_sql(members: str, unit: str, loss: str) -> str:
 
 def _narrowed(before: str) -> str:
     """Return the ends around the best of the points between the ends before, and its bound."""
-    point = "exp(ends.low + points.place * ends.step)"
+    places = range(1, _STEPS)
+    points = [f"exp(ends.low + {place} * ends.step) AS s{place}" for place in places]
+    # exp(s) - 1 without cancellation
+    below = [f"2 * exp(s{place} / 2) * sinh(s{place} / 2) AS b{place}" for place in places]
+    sums = [
+        f"sum(members.ratio * exp(least(members.place * tried.s{place}, {_MOST_EXPONENT}))) "
+        f"/ any_value(tried.b{place})"
+        for place in places
+    ]
     bounds = (
-        "SELECT tried.unit AS unit, any_value(tried.low) AS low, any_value(tried.step) AS step, "
-        "tried.place AS place, "
-        # exp(s) - 1 without cancellation
-        "sum(members.ratio * exp(least(members.place * tried.s, "
-        f"{_MOST_EXPONENT}))) / any_value(2 * exp(tried.s / 2) * sinh(tried.s / 2)) AS bound "
-        f"FROM (SELECT ends.unit AS unit, ends.low AS low, ends.step AS step, "
-        f"points.place AS place, {point} AS s FROM {before} AS ends, "
-        f"(SELECT unnest(range(1, {_STEPS})) AS place) AS points) AS tried "
-        "JOIN members ON members.unit = tried.unit GROUP BY tried.unit, tried.place"
+        "SELECT members.unit AS unit, any_value(tried.low) AS low, any_value(tried.step) AS step, "
+        f"[{', '.join(sums)}] AS bounds FROM (SELECT points.*, {', '.join(below)} "
+        f"FROM (SELECT ends.*, {', '.join(points)} FROM {before} AS ends) AS points) AS tried "
+        "JOIN members ON members.unit = tried.unit GROUP BY members.unit"
     )
+    best = "list_position(bounds, list_min(bounds))"
     return (
-        "SELECT unit, any_value(low) + (arg_min(place, bound) - 1) * any_value(step) AS low, "
-        f"any_value(step) * 2 / {_STEPS} AS step, min(bound) AS bound "
-        f"FROM ({bounds}) AS bounds GROUP BY unit"
+        f"SELECT unit, low + ({best} - 1) * step AS low, step * 2 / {_STEPS} AS step, "
+        f"list_min(bounds) AS bound FROM ({bounds}) AS bounds"
     )
 
 

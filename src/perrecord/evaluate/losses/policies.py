@@ -3,16 +3,17 @@
 Computed in the engine, in DOUBLE, and confidential, as everything that reads the records is.
 """
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from perrecord.errors import CurrencyError
+from perrecord.evaluate.losses.alike import AlikeRecords, Listed, alike_records
 from perrecord.evaluate.losses.distributions import Distribution, distribution
 from perrecord.evaluate.losses.loss_sql import (
     NOTHING,
@@ -22,29 +23,32 @@ from perrecord.evaluate.workspace import workspace
 from perrecord.policy.policy import Policy
 from perrecord.policy.tapering import student_sql
 from perrecord.policy.terms import Currency
+from perrecord.tables.engines import RESERVED
 from perrecord.tables.table import Table
 
 
 def policy_losses(
-    policies: Policy | Sequence[Policy], table: Table, *, points: Sequence[float | Fraction] = ()
+    policies: Policy | Sequence[Policy],
+    table: Table | AlikeRecords,
+    *,
+    points: Sequence[float | Fraction] = (),
 ) -> Distribution:
     """Return what the records of a table lose under a policy, or the sum of several."""
+    if isinstance(table, Table):
+        with alike_records(table) as records:
+            return policy_losses(policies, records, points=points)
     every = (policies,) if isinstance(policies, Policy) else tuple(policies)
     if len({policy.currency for policy in every}) > 1:
         raise CurrencyError(
             "the policies are partly in rho and partly in epsilon, which do not add up."
         )
-    with workspace(table) as space:
-        power = every[0].currency.power if every else Currency.RHO.power
-        writer = LossWriter(table.schema, power, space.parts())
-        # Not Policy.total: gathering the like terms of a million cases would take minutes.
-        loss = " + ".join([NOTHING, *(writer.form(policy.form) for policy in every)])
-        kept = space.keep(
-            f"SELECT loss, count(*) AS number FROM (SELECT {loss} AS loss "
-            f"FROM {writer.records(table)}) AS valued GROUP BY loss",
-            writer.parts.tables,
-        )
-        return distribution(space, kept, "loss", "number", points)
+    power = every[0].currency.power if every else Currency.RHO.power
+    return table.distribution(power, partial(_added, every), points=points)
+
+
+def _added(policies: Sequence[Policy], writer: LossWriter, _: Listed) -> str:
+    # Not Policy.total: gathering the like terms of a million cases would take minutes.
+    return " + ".join([NOTHING, *(writer.form(policy.form) for policy in policies)])
 
 
 def policy_quantiles(
@@ -52,41 +56,13 @@ def policy_quantiles(
 ) -> list[list[float]]:
     """Return, for each policy, the least losses that these shares of the records do not exceed.
 
-    All policies are evaluated in one pass; a table without records has losses of 0.
+    A table without records has losses of 0.
     """
-    return quantiles_of(
-        table,
-        policies[0].currency,
-        lambda writer: [writer.form(each.form) for each in policies],
-        shares,
-    )
-
-
-def quantiles_of(
-    table: Table,
-    currency: Currency,
-    written: Callable[[LossWriter], list[str]],
-    shares: Sequence[Fraction],
-) -> list[list[float]]:
-    """Return the quantiles of each of several losses that are written as SQL."""
-    with workspace(table) as space:
-        writer = LossWriter(table.schema, currency.power, space.parts())
-        losses = [f"{each} AS l{place}" for place, each in enumerate(written(writer))]
-        kept = space.keep(
-            f"SELECT {', '.join(losses)} FROM {writer.records(table)}",
-            writer.parts.tables,
-        )
-        count = space.read(f"SELECT count(*) AS number FROM {kept}")["number"][0].as_py()
-        if not count:
-            return [[0.0] * len(shares) for _ in losses]
-        # In the middle of the rank, where no rounding of the share can reach another.
-        ranks = [max(1, math.ceil(share * count)) for share in shares]
-        levels = ", ".join(repr((rank - 0.5) / count) for rank in ranks)
-        wanted = [
-            f"quantile_disc(l{place}, [{levels}]) AS l{place}" for place in range(len(losses))
+    with alike_records(table) as records:
+        return [
+            records.quantiles(each.currency.power, partial(_added, [each]), (), shares)
+            for each in policies
         ]
-        row = space.read(f"SELECT {', '.join(wanted)} FROM {kept}").to_pylist()[0]
-        return [row[f"l{place}"] for place in range(len(losses))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,36 +92,63 @@ def cell_losses(every: Sequence[CellPolicies], table: Table) -> Distribution:
 
     The same as `policy_losses` of cases by key, without making a policy of each cell.
     """
+    (found,) = each_cell_losses([every], table)
+    return found
+
+
+def each_cell_losses(choices: Sequence[Sequence[CellPolicies]], table: Table) -> list[Distribution]:
+    """Return the same for each of several choices of prices, in one pass over the records."""
     with workspace(table) as space:
         writer = LossWriter(table.schema, Currency.RHO.power, space.parts())
-        losses = [_written(place, each, writer) for place, each in enumerate(every)]
+        cells = _PricedCells(writer)
+        losses = [
+            f"{' + '.join([NOTHING, *map(cells.written, every)])} AS l{place}"
+            for place, every in enumerate(choices)
+        ]
+        cells.join()
         kept = space.keep(
-            f"SELECT loss, count(*) AS number FROM (SELECT {' + '.join([NOTHING, *losses])} AS loss"
-            f" FROM {writer.records(table)}) AS valued GROUP BY loss",
-            writer.parts.tables,
+            f"SELECT {', '.join(losses)} FROM {writer.records(table)}", writer.parts.tables
         )
-        return distribution(space, kept, "loss", "number", ())
+        return [distribution(space, kept, f"l{place}", None, ()) for place in range(len(losses))]
 
 
-def _written(place: int, found: CellPolicies, writer: LossWriter) -> str:
-    alias = f"{writer.parts.prefix}_cells{place}"
-    names = found.keys.column_names
-    typed = pa.schema([(name, writer.schema.grouping_kind(name).types.arrow) for name in names])
-    columns = dict(zip(names, found.keys.cast(typed).columns, strict=True))
-    columns["_perrecord_weight"] = pa.array(found.weights)
-    columns["_perrecord_which"] = pa.array(found.which.astype(np.int64))
-    writer.parts.tables[alias] = pa.table(columns)
-    same = [
-        writer.dialect.is_same(f"records.{name}", f"{alias}.{name}")
-        for name in map(writer.dialect.identifier, names)
-    ]
-    writer.parts.joins.append(f" LEFT JOIN {alias} ON {' AND '.join(same) or 'TRUE'}")
-    weight, which = f"{alias}._perrecord_weight", f"{alias}._perrecord_which"
-    cases = "".join(
-        f" WHEN {which} = {number} THEN {_priced(price, weight, writer)}"
-        for number, price in enumerate(found.prices)
-    )
-    return f"(CASE{cases} ELSE {NOTHING} END)"
+@dataclass(frozen=True, slots=True)
+class _PricedCells:
+    """Writes prices of cells; those of the same keys are joined as one table."""
+
+    writer: LossWriter
+    _columns: dict[int, tuple[str, dict[str, pa.Array]]] = field(default_factory=dict)
+
+    def written(self, found: CellPolicies) -> str:
+        """Return what a record loses in its cell, as SQL."""
+        alias, columns = self._columns.setdefault(id(found.keys), self._keys(found.keys))
+        number = len(columns)
+        columns[f"_perrecord_weight{number}"] = pa.array(found.weights)
+        columns[f"_perrecord_which{number}"] = pa.array(found.which.astype(np.int64))
+        weight, which = f"{alias}._perrecord_weight{number}", f"{alias}._perrecord_which{number}"
+        cases = "".join(
+            f" WHEN {which} = {place} THEN {_priced(price, weight, self.writer)}"
+            for place, price in enumerate(found.prices)
+        )
+        return f"(CASE{cases} ELSE {NOTHING} END)"
+
+    def _keys(self, keys: pa.Table) -> tuple[str, dict[str, pa.Array]]:
+        writer, names = self.writer, keys.column_names
+        alias = f"{writer.parts.prefix}_cells{len(self._columns)}"
+        typed = pa.schema([(name, writer.schema.grouping_kind(name).types.arrow) for name in names])
+        return alias, dict(zip(names, keys.cast(typed).columns, strict=True))
+
+    def join(self) -> None:
+        """Join the tables of what was written."""
+        parts = self.writer.parts
+        for alias, columns in self._columns.values():
+            names = [each for each in columns if not each.startswith(RESERVED)]
+            same = [
+                parts.dialect.is_same(f"records.{name}", f"{alias}.{name}")
+                for name in map(parts.dialect.identifier, names)
+            ]
+            parts.tables[alias] = pa.table(columns)
+            parts.joins.append(f" LEFT JOIN {alias} ON {' AND '.join(same) or 'TRUE'}")
 
 
 def _priced(price: Policy | TaperedCells, weight: str, writer: LossWriter) -> str:

@@ -119,7 +119,7 @@ def losses(planned: Plan, table: Table, *, points: Sequence[float | Fraction] = 
         records = run.records()
         units = None
         if table.schema.unit is not None:
-            units = run.units(every)
+            units = run.units(records, every)
         return Losses(
             policy.currency,
             minimum,
@@ -146,87 +146,98 @@ class _Run:
         return self.policy.currency.power
 
     def records(self) -> str:
-        """Keep how many records have which policy and realised loss."""
-        valued, parts = self._valued()
-        return self.space.keep(
-            f"SELECT policy, realised, lowest, count(*) AS number FROM ({valued}) AS valued "
-            "GROUP BY policy, realised, lowest",
-            parts.tables,
-        )
+        """Keep how many records have which policy, realised and lowest loss.
 
-    def units(self, points: Sequence[float | Fraction]) -> UnitLosses:
-        """Keep the losses of units; of those with several records, the records' losses as well."""
-        kept = self._kept_units()
-        if self.policy.currency.adds_up:
-            added = distribution(self.space, kept, "total", "1", points)
-            realised = distribution(self.space, kept, "realised", "1", points)
-            return UnitLosses(realised, added, added, added)
-        members = self._kept_members()
-        bounds = (
-            f"(SELECT bound FROM ({advanced_sql(members, 'unit', 'policy')}) AS several "
-            f"UNION ALL SELECT total AS bound FROM {kept} WHERE records < 2) AS bounds"
-        )
-        tight = "least(roots * roots, records * total)"  # rounding must not lift it above simple
-        columns = (
-            (kept, "realised"),
-            (kept, "CASE WHEN records > 1 THEN records * total ELSE total END"),
-            (bounds, "bound"),
-            (kept, f"CASE WHEN records > 1 THEN {tight} ELSE total END"),
-            (kept, "lowest"),
-        )
-        return UnitLosses(
-            *(distribution(self.space, name, value, "1", points) for name, value in columns)
-        )
-
-    def _kept_units(self) -> str:
-        """Keep a row for each unit; `records` counts those of its records that lose anything."""
-        unit = self._unit()
-        valued, parts = self._valued()
-        tables = dict(parts.tables)
-        realised = []
-        for grouping in self.planned.groupings:
-            sql, own = self._by_cell(grouping, unit)
-            realised.append(sql)
-            tables |= own.tables
-        positive = "CASE WHEN policy > 0 THEN 1 ELSE 0 END"
-        return self.space.keep(
-            f"SELECT coalesce(changed.realised, {NOTHING}) AS realised, whole.records AS records, "
-            f"whole.total AS total, whole.roots AS roots, coalesce(changed.lowest, {NOTHING}) "
-            "AS lowest FROM "
-            f"(SELECT unit, CAST(sum({positive}) AS BIGINT) AS records, sum(policy) AS total, "
-            f"sum(sqrt(policy)) AS roots FROM ({valued}) AS valued WHERE unit IS NOT NULL "
-            "GROUP BY unit) AS whole LEFT JOIN "
-            "(SELECT unit, sum(realised) AS realised, max(lowest) AS lowest FROM "
-            f"({' UNION ALL '.join(realised)}) AS cells GROUP BY unit) AS changed "
-            "ON changed.unit = whole.unit "
-            f"UNION ALL SELECT realised, CAST(1 AS BIGINT) AS records, policy AS total, "
-            f"sqrt(policy) AS roots, lowest FROM ({valued}) AS valued WHERE unit IS NULL",
-            tables,
-        )
-
-    def _kept_members(self) -> str:
-        valued, parts = self._valued()
-        return self.space.keep(
-            "SELECT unit, policy FROM (SELECT unit, policy, count(*) OVER (PARTITION BY unit) "
-            f"AS several FROM ({valued}) AS valued WHERE unit IS NOT NULL AND policy > 0) "
-            "AS counted WHERE several > 1",
-            parts.tables,
-        )
-
-    def _valued(self) -> tuple[str, JoinedTables]:
-        """Return the SELECT of every record's unit, policy loss, realised and lowest loss."""
+        Of records that share their unit with others, the unit as well.
+        """
         writer = LossWriter(self.table.schema, self.power, self.space.parts())
         policy = writer.form(self.policy.form)
         changes = ChangeWriter(self.planned, writer)
         entries = [changes.entry(each) for each in self.planned.groupings]
         realised = " + ".join(map(self._entered, entries)) or NOTHING
         lowest = largest_of([each.lowest() for each in entries])
-        unit = "" if self.table.schema.unit is None else f"{self._unit()} AS unit, "
-        sql = (
-            f"SELECT {unit}{policy} AS policy, {realised} AS realised, {lowest} AS lowest "
-            f"FROM {writer.records(self.table)}"
+        unit = ""
+        if self.table.schema.unit is not None:
+            unit = f"{_SEVERAL}.unit AS unit, "
+            writer.parts.joins.append(f" LEFT{self._several()}")
+        names = f"{'unit, ' if unit else ''}policy, realised, lowest"
+        return self.space.keep(
+            f"SELECT {names}, count(*) AS number FROM (SELECT {unit}{policy} AS policy, "
+            f"{realised} AS realised, {lowest} AS lowest FROM {writer.records(self.table)}) "
+            f"AS valued GROUP BY {names}",
+            writer.parts.tables,
         )
-        return sql, writer.parts
+
+    def units(self, records: str, points: Sequence[float | Fraction]) -> UnitLosses:
+        """Return the losses of units, given what was kept of their records."""
+        units = self._units(records)
+        if self.policy.currency.adds_up:
+            added = distribution(self.space, units, "total", "number", points)
+            realised = distribution(self.space, units, "realised", "number", points)
+            return UnitLosses(realised, added, added, added)
+        members = (
+            "(SELECT unit, policy FROM (SELECT unit, policy, count(*) OVER (PARTITION BY unit) AS "
+            f"several FROM {_members(records)} WHERE policy > 0) AS counted WHERE several > 1) "
+            "AS members"
+        )
+        bounds = (
+            f"(SELECT bound, 1 AS number FROM ({advanced_sql(members, 'unit', 'policy')}) "
+            f"AS several UNION ALL SELECT total AS bound, number FROM {units} WHERE records < 2) "
+            "AS bounds"
+        )
+        tight = "least(roots * roots, records * total)"  # rounding must not lift it above simple
+        columns = (
+            (units, "realised"),
+            (units, "CASE WHEN records > 1 THEN records * total ELSE total END"),
+            (bounds, "bound"),
+            (units, f"CASE WHEN records > 1 THEN {tight} ELSE total END"),
+            (units, "lowest"),
+        )
+        return UnitLosses(
+            *(distribution(self.space, name, value, "number", points) for name, value in columns)
+        )
+
+    def _units(self, records: str) -> str:
+        """Return how many units there are of which losses.
+
+        `records` counts those of a unit's records that lose anything. A unit of one record loses
+        what the record does.
+        """
+        positive = "CASE WHEN policy > 0 THEN 1 ELSE 0 END"
+        return (
+            f"(SELECT coalesce(changed.realised, {NOTHING}) AS realised, whole.records AS records, "
+            f"whole.total AS total, whole.roots AS roots, coalesce(changed.lowest, {NOTHING}) "
+            "AS lowest, 1 AS number FROM "
+            f"(SELECT unit, CAST(sum({positive}) AS BIGINT) AS records, sum(policy) AS total, "
+            f"sum(sqrt(policy)) AS roots FROM {_members(records)} GROUP BY unit) AS whole "
+            f"LEFT JOIN {self._kept_changes()} AS changed ON changed.unit = whole.unit "
+            "UNION ALL SELECT realised, 1 AS records, policy AS total, sqrt(policy) AS roots, "
+            f"lowest, number FROM {records} WHERE unit IS NULL) AS units"
+        )
+
+    def _kept_changes(self) -> str:
+        """Keep what units of several records lose really, and at least."""
+        tables: dict[str, pa.Table] = {}
+        realised = []
+        for grouping in self.planned.groupings:
+            sql, own = self._by_cell(grouping)
+            realised.append(sql)
+            tables |= own.tables
+        return self.space.keep(
+            "SELECT unit, sum(realised) AS realised, max(lowest) AS lowest FROM "
+            f"({' UNION ALL '.join(realised)}) AS cells GROUP BY unit",
+            tables,
+        )
+
+    def _several(self) -> str:
+        """Return the join of the units that have several records."""
+        unit = self.table.engine.dialect.identifier(self.table.schema.unit or "")
+        units = self.table.select([self.table.schema.unit or ""])
+        return (
+            f" JOIN (SELECT {unit} AS unit FROM ({units}) AS records WHERE {unit} IS NOT NULL "
+            f"GROUP BY {unit} HAVING count(*) > 1) AS {_SEVERAL} ON {_SEVERAL}.unit = "
+            f"records.{unit}"
+        )
 
     def _entered(self, entry: GroupingChanges) -> str:
         costs = [
@@ -241,12 +252,16 @@ class _Run:
         value = f"CASE WHEN {change.value} IS NOT NULL THEN 1 END"
         return double(value if change.is_distinct else change.value)
 
-    def _by_cell(self, grouping: PlannedGrouping, unit: str) -> tuple[str, JoinedTables]:
-        """Return the SELECT of each unit's realised and lowest loss in each cell of a grouping."""
+    def _by_cell(self, grouping: PlannedGrouping) -> tuple[str, JoinedTables]:
+        """Return the SELECT of each unit's realised and lowest loss in each cell of a grouping.
+
+        Of units of several records: their changes add up in a cell before they cost anything.
+        """
         writer = LossWriter(self.table.schema, self.power, self.space.parts())
         entry = ChangeWriter(self.planned, writer).entry(grouping)
         keys = [f"{column} AS k{place}" for place, column in enumerate(entry.columns)]
-        shown = [f"{unit} AS unit", *keys]
+        shown = [f"{_SEVERAL}.unit AS unit", *keys]
+        writer.parts.joins.append(self._several())
         inner, costs, lowest = [], [], []
         for place, change in enumerate(entry.changes):
             shown.append(f"{change.value} AS v{place}")
@@ -269,10 +284,18 @@ class _Run:
         sql = (
             f"SELECT unit, {' + '.join(costs)} AS realised, {largest_of(lowest)} AS lowest FROM "
             f"(SELECT {', '.join([grouped, *inner])} FROM (SELECT {', '.join(shown)} "
-            f"FROM {writer.records(self.table)} WHERE {unit} IS NOT NULL "
-            f"AND {entry.condition}) AS entered GROUP BY {grouped}) AS changed"
+            f"FROM {writer.records(self.table)} WHERE {entry.condition}) AS entered "
+            f"GROUP BY {grouped}) AS changed"
         )
         return sql, writer.parts
 
-    def _unit(self) -> str:
-        return f"records.{self.table.engine.dialect.identifier(self.table.schema.unit or '')}"
+
+_SEVERAL = "_perrecord_several"
+
+
+def _members(records: str) -> str:
+    """Return a row for each record that shares its unit with others."""
+    return (
+        "(SELECT unit, policy, unnest(range(number)) AS copy "
+        f"FROM {records} WHERE unit IS NOT NULL) AS members"
+    )

@@ -15,7 +15,7 @@ import pyarrow as pa
 from perrecord.errors import CurrencyError, InputError, ProbabilityError
 from perrecord.evaluate.accuracy.errors import cells_of
 from perrecord.evaluate.accuracy.noise_size import Floats
-from perrecord.evaluate.accuracy.truths import Truth, truths
+from perrecord.evaluate.accuracy.truths import CountedCells, Truth, counted, truths_of
 from perrecord.evaluate.losses.distributions import Distribution
 from perrecord.evaluate.losses.policies import (
     CellPolicies,
@@ -161,13 +161,17 @@ class Fitness:
         apart, lose nothing. Thresholds cancel: the loss is (value / sigma)^2 / 2. What selecting
         keys costs is not in it.
         """
-        return Policy.total(self._policies(share))
+        return Policy.total(self.policies(share))
 
     def losses(self, table: Table, share: Exact | None = None) -> Distribution:
         """Return what the records of the table lose under the implied policy."""
         if share is not None:
-            return policy_losses(self._policies(share), table)
-        return cell_losses([self._by_cell(each) for each in self.requirements], table)
+            return policy_losses(self.policies(share), table)
+        return cell_losses(self.by_cell(), table)
+
+    def by_cell(self) -> list[CellPolicies]:
+        """Return the implied policy of each answer where every cell has its own rho."""
+        return [self._by_cell(each) for each in self.requirements]
 
     def _by_cell(self, required: Requirement) -> CellPolicies:
         """Return the implied policy as a rho for each cell, times what a rho of 1 costs there.
@@ -186,7 +190,8 @@ class Fitness:
                 prices.append(self._filtered(_loss(truth, Fraction(1), method), truth))
         return CellPolicies(truth.keys, weights, truth.total.which, tuple(prices))
 
-    def _policies(self, share: Exact | None) -> list[Policy]:
+    def policies(self, share: Exact | None) -> list[Policy]:
+        """Return the implied policy of each answer."""
         return [self._filtered(_policy(each, share), each.truth) for each in self.requirements]
 
     def _filtered(self, policy: Policy, truth: Truth) -> Policy:
@@ -218,11 +223,18 @@ class Fitness:
         return pa.concat_tables(tables)
 
 
-def fitness(planned: Plan, table: Table, *, within: Exact, confidence: Exact = "0.95") -> Fitness:
+def fitness(
+    planned: Plan,
+    table: Table,
+    *,
+    within: Exact,
+    confidence: Exact = "0.95",
+    cells: CountedCells | None = None,
+) -> Fitness:
     """Return the least rho for |noise| < within * |true| with this probability, cell by cell (T22).
 
     Rhos are exact rationals, rounded up by less than one part in 10^5. Averages and quantiles are
-    left out: their errors are no one noise.
+    left out: their errors are no one noise. The true numbers are those of the `cells`, if given.
 
     For normal noise rho = (z T / (d S))^2 / 2, with z the quantile of |N|; here the noise is
     discrete, so for small sigma the law itself is asked.
@@ -240,7 +252,7 @@ def fitness(planned: Plan, table: Table, *, within: Exact, confidence: Exact = "
         raise CurrencyError("fitness for use is in zCDP; give the answers rho, not epsilon.")
     found = [
         _requirement(each, goal)
-        for each in truths(planned, table)
+        for each in truths_of(planned, counted(planned, table) if cells is None else cells)
         if each.count is None and not each.answer.is_blurred
     ]
     if not found:

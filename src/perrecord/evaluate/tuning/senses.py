@@ -3,7 +3,7 @@
 "largest", "99%", or the name of an example record.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -16,9 +16,6 @@ from perrecord.policy.policy import Policy
 from perrecord.queries.plan import Plan
 from perrecord.release.goals import percent
 from perrecord.tables.table import Table
-
-_AT_ONCE = 8
-"""So many policies are evaluated in one pass over the records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +76,9 @@ def sizes(
 ) -> list[list[float]]:
     """Return how large each policy is in each sense; percentiles are computed in the engine."""
     shares = [each.share for each in senses if isinstance(each, LossAt)]
+    every = policy_quantiles(policies, table, shares) if shares else [[] for _ in policies]
     found = []
-    for policy, quantiles in zip(policies, _quantiles(policies, shares, table), strict=True):
+    for policy, quantiles in zip(policies, every, strict=True):
         at = iter(quantiles)
         found.append(
             [
@@ -96,28 +94,16 @@ def least_sizes(
 ) -> list[list[float]]:
     """Return, for each plan, the least that its accuracy would cost in each sense (T30)."""
     shares = [each.share for each in senses if isinstance(each, LossAt)]
+    quantiles = least_quantiles(plans, table, shares) if shares else [[] for _ in plans]
     found = []
-    for start in range(0, len(plans), _AT_ONCE):
-        some = plans[start : start + _AT_ONCE]
-        quantiles = least_quantiles(some, table, shares) if shares else [[] for _ in some]
-        for each, row in zip(some, quantiles, strict=True):
-            at, outputs = iter(row), unbiased_outputs(each)
-            found.append(
-                [
-                    float_down(least_loss(outputs, sense.record))
-                    if isinstance(sense, LossOf)
-                    else next(at)
-                    for sense in senses
-                ]
-            )
+    for each, row in zip(plans, quantiles, strict=True):
+        at, outputs = iter(row), unbiased_outputs(each)
+        found.append(
+            [
+                float_down(least_loss(outputs, sense.record))
+                if isinstance(sense, LossOf)
+                else next(at)
+                for sense in senses
+            ]
+        )
     return found
-
-
-def _quantiles(
-    policies: Sequence[Policy], shares: Sequence[Fraction], table: Table
-) -> Iterator[list[float]]:
-    if not shares:
-        yield from ([] for _ in policies)
-        return
-    for start in range(0, len(policies), _AT_ONCE):
-        yield from policy_quantiles(policies[start : start + _AT_ONCE], table, shares)

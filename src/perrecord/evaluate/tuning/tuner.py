@@ -11,7 +11,7 @@ from fractions import Fraction
 from perrecord.errors import CurrencyError, InputError
 from perrecord.evaluate.accuracy.errors import CellErrors, cell_errors
 from perrecord.evaluate.accuracy.noise_size import Floats
-from perrecord.evaluate.accuracy.truths import Truth, truths
+from perrecord.evaluate.accuracy.truths import CountedCells, Truth, counted, truths, truths_of
 from perrecord.evaluate.tuning.candidates import Candidate, candidates, is_open
 from perrecord.evaluate.tuning.needs import (
     allowed,
@@ -67,13 +67,24 @@ class Tuner:
     """What was found for a candidate and a multiple: caps are tried one answer at a time."""
 
     @classmethod
-    def of(cls, queries: Mapping[str, Query], table: Table, targets: Sequence[Target]) -> "Tuner":
-        """Read the true numbers of a workload, and give each answer the target that is about it."""
+    def of(
+        cls,
+        queries: Mapping[str, Query],
+        table: Table,
+        targets: Sequence[Target],
+        cells: CountedCells | None = None,
+    ) -> "Tuner":
+        """Read the true numbers of a workload, and give each answer the target that is about it.
+
+        They are not read again where `cells` have them.
+        """
         asked = one_set_each(queries)
         planned = plan([each.query for each in asked], table.schema)
         if planned.policy.currency is not Currency.RHO:
             raise CurrencyError("tuning is in zCDP; give the answers rho, not epsilon.")
-        found = {(each.query, each.answer.name): each for each in truths(planned, table)}
+        if cells is None or not cells.serves(planned):
+            cells = counted(planned, table)
+        found = {(each.query, each.answer.name): each for each in truths_of(planned, cells)}
         names = {place: asked[place[0]].names(place[1]) for place in found}
         check_names(targets, [name for each in names.values() for name in each])
         aims = {place: target_of(targets, names[place]) for place in found}
