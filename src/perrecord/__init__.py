@@ -27,25 +27,25 @@ from perrecord.errors import (
     UnknownCaseError,
     suggestion,
 )
-from perrecord.laws import DiscreteGaussian, DiscreteLaplace, DiscreteStudent, Enclosure
-from perrecord.policy.compose import (
-    OneSided,
-    group_loss,
-    one_sided,
-    realised_loss,
-    substitution_loss,
-)
-from perrecord.policy.meaning import Meaning, meaning, meaning_of_answer
-from perrecord.policy.policy import Policy
-from perrecord.policy.split import Split
-from perrecord.policy.terms import Currency
 from perrecord.version import VERSION
 
 if TYPE_CHECKING:
     from perrecord.accounting.budget import Budget
     from perrecord.accounting.ledger import Ledger
+    from perrecord.laws import DiscreteGaussian, DiscreteLaplace, DiscreteStudent, Enclosure
     from perrecord.mechanisms.answers import Answers
     from perrecord.mechanisms.rows import RowsAnswer
+    from perrecord.policy.compose import (
+        OneSided,
+        group_loss,
+        one_sided,
+        realised_loss,
+        substitution_loss,
+    )
+    from perrecord.policy.meaning import Meaning, meaning, meaning_of_answer
+    from perrecord.policy.policy import Policy
+    from perrecord.policy.split import Split
+    from perrecord.policy.terms import Currency
     from perrecord.policy.weighing import Weighting
     from perrecord.preview import Preview
     from perrecord.queries.groupings import SelectCells, SelectKeys
@@ -138,14 +138,22 @@ _LOADED_WHEN_USED = {
     "Answers": "mechanisms.answers",
     "Blur": "queries.methods.blurring",
     "Budget": "accounting.budget",
+    "Currency": "policy.terms",
+    "DiscreteGaussian": "laws",
+    "DiscreteLaplace": "laws",
+    "DiscreteStudent": "laws",
     "Domain": "tables.domains",
+    "Enclosure": "laws",
     "File": "tables.reading",
     "Keys": "tables.keys",
     "Ledger": "accounting.ledger",
     "Linked": "tables.given",
     "Lookup": "tables.lookups",
+    "Meaning": "policy.meaning",
     "Measure": "tables.measures",
+    "OneSided": "policy.compose",
     "Parts": "queries.methods.parts",
+    "Policy": "policy.policy",
     "Preview": "preview",
     "Query": "queries.query",
     "RowsAnswer": "mechanisms.rows",
@@ -153,6 +161,7 @@ _LOADED_WHEN_USED = {
     "SelectCells": "queries.groupings",
     "SelectKeys": "queries.groupings",
     "Session": "session",
+    "Split": "policy.split",
     "Table": "tables.table",
     "Taper": "queries.methods.tapering",
     "Weight": "tables.weights",
@@ -160,11 +169,17 @@ _LOADED_WHEN_USED = {
     "clamping": "queries.methods.parts",
     "export": "release.exporting",
     "from_sql": "queries.sql",
+    "group_loss": "policy.compose",
+    "meaning": "policy.meaning",
+    "meaning_of_answer": "policy.meaning",
+    "one_sided": "policy.compose",
+    "realised_loss": "policy.compose",
     "splitting": "queries.methods.parts",
-    "tapering": "queries.methods.parts",
+    "substitution_loss": "policy.compose",
     "table": "tables.table",
+    "tapering": "queries.methods.parts",
 }
-"""What needs Arrow, DuckDB or sqlglot, which take a while to load."""
+"""All but errors: numpy, Arrow, DuckDB and sqlglot take a while to load."""
 
 
 if not TYPE_CHECKING:  # to a type checker it would make every name a public one

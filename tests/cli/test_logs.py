@@ -16,7 +16,7 @@ def commands(command=None, prefix=()):
     command = get_command(app) if command is None else command
     inner = getattr(command, "commands", {})
     if not inner:
-        yield prefix, command
+        yield prefix, command.loaded()
     for name, each in inner.items():
         yield from commands(each, (*prefix, name))
 

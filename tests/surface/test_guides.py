@@ -50,6 +50,7 @@ def words(line):
 
 def options(command):
     """Return the options of a command and of all below it."""
+    command = command.loaded() if hasattr(command, "loaded") else command
     own = {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
     return own.union({"-h", "--help"}, *map(options, getattr(command, "commands", {}).values()))
 

@@ -127,7 +127,7 @@ def commands(group, name=""):
         if hasattr(command, "commands"):
             yield from commands(command, f"{name}{each} ")
         else:
-            yield f"{name}{each}", {option.name for option in command.params}
+            yield f"{name}{each}", {option.name for option in command.loaded().params}
 
 
 def test_no_command_that_charges_takes_a_seed():

@@ -66,6 +66,18 @@ class Command(TyperCommand):
         _write_plain(self.epilog, formatter)
 
 
+class Deferred(TyperCommand):
+    """Stands for a command in the list of its group; its callback loads and returns the command."""
+
+    def loaded(self) -> Any:
+        """Return the command itself."""
+        return self.callback()  # type: ignore[misc]  # all are added with one
+
+    def make_context(self, *arguments: Any, **extra: Any) -> Any:
+        """Return the context of the command itself: what was typed is its own, and it is run."""
+        return self.loaded().make_context(*arguments, **extra)
+
+
 class Commands(TyperGroup):
     """A group of commands, whose help ends with plain text."""
 

@@ -66,7 +66,6 @@ class SplitEntry(Entry):
 
 
 SplitForm = Annotated[SplitEntry, short(_split, str | dict[str, Any])]
-SplitEntry.model_rebuild()
 
 
 def _taper(value: Any) -> Any:

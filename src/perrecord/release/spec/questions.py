@@ -201,7 +201,6 @@ class CellsEntry(Entry):
 
 
 CellsForm = Annotated[CellsEntry, short(whole_cells, str | dict[str, Any])]
-CellsEntry.model_rebuild()
 
 
 class QueryEntry(Entry):
