@@ -1,4 +1,17 @@
 """Tests of perrecord."""
 
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
 EXAMPLES = 50
 """How many examples Hypothesis tries of a property that does not say so itself; of twins, too."""
+
+
+def first(count: int, cases: Sequence[Any]) -> list[Any]:
+    """Return the cases of a parametrised test: the first so many are quick, the audit has all."""
+    return [
+        *cases[:count],
+        *(pytest.param(each, marks=pytest.mark.audit) for each in cases[count:]),
+    ]

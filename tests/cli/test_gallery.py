@@ -1,4 +1,8 @@
-"""The programs of the gallery, run as they are, yield what its page says."""
+"""The programs of the gallery, run as they are, yield what its page says.
+
+Two of them build an environment of their own for another project's packages, which takes longer
+than all the others together: `make audit` runs those.
+"""
 
 import os
 import re
@@ -67,6 +71,7 @@ def test_top_keys_are_those_of_workers_and_a_threshold_is_refused(tmp_path):
     assert "a threshold is refused: the measurement is private in the sense of" in text
 
 
+@pytest.mark.audit
 def test_synthetic_pieces_are_spread_as_workers_are(tmp_path):
     """By private-pgm, in an environment that the first run makes."""
     text = shown("synthetic.py", tmp_path)
@@ -83,6 +88,7 @@ def test_synthetic_pieces_are_spread_as_workers_are(tmp_path):
     assert "of 5,000 loses 3000\n" in text
 
 
+@pytest.mark.audit
 @pytest.mark.spark
 def test_tumult_cuts_nobody_off(tmp_path):
     """On split rows totals err by noise alone, in every industry; the bound would cut much off."""

@@ -30,6 +30,7 @@ from perrecord.tables.snapshots import (
     check_unchanged,
     snapshot_of,
 )
+from tests import first
 
 SECRET = "Zanzibar Ltd"
 LAST = {"id": ["a", "b", "c"], "county": ["1", "1", "2"], "emp": [10, 20, 30]}
@@ -96,7 +97,7 @@ def check_engine(opened, pairs):
     assert records(opened, NAMES) == sorted(wanted, key=repr)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", first(2, range(4)))
 def test_the_engine_links_as_python_does(seed, tmp_path):
     """With NULLs, ends of ranges, lookups, dimensions of measures and changes of unit."""
     pairs, sides = pairs_of(seed)
@@ -110,7 +111,7 @@ def test_the_engine_links_as_python_does(seed, tmp_path):
         check_engine(opened, pairs)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", first(2, range(4)))
 @pytest.mark.parametrize("by", ["sector", "size", "zone"])
 def test_changes_added_to_the_last_levels_are_those_of_this_period_exactly(seed, by):
     """In every cell, to the last step: both sides are rounded as a release of either would."""

@@ -24,7 +24,7 @@ from perrecord.queries.query import Query
 from tests.noise.checks import Replayed
 
 EVERY = list(every_case())
-RUNS = 150_000
+RUNS = 80_000
 
 
 @pytest.fixture(autouse=True)
@@ -58,17 +58,17 @@ def test_the_cases_cover_mechanisms_sizes_and_losses():
 def test_no_mechanism_loses_more_than_its_policy():
     """One case of each mechanism, run often enough to show most of the loss where it is exact."""
     cases = list({case.name: case for case in EVERY}.values())
-    figures = sample_audit(cases, 8_000)
+    figures = sample_audit(cases, 4_000)
     assert figures.failures == ()
     found = dict(figures.figures)
     assert found["bounds above the policy"] == "0"
-    assert found["runs of each, with the record and without"] == "8,000"
+    assert found["runs of each, with the record and without"] == "4,000"
     assert len(figures.tables[0].rows) == len(cases)
 
 
 @pytest.mark.parametrize("name", ["number of records", "found keys"])
 def test_the_attack_comes_close_to_an_exact_policy(name):
-    """Nine tenths of rho 1 with 150,000 runs; the full audit shows more."""
+    """Nine tenths of rho 1 with 80,000 runs; the full audit shows more."""
     case = first(name, 1) if name == "number of records" else first(name)
     found = least(case)
     assert found.policy == 1
