@@ -4,7 +4,6 @@ One module for each command, loaded when the command is run, so that it loads no
 list of commands none. `command` says how commands end, `output` how they speak.
 """
 
-import atexit
 import gc
 from importlib import import_module
 from typing import Annotated, Any
@@ -121,6 +120,5 @@ def _options(
 def main() -> None:
     """Run the command line; being told to end is taken as Ctrl-C, so that everything is tidied."""
     gc.set_threshold(_NEW_OBJECTS)
-    atexit.register(gc.freeze)  # else all that was loaded is looked through three times, to no end
     with ended_once():
         app(prog_name="perrecord")
