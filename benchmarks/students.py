@@ -2,9 +2,10 @@
 
     python benchmarks/students.py [--turns 7] [--write]
 
-Both are this library's; OpenDP's exact Gaussian noise stands beside them. Each figure is the median over turns of the processor's seconds, tables and
-memory warm, so that a machine that is busy with other things changes the ratios little. With
-`--write` the table is also kept in `benchmarks/students.md`.
+Both are this library's; OpenDP's exact Gaussian noise stands beside them. Each figure is the median
+over turns of the processor's seconds, tables and memory warm, so that a machine that is busy with
+other things changes the ratios little. With `--write` the table is also kept in
+`benchmarks/students.md`.
 """
 
 import statistics

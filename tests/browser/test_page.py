@@ -8,11 +8,13 @@ from fractions import Fraction
 import pytest
 
 from perrecord import Policy, Split
+from perrecord.queries.plan import plan
 from perrecord.release.document import Field, PublishedCharge, PublishedPolicy
 from perrecord.release.page import policy_page
 from tests.browser import policies
 from tests.browser.policies import HOSTILE
 from tests.browser.typing import element, fill, result, type_record
+from tests.release import test_size_classes as size_classes
 
 pytestmark = pytest.mark.browser
 
@@ -382,6 +384,19 @@ def test_other_releases_of_a_ledger_are_mentioned_where_there_is_a_limit(show):
     for published in (policies.plain(), policies.selecting()):
         said = words(show(published), "#breakdown-section")
         assert ("adds up to at most the limit" in said) is (published.budget is not None)
+
+
+def test_what_decides_a_size_class_is_not_compared_with_a_greater_value(show):
+    """The page cannot tell which class the greater value is in, and says so."""
+    with size_classes.opened() as source:
+        planned = plan(size_classes.QUERIES["cells"], source.schema)
+        tab = show(size_classes.published(planned, []))
+    tab.settle()
+    said = words(tab, "#meaning")
+    assert "emp: could someone tell it from a greater value?" in said
+    assert "That cannot be said here: size may change with it." in said
+    assert result(tab)["changes"] == "[]"
+    assert words(tab, "#curve-table td:last-child") == "–"
 
 
 SIZES = Field("size", "text", expression="CASE WHEN emp > 100 THEN 'large' ELSE 'small' END")

@@ -40,7 +40,9 @@ def test_it_says_what_a_release_would_cost(folder):
 def test_it_says_how_the_greater_value_was_rounded(value, other, said):
     """10 % more than 3 is 3.3, and nobody employs that many."""
     loss = Loss(Fraction(1, 2), True)
-    found = Raised("a shop", "emp", 10, Fraction(value), Fraction(other), loss, Fraction(0))
+    sizes = Fraction(value), Fraction(other)
+    records = tuple({"emp": size} for size in sizes)
+    found = Raised("a shop", "emp", 10, *sizes, loss, Fraction(0), records)
     assert said in raised_line(found, Fraction(1))
 
 

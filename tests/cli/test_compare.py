@@ -5,6 +5,7 @@ import json
 import math
 import shutil
 from hashlib import sha256
+from itertools import permutations
 from statistics import NormalDist
 
 import pyarrow as pa
@@ -315,7 +316,14 @@ def fitted(tmp_path_factory):
         .replace("employees / establishments", "establishments / employees")
         .replace("substr(county, 1, 2)", "substr(county, 1, 1)")
     )
-    for name, text in (("old", spec), ("new", spec), ("other", other)):
+    parts = "parts: {by: state, cases: {'37': {%s}, '48': {%s}}, default: {%s}}"
+    whole, cut = "split: moderate, rho: 0.1", "clamp: [0, 100], rho: 0.1"
+    one, two = (
+        spec.replace("split: moderate, rho: 0.2", parts % each)
+        for each in ((cut, whole, whole), (whole, cut, whole))
+    )
+    texts = {"old": spec, "new": spec, "other": other, "one": one, "two": two}
+    for name, text in texts.items():
         (folder / f"{name}.yaml").write_text(
             text.replace("est.ledger", f"{name}.ledger"), encoding="utf-8"
         )
@@ -344,6 +352,20 @@ def test_derived_and_consistent_columns_are_compared(fitted):
             assert rows[f"{answer}_change_se"] == pytest.approx(both)
 
 
+def test_totals_of_which_other_parts_are_cut_are_left_out(fitted):
+    """And so is what is derived from them by the same formula."""
+    found = run("compare", fitted / "one", fitted / "two", "--json").json()
+    reasons = {each["name"]: each["reason"] for each in found["left_out"]}
+    one, two = (
+        f"total of emp, by state ('37': {first}; '48': {second}; else: not cut)"
+        for first, second in permutations(("cut to [0, 100]", "not cut"))
+    )
+    wanted = f"it is {one} in the old one, {two} in the new one"
+    assert reasons["counties.employees"] == wanted
+    assert one in reasons["counties.size"]
+    assert "counties.mean" not in reasons
+
+
 def test_answers_of_another_meaning_are_left_out(fitted):
     """Another column, other bounds, another formula; another filter is pointed out."""
     found = run("compare", fitted / "old", fitted / "other", "--json").json()
@@ -355,7 +377,9 @@ def test_answers_of_another_meaning_are_left_out(fitted):
     assert "cut to [0, 100]" in reasons["counties.mean"]
     assert "cut to [0, 50]" in reasons["counties.mean"]
     assert reasons["nation.size"] == (
-        "it is employees / establishments in the old one, establishments / employees in the new one"
+        "it is employees / establishments, where employees is total of emp and establishments is "
+        "count of records in the old one, establishments / employees, where employees is total of "
+        "emp = id and establishments is count of records in the new one"
     )
     assert "counties.establishments" not in reasons
     assert found["warnings"] == [

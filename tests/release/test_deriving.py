@@ -151,6 +151,30 @@ def test_what_cannot_be_derived_is_refused_at_its_line(tmp_path, formula, messag
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        ("{average: cattle, clamp: [0, 100], rho: 0.1}", "'farms' is an average"),
+        ("{median: cattle, candidates: [0, 9], rho: 0.1}", "'farms' has no standard error"),
+        ("{sum: cattle, taper: 5, blur: 0.1, rho: 0.1}", "'farms' is blurred by its own records"),
+    ],
+)
+@pytest.mark.parametrize("place", [0, 1])
+def test_each_table_must_have_an_answer_that_it_can_be_derived_from(
+    tmp_path, other, message, place
+):
+    """One name may be a count in one table and something else in another, before it or after."""
+    parts = SPEC.split("farms: {count: records, rho: 0.1}")
+    answers = ["{count: records, rho: 0.1}"] * 2
+    answers[place] = other
+    text = "farms: ".join([parts[0], *map("".join, zip(answers, parts[1:], strict=True))])
+    loaded = load_spec(prepared(tmp_path, spec=f"{text}derived: {{x: farms / 2}}\n", ledger=False))
+    table = ("the table 'states_by_state'", "the table 'selected'")[place]
+    with open_table(loaded) as opened, pytest.raises(SpecError) as caught:
+        build(loaded, opened.schema)
+    assert f"derived.x: in {table}, {message}" in str(caught.value)
+
+
 @pytest.mark.parametrize("name", ["state", "cattle", "cattle_se", "mean_rounded"])
 def test_a_name_that_is_taken_is_refused(tmp_path, name):
     """Every column has a name of its own."""

@@ -1,11 +1,12 @@
 """What it costs that a value of a record is somewhat greater: the curves C_p beside P (T27).
 
-C_p(r) = C(r, r with one measure p % greater), for p of 5, 10 and 20, everything else being equal.
-The greater value is rounded away from 0 to the grid, so that it is never less than p % greater,
-and a table counts it as `largest` at most.
+C_p(r) = C(r, r with one measure p % greater), for p of 5, 10 and 20, everything else being equal
+but what follows from the measure. The greater value is rounded away from 0 to the grid, so that it
+is never less than p % greater, and a table counts it as `largest` at most.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
@@ -13,9 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from perrecord.errors import MissingFieldError
 from perrecord.exact import ceil_div, text
+from perrecord.policy.cases import Record
 from perrecord.policy.document import Json
 from perrecord.policy.loss import Loss
+from perrecord.release.fields import Field
+from perrecord.tables.completing import completed
 from perrecord.tables.measures import Measure
+from perrecord.tables.parse import parse_expression
 
 if TYPE_CHECKING:
     from perrecord.release.document import PublishedPolicy
@@ -36,6 +41,8 @@ class Raised:
     other: Fraction
     loss: Loss
     delta: Fraction
+    records: tuple[Record, Record]
+    """The record and the greater one, with the fields that are known of both."""
 
 
 def raised_value(rule: Measure, value: Fraction, percent: int) -> Fraction:
@@ -59,23 +66,65 @@ def raised(
     """Yield C_p of each measure that a record has, and of each p; nothing where none is greater.
 
     Nothing either where the record lacks a field that the cost depends on. What is computed from a
-    greater measure is computed anew; it is not made greater by itself.
+    greater measure is computed anew; it is not made greater by itself. So is a dimension that
+    follows from it, such as a size class: a record may leave one cell and enter another.
     """
     record = published.record(row)
     for field in published.fields:
         value = record.get(field.name)
         if field.kind != "measure" or value is None or published.follows(field, record):
             continue
+        decided = list(decided_by(field, published.fields))
         for percent in percents:
             other = raised_value(field.measure(), value, percent)
             changed = published.replaced(record, field.name, other)
             if other == value:
                 continue
+            pair = _followed(published.fields, decided, record, changed)
             try:
-                cost = published.change(record, changed), published.change_delta(record, changed)
+                cost = published.change(*pair), published.change_delta(*pair)
             except MissingFieldError:
-                return
-            yield Raised(name, field.name, percent, value, other, *cost)
+                continue
+            yield Raised(name, field.name, percent, value, other, *cost, pair)
+
+
+def words(texts: Iterable[str]) -> set[str]:
+    """Return the words of expressions, whatever they are: names, functions, values."""
+    return {word.casefold() for each in texts for word in re.findall(r"\w+", each)}
+
+
+def decided_by(measure: Field, fields: Iterable[Field]) -> Iterator[Field]:
+    """Yield the dimensions that may follow from a measure, by the words of their expressions."""
+    own = words((measure.name, measure.expression))
+    for each in fields:
+        if each.kind != "measure" and own & words((each.name, each.expression)):
+            yield each
+
+
+def _followed(
+    fields: Sequence[Field], decided: Sequence[Field], before: Record, after: Record
+) -> tuple[Record, Record]:
+    """Return two records with the dimensions that a measure decides as it decides them.
+
+    Where it cannot be told what one is, neither record has it.
+    """
+    names = {each.name for each in decided}
+    # An expression reads measures as they are counted, and columns of the source.
+    plain = {
+        each.name
+        for each in fields
+        if not each.expression or (each.kind == "measure" and not each.is_change)
+    }
+    known = {name: value for name, value in after.items() if name in plain - names}
+    found = completed(
+        {each.name: parse_expression(each.expression) for each in decided if each.expression}, known
+    )
+    lost = names - (before.keys() & found.keys())
+    anew = {name: found[name] for name in names - lost}
+    return (
+        {name: value for name, value in before.items() if name not in lost},
+        {name: value for name, value in after.items() if name not in lost} | anew,
+    )
 
 
 def write_raised(found: Raised) -> Json:

@@ -15,7 +15,7 @@ from perrecord.queries.aggregates import Different, Filled, Total
 from perrecord.queries.answers import Answer
 from perrecord.queries.groupings import Grouping
 from perrecord.queries.measurements import Measurement
-from perrecord.queries.methods import leaves
+from perrecord.queries.methods import Branch, Tree, leaves
 from perrecord.release.fields import Field
 from perrecord.release.names import LISTS, is_table_name
 from perrecord.release.processing import steps_of
@@ -104,8 +104,20 @@ def _numbers(
         if table.name in number.tables:
             words = f"{number.name} = {number.formula}, from published numbers"
             unit = _derived_unit(number.formula, workload, fields)
-            yield number.name, ColumnFacts(words, "derived", str(number.formula), unit)
+            definition = _derived_definition(number.formula, table.name, workload)
+            yield number.name, ColumnFacts(words, "derived", definition, unit)
             yield from _beside(number.name, unit, BESIDE, workload)
+
+
+def _derived_definition(formula: Formula, table: str, workload: Workload) -> str:
+    """Return the formula of a derived number, and what each answer that it names is."""
+    asked = dict(zip(workload.table_names, workload.plan.groupings, strict=True))
+    said = []
+    for name in sorted(formula.names):
+        other, _, answer = name.rpartition(".")
+        (own,) = (each for each in asked[other or table].answers if each.answer.name == answer)
+        said.append(f"{name} is {_definition(own.answer, workload)}")
+    return f"{formula}, where {' and '.join(said)}"
 
 
 def _derived_unit(formula: Formula, workload: Workload, fields: Mapping[str, Field]) -> str:
@@ -166,17 +178,29 @@ def _is_number(kind: pa.DataType) -> bool:
 
 def _definition(answer: Answer, workload: Workload) -> str:
     """Return what an answer estimates; how it is made private does not matter, but for cuts."""
-    step, cuts = answer.steps[0], list[str]()
+    step, cuts = answer.steps[0], ""
     of = step.measure
     if isinstance(step, Measurement):
         if isinstance(step.aggregate, Filled | Different):
             of = step.aggregate.column
-        bounds = [leaf.method.bounds for leaf in leaves(step.tree)]
-        cuts = [f"[{text(each[0])}, {text(each[1])}]" for each in bounds if each is not None]
+        cuts = _cuts(step.tree)
     own = next((each.expression for each in workload.fields if each.name == of), "")
     found = answer.kind if of is None else f"{answer.kind} of {of}"
     found += f" = {own}" if own else ""
-    return f"{found}, cut to {' or '.join(dict.fromkeys(cuts))}" if cuts else found
+    return f"{found}, {cuts}" if cuts else found
+
+
+def _cuts(tree: Tree) -> str:
+    """Return what values are cut to, part by part where parts differ; "" where none is cut."""
+    bounds = {leaf.method.bounds for leaf in leaves(tree)}
+    if len(bounds) == 1:
+        (own,) = bounds
+        return "" if own is None else f"cut to [{text(own[0])}, {text(own[1])}]"
+    assert isinstance(tree, Branch)  # noqa: S101 - one method has one pair of bounds
+    parts = sorted((repr(list(key))[1:-1], part) for key, part in tree.cases.entries)
+    parts += [] if tree.cases.default is None else [("else", tree.cases.default)]
+    said = (f"{key}: {_cuts(part) or 'not cut'}" for key, part in parts)
+    return f"by {', '.join(tree.cases.dimensions)} ({'; '.join(said)})"
 
 
 def _level_of(answer: Answer, table: Described, workload: Workload) -> str | None:

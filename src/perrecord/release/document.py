@@ -7,7 +7,6 @@ beside this module.
 """
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,7 +20,7 @@ from perrecord.policy.document import FormWriter, Json, growths
 from perrecord.policy.loss import Loss, total
 from perrecord.policy.policy import Policy
 from perrecord.policy.reads import check_fields_of, reads
-from perrecord.release.changes import PERCENTS, Raised, raised, write_raised
+from perrecord.release.changes import PERCENTS, Raised, raised, words, write_raised
 from perrecord.release.charges import ChargeShare, PublishedCharge, published_delta
 from perrecord.release.curves import Curve, curve_of, together
 from perrecord.release.fields import TYPES, Field, check_computed
@@ -323,14 +322,14 @@ class PublishedPolicy:
         changed = [name for name in given if before.get(name) != after.get(name)]
         fields = {field.name: field for field in self.fields}
         is_loose = any(name not in fields or fields[name].kind != "measure" for name in changed)
-        words = _words(
+        said = words(
             text for name in changed if name in fields for text in (name, fields[name].expression)
         )
         unsaid, others = {}, {}
         for name in {name for charge in self.charges for name in charge.columns()} - given:
             own = {name, fields[name].expression} if name in fields else {name}
             unsaid[name] = ""
-            others[name] = "another" if is_loose or words & _words(own) else ""
+            others[name] = "another" if is_loose or said & words(own) else ""
         return {**before, **unsaid}, {**after, **others}
 
     def keeps_something(self, *records: Record) -> bool:
@@ -374,11 +373,6 @@ class PublishedPolicy:
     def to_json(self, indent: int | None = 2) -> str:
         """Return the document as text, which `perrecord.release.reading` reads."""
         return json.dumps(self.document(), indent=indent, ensure_ascii=False)
-
-
-def _words(texts: Iterable[str]) -> set[str]:
-    """Return the words of expressions, whatever they are: names, functions, values."""
-    return {word.casefold() for text in texts for word in re.findall(r"\w+", text)}
 
 
 def _no_twins(what: str, names: list[str]) -> None:

@@ -145,13 +145,10 @@ def _changes(published: PublishedPolicy) -> Iterator[str]:
     yield ""
     yield "| example | value | greater by | loss of the change | told apart |"
     yield "|---|---|---|---|---|"
-    records = dict(published.examples)
     for each in published.changes:
-        record = records[each.example]
-        changed = published.replaced(record, each.measure, each.other)
         loss = text(each.loss.amount) if each.loss.is_exact else str(each.loss)
         most = _at_most(told_apart_at_most(each.loss, each.delta, published.total.currency))
-        about = told_apart(published, record, changed, each.loss)
+        about = told_apart(published, *each.records, each.loss)
         seen = most if about is None else f"about {100 * about:.3g} %, {most}"
         value = f"{inline(each.measure)}: {text(each.value)}"
         yield f"| {inline(each.example)} | {value} | {each.percent} % | {loss} | {seen} |"

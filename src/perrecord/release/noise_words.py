@@ -115,6 +115,6 @@ def _intervals(workload: Workload) -> str:
         "noise; those of averages by the laws of total and count together, for cells that hold "
         "a value. Where noise does not tell the count from 0 an average has no interval and "
         "its ends are empty, unless its values were cut to bounds, which are then its ends. "
-        "Intervals of the answer by which cells are chosen do not hold given that a cell was "
-        "published."
+        "Intervals of the answer by which cells are chosen, and of what is derived from it, do not "
+        "hold given that a cell was published."
     )

@@ -14,6 +14,7 @@ from perrecord.policy.document import FormWriter, Json
 from perrecord.policy.reads import reads, thresholds
 from perrecord.policy.split import Split
 from perrecord.release.attack import fields_of_noise
+from perrecord.release.changes import decided_by
 from perrecord.release.curves import Curve
 from perrecord.release.document import PublishedCharge, PublishedPolicy
 from perrecord.release.fields import Field
@@ -52,6 +53,9 @@ def page_data(published: PublishedPolicy) -> Json:
         "unit": _unit(published, sizes),
         "labels": [[field.name, field.label] for field in published.fields],
         "by_themselves": [field.name for field in published.by_themselves],
+        "deciding": {
+            name: [each.name for each in decided] for name, decided in deciding(published).items()
+        },
         "splits": writer.splits(),
         "shown_splits": list(range(shown)),
         "charges": charges,
@@ -101,6 +105,20 @@ def _unit(published: PublishedPolicy, sizes: Sizes) -> Json | None:
             if field.name in needed
         ],
     }
+
+
+def deciding(published: PublishedPolicy) -> dict[str, list[Field]]:
+    """Return the measures that decide dimensions on which anything published depends, and those.
+
+    The page cannot tell what such a dimension is where the measure is another.
+    """
+    read = fields_priced(published).union(published.asked_of_units, fields_of_noise(published))
+    found = {
+        measure.name: [each for each in decided_by(measure, published.fields) if each.name in read]
+        for measure in published.fields
+        if measure.kind == "measure"
+    }
+    return {name: decided for name, decided in found.items() if decided}
 
 
 def fields_asked(published: PublishedPolicy) -> frozenset[str]:

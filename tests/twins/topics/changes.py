@@ -373,14 +373,14 @@ TWINS = (
     Twin(
         "what follows from a dimension that changes stays as it was",
         "release/document.py",
-        'others[name] = "another" if is_loose or words & _words(own) else ""',
-        'others[name] = "another" if words & _words(own) else ""',
+        'others[name] = "another" if is_loose or said & words(own) else ""',
+        'others[name] = "another" if said & words(own) else ""',
         ("cli/test_policy.py::test_what_a_lookup_adds_to_a_dimension_that_changes_may_change_too",),
     ),
     Twin(
         "cells that go by a measure stay when it changes",
         "release/document.py",
-        'others[name] = "another" if is_loose or words & _words(own) else ""',
+        'others[name] = "another" if is_loose or said & words(own) else ""',
         'others[name] = "another" if is_loose else ""',
         (
             "cli/test_policy.py"

@@ -66,6 +66,20 @@ TWINS = (
         (f"{COMPARED}::test_answers_of_another_meaning_are_left_out",),
     ),
     Twin(
+        "totals of which other parts are cut are compared",
+        "release/described.py",
+        "said = (f\"{key}: {_cuts(part) or 'not cut'}\" for key, part in parts)",
+        "said = sorted(_cuts(part) or 'not cut' for _, part in parts)",
+        (f"{COMPARED}::test_totals_of_which_other_parts_are_cut_are_left_out",),
+    ),
+    Twin(
+        "a formula over numbers of another meaning is compared",
+        "release/described.py",
+        'said.append(f"{name} is {_definition(own.answer, workload)}")',
+        "said.append(name)",
+        (f"{COMPARED}::test_totals_of_which_other_parts_are_cut_are_left_out",),
+    ),
+    Twin(
         "a key that another table lacks gets that table's first row",
         "release/processing/deriving.py",
         "places.get(tuple(row.values()), -1)",
@@ -92,6 +106,15 @@ TWINS = (
         "    if mine & theirs:",
         "    if mine == theirs:",
         ("release/test_deriving.py::test_columns_of_derived_numbers_have_names_of_their_own",),
+    ),
+    Twin(
+        "an average is divided where another table has a count of its name",
+        "release/spec/deriving.py",
+        "product(wide, sorted(number.plain))",
+        "product(wide[-1:], sorted(number.plain))",
+        (
+            "release/test_deriving.py::test_each_table_must_have_an_answer_that_it_can_be_derived_from",
+        ),
     ),
     Twin(
         "a folder from elsewhere says where tables are written",

@@ -173,4 +173,28 @@ TWINS = (
         "changed = {**record, field.name: other}",
         ("release/test_weights.py::test_a_greater_measure_makes_greater_what_is_computed_from_it",),
     ),
+    Twin(
+        "a greater measure leaves its record in the size class of the smaller one",
+        "release/changes.py",
+        "for name, value in after.items() if name not in lost} | anew,",
+        "for name, value in after.items() if name not in lost},",
+        ("release/test_size_classes.py::test_a_greater_value_costs_what_its_own_row_costs",),
+    ),
+    Twin(
+        "a class that cannot be told stays as it is",
+        "release/changes.py",
+        "lost = names - (before.keys() & found.keys())",
+        "lost = names - before.keys()",
+        (
+            "release/test_size_classes.py::"
+            "test_a_class_of_a_column_that_the_record_lacks_counts_as_another",
+        ),
+    ),
+    Twin(
+        "records of all sizes are in one size class",
+        "evaluate/losses/record_sizes.py",
+        "if reads and reads <= held.keys():",
+        "if not reads:",
+        ("release/test_size_classes.py::test_evaluate_says_what_records_in_other_classes_cost",),
+    ),
 )

@@ -28,6 +28,7 @@ from perrecord.policy.terms import (
 from perrecord.queries.plan import Plan
 from perrecord.release.changes import PERCENTS, raised_value
 from perrecord.release.outputs import distinct_columns, measures_published, outputs_of
+from perrecord.tables.expressions import columns_of, evaluate
 from perrecord.tables.schema import Schema
 
 _PER_DECADE = 24
@@ -167,11 +168,19 @@ def _kept_costs(output: Output, sized: _Sized, kept: dict[str, tuple[_Sized, _Co
 def _holding(
     schema: Schema, base: Mapping[str, Any], measure: str, size: Fraction
 ) -> dict[str, Any]:
-    """Return a record that holds so much of one measure, and what is computed from it."""
+    """Return a record that holds so much of one measure, and what is computed from it.
+
+    A dimension that follows from measures alone, such as a size class, is that of the record.
+    """
     record = {**base, measure: size}
     for name, rule in schema.measures:
         if rule.expression is not None and name != measure:
             record[name] = rule.number(rule.expression.value(record))
+    held = {name: record[name] for name in schema.rules}
+    for name, expression in schema.definitions.items():
+        reads = columns_of(expression)
+        if reads and reads <= held.keys():
+            record[name] = evaluate(expression, {each: held[each] for each in reads})
     return record
 
 

@@ -21,7 +21,7 @@ const sizesOf = (field, value) => {
 
 // What greater values of a measure cost, one curve for each percentage; none where it is not said.
 const changeCurves = (changes, field, sizes, withValue) =>
-  changes === null
+  changes === null || decides(field)
     ? []
     : PERCENTS.map((percent) => ({
         percent,
@@ -69,6 +69,7 @@ const drawCurve = ({ record, loss, changes }) => {
         make("th", { scope: "row", text: shown(value) }),
         make("td", { text: brief(lossOf(policy, withValue(value), POWER)) }),
         ...(changes === null ? [] : PERCENTS).map((percent) => {
+          if (decides(field)) return make("td", { text: "–" });
           const other = raisedValue(field, value, percent);
           const changed = changeOf(charges, withValue(value), field.name, other);
           return make("td", { text: brief(changed.loss) });

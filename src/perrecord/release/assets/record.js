@@ -44,6 +44,8 @@ for (const field of data.fields) field.named = named.get(field.name);
 const measures = data.fields.filter((field) => field.kind === "measure" && !field.computed);
 const told = data.fields.filter((field) => data.by_themselves.includes(field.name));
 const priced = measures.filter((field) => field.priced);
+// Where a dimension follows from a measure, such as a size class, a greater value may change both.
+const decides = (field) => Object.hasOwn(data.deciding, field.name);
 
 // Whether every answer says what a change of a record costs.
 const isPriced = charges.every(({ outputs }) => outputs !== null);
@@ -154,7 +156,7 @@ const assess = (record) => {
     meaning,
     about: shifted === null ? null : gaussianPower(toNumber(shifted)),
     estimates: isStated ? estimatesOf(charges, record, told) : null,
-    changes: isPriced && reserve.top === 0n ? changesOf(charges, record, measures) : null,
+    changes: isPriced && reserve.top === 0n ? changesOf(charges, record, measures.filter((field) => !decides(field))) : null,
     limit: budget && lossOf(budget, record, POWER),
     periods: unlessNotCovered(() => overPeriods(record, loss)),
     reserve,

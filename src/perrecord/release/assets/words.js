@@ -119,6 +119,15 @@ const meaningItems = (found) => {
     ]);
   for (const each of (changes ?? []).filter(({ percent }) => percent === 10n))
     items.push(toldApart(each, estimates?.find(({ field }) => field === each.field)));
+  for (const field of changes === null ? [] : measures.filter(decides))
+    items.push([
+      [isolated(labelOf(field)), ": could someone tell it from a greater value?"],
+      [
+        "That cannot be said here: ",
+        ...data.deciding[field.name].flatMap((name, i) => [i ? ", " : "", isolated(nameOf(name))]),
+        " may change with it.",
+      ],
+    ]);
   if (estimates === null)
     items.push([
       "How closely could someone estimate its values?",

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 from perrecord.errors import InputError, listing, suggestion
@@ -133,9 +134,9 @@ def _checked(
                 f"{listing(tables)}.{suggestion(table, tables)}"
             )
         _check_answer(answer, tables[table].answers, f"the table {table!r}")
-    every = {answer: each for table in tables.values() for answer, each in table.answers.items()}
+    every = dict.fromkeys(answer for table in tables.values() for answer in table.answers)
     for answer in number.plain:
-        _check_answer(answer, every, "the release")
+        _check_named(answer, every, "the release")
     if not number.plain:
         raise InputError(
             "the formula names answers of other tables alone; expected at least one answer of the "
@@ -153,6 +154,8 @@ def _checked(
         wanted = f"all of {listing(sorted(number.plain))}"
         wanted += " and the key columns of every other table that the formula reads" if fit else ""
         raise InputError(f"no table has {wanted}; ask for them in one query.")
+    for each, answer in product(wide, sorted(number.plain)):  # one name, several kinds of answers
+        _check_answer(answer, tables[each].answers, f"the table {each!r}")
     for each in wide:
         own = {f"{name}{end}".casefold() for end in ("", *ENDINGS)}
         taken = [column for column in sorted(tables[each].names) if column.casefold() in own]
@@ -164,24 +167,30 @@ def _checked(
     return DerivedNumber(name, found, frozenset(wide))
 
 
-def _check_answer(name: str, answers: Mapping[str, Answer], where: str) -> None:
+def _check_named(name: str, answers: Collection[str], where: str) -> None:
     if name not in answers:
         raise InputError(
             f"there is no answer {name!r} in {where}. Answers are {listing(answers)}."
             f"{suggestion(name, answers)}"
         )
+
+
+def _check_answer(name: str, answers: Mapping[str, Answer], where: str) -> None:
+    """Refuse an answer of a table that nothing can be derived from."""
+    _check_named(name, answers, where)
     if any(step.blurred is not None for step in answers[name].measurements):
         raise InputError(
-            f"{name!r} is blurred by its own records, so that its standard error is confidential; "
-            "derived numbers are of answers with standard errors. Blur it by a public scale."
+            f"in {where}, {name!r} is blurred by its own records, so that its standard error is "
+            "confidential; derived numbers are of answers with standard errors. Blur it by a "
+            "public scale."
         )
     if answers[name].choices:
         raise InputError(
-            f"{name!r} has no standard error; derived numbers are of counts and totals."
+            f"in {where}, {name!r} has no standard error; derived numbers are of counts and totals."
         )
     if not answers[name].is_additive:
         raise InputError(
-            f"{name!r} is an average, whose error is approximate; derived numbers are of counts "
-            "and totals. Ask for its total and its count in its place, at the same cost, and write "
-            "the one over the other in the formula."
+            f"in {where}, {name!r} is an average, whose error is approximate; derived numbers are "
+            "of counts and totals. Ask for its total and its count in its place, at the same cost, "
+            "and write the one over the other in the formula."
         )
