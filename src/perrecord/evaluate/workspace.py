@@ -53,8 +53,16 @@ class Workspace:
 
     def read(self, sql: str, tables: Mapping[str, pa.Table] = _NO_TABLES) -> pa.Table:
         """Return the result of SQL on the local DuckDB; it should be small."""
+        with self.stream(sql, tables) as batches:
+            return pa.Table.from_batches(batches)
+
+    @contextmanager
+    def stream(
+        self, sql: str, tables: Mapping[str, pa.Table] = _NO_TABLES
+    ) -> Iterator[Iterator[pa.RecordBatch]]:
+        """Give the result of SQL on the local DuckDB, batch by batch; it may be large."""
         with self._beside(self.engine.add_local, tables):
-            return pa.Table.from_batches(self.engine.local(sql.replace(DOUBLE, DUCKDB.double)))
+            yield self.engine.local(sql.replace(DOUBLE, DUCKDB.double))
 
     @contextmanager
     def _beside(

@@ -8,8 +8,10 @@ import pytest
 
 from perrecord import Policy
 from perrecord.errors import InputError, ProbabilityError
-from perrecord.evaluate.losses.distributions import Distribution
+from perrecord.evaluate.losses import distributions
+from perrecord.evaluate.losses.distributions import Distribution, quantiles
 from perrecord.evaluate.losses.policies import policy_losses
+from perrecord.evaluate.workspace import workspace
 from perrecord.tables.table import table
 
 MANY = 50_000
@@ -84,3 +86,29 @@ def test_nobody_has_no_quantiles():
         nobody.quantile("0.5")
     with pytest.raises(ProbabilityError, match="0 to 1"):
         Distribution.of([1]).quantile(2)
+
+
+SHARES = [Fraction(0), Fraction(1, 10**9), *(Fraction(place, 37) for place in range(1, 38))]
+
+
+@pytest.mark.parametrize("most_held", [0, 10**9], ids=["read twice", "held"])
+@pytest.mark.parametrize("kind", ["ties", "near", "far", "infinite", "one", "none"])
+def test_quantiles_are_those_of_the_definition(kind, most_held, monkeypatch):
+    """Bit for bit: many records at one value, values side by side, 600 orders of magnitude."""
+    monkeypatch.setattr(distributions, "_MOST_HELD", most_held)
+    random = np.random.default_rng(7)
+    values = {
+        "ties": random.integers(0, 4, 5000) / 3,
+        "near": 1 + random.integers(0, 3000, 5000) * 2.0**-52,
+        "far": 10.0 ** random.uniform(-300, 300, 5000),
+        "infinite": np.where(random.random(5000) < 0.3, np.inf, random.random(5000)),
+        "one": np.array([0.25]),
+        "none": np.array([]),
+    }[kind]
+    numbers = random.integers(1, 1000, len(values))
+    rows = pa.table({"loss": values, "number": numbers})
+    with table(rows, measures=["number"]) as source, workspace(source) as space:
+        found = quantiles(space, space.add_local(rows), "loss", "number", SHARES)
+    every = np.repeat(np.sort(values), numbers[np.argsort(values)])
+    ranks = [max(1, -(-share.numerator * len(every) // share.denominator)) for share in SHARES]
+    assert found == [float(every[rank - 1]) if len(every) else 0.0 for rank in ranks]

@@ -35,7 +35,9 @@ _OUT_OF_REACH = 200 * _LARGE
 _MARGIN = 1e-6
 _SURE = 1e-8
 """Two tails as floats err by less than this."""
-_HALVINGS = 60
+_MOST_HALVINGS = 60
+_NARROW = 1e-10
+"""How far apart, relatively, two bounds of a sigma may stay."""
 
 
 def is_within(errors: CellErrors | QuantileErrors, limit: Fraction) -> Which:
@@ -156,11 +158,16 @@ def _halved(
     low: Floats, high: Floats, outside: float, near: Floats, far: Floats, *, corrected: bool = False
 ) -> Floats:
     """Return the largest sigmas between two bounds that leave so little outside [-far, near]."""
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        tails = _tail(near, middle, corrected=corrected) + _tail(far, middle, corrected=corrected)
-        is_met = tails <= outside
-        low, high = np.where(is_met, middle, low), np.where(is_met, high, middle)
+    low, high = low.copy(), high.copy()
+    for _ in range(_MOST_HALVINGS):
+        cells = np.flatnonzero(high - low > _NARROW * low)
+        if not len(cells):
+            break
+        middle = (low[cells] + high[cells]) / 2
+        tails = [_tail(end[cells], middle, corrected=corrected) for end in (near, far)]
+        is_met = tails[0] + tails[1] <= outside
+        low[cells[is_met]] = middle[is_met]
+        high[cells[~is_met]] = middle[~is_met]
     return low
 
 

@@ -58,12 +58,6 @@ class Change:
     least: str | None = None
     """1 / (2 sqrt V) in the record's own cell, V the variance, if the number is unbiased (T30)."""
 
-    def least_cost(self, weight: str, change: str) -> str | None:
-        """Return the least cost of a change, a DOUBLE, given the weight as SQL (T30)."""
-        if self.least is None:
-            return None
-        return least_sql(f"(coalesce(abs({change}), {NOTHING}) * {weight})")
-
 
 @dataclass(frozen=True, slots=True)
 class ChangePrice:
@@ -103,22 +97,33 @@ class GroupingChanges:
     columns: tuple[str, ...]
     changes: tuple[Change, ...]
 
-    def lowest(self) -> str:
-        """Return the least that a record could lose here: of several numbers the most (T30)."""
+    def largest_ratio(self) -> str:
+        """Return the largest change over its noise here, of unbiased numbers (T30)."""
         every = [
-            cost
+            noise_ratio(double(change.value), change.least)
             for change in self.changes
             if change.least is not None
-            and (cost := change.least_cost(change.least, double(change.value))) is not None
         ]
         if not every:
             return NOTHING
-        return f"CASE WHEN {self.condition} THEN {largest_of(every)} ELSE {NOTHING} END"
+        return f"CASE WHEN {self.condition} THEN {_largest(every)} ELSE {NOTHING} END"
 
 
-def largest_of(losses: list[str]) -> str:
-    """Return the largest of several losses, 0 of none."""
-    return f"greatest({', '.join([NOTHING, NOTHING, *losses])})"
+def noise_ratio(change: str, weight: str) -> str:
+    """Return a change over twice the deviation of its noise, given the weight as SQL."""
+    return f"(coalesce(abs({change}), {NOTHING}) * {weight})"
+
+
+def least_of(ratios: list[str]) -> str:
+    """Return the least that changes cost, a DOUBLE: of several numbers the most (T30).
+
+    It grows with the ratio, so that it is computed of the largest alone.
+    """
+    return least_sql(_largest(ratios))
+
+
+def _largest(ratios: list[str]) -> str:
+    return f"greatest({', '.join([NOTHING, NOTHING, *ratios])})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from perrecord.evaluate.losses.alike import AlikeRecords, Listed, alike_records
-from perrecord.evaluate.losses.changes import ChangeWriter, largest_of, largest_variance
+from perrecord.evaluate.losses.changes import ChangeWriter, largest_variance, least_of
 from perrecord.evaluate.losses.distributions import Distribution
 from perrecord.evaluate.losses.loss_sql import LossWriter
 from perrecord.laws.least import least_rho
@@ -73,7 +73,7 @@ def _keys_of(planned: Plan) -> list[Keys]:
 def _least(planned: Plan, writer: LossWriter, listed: Listed) -> str:
     """Return the least that a record of `records` could lose, as SQL."""
     changes = ChangeWriter(planned, writer, dict(listed))
-    return largest_of([changes.entry(each).lowest() for each in planned.groupings])
+    return least_of([changes.entry(each).largest_ratio() for each in planned.groupings])
 
 
 def unbiased_outputs(planned: Plan) -> tuple[tuple[PlannedGrouping, NoisyNumber], ...]:

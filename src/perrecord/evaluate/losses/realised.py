@@ -14,7 +14,8 @@ from perrecord.evaluate.losses.changes import (
     Change,
     ChangeWriter,
     GroupingChanges,
-    largest_of,
+    least_of,
+    noise_ratio,
 )
 from perrecord.evaluate.losses.distributions import Distribution, distribution
 from perrecord.evaluate.losses.loss_sql import (
@@ -155,7 +156,7 @@ class _Run:
         changes = ChangeWriter(self.planned, writer)
         entries = [changes.entry(each) for each in self.planned.groupings]
         realised = " + ".join(map(self._entered, entries)) or NOTHING
-        lowest = largest_of([each.lowest() for each in entries])
+        lowest = least_of([each.largest_ratio() for each in entries])
         unit = ""
         if self.table.schema.unit is not None:
             unit = f"{_SEVERAL}.unit AS unit, "
@@ -262,7 +263,7 @@ class _Run:
         keys = [f"{column} AS k{place}" for place, column in enumerate(entry.columns)]
         shown = [f"{_SEVERAL}.unit AS unit", *keys]
         writer.parts.joins.append(self._several())
-        inner, costs, lowest = [], [], []
+        inner, costs, ratios = [], [], []
         for place, change in enumerate(entry.changes):
             shown.append(f"{change.value} AS v{place}")
             total = writer.dialect.total(f"v{place}")
@@ -279,10 +280,10 @@ class _Run:
             if change.least is not None:
                 shown.append(f"{change.least} AS least{place}")
                 inner.append(f"max(least{place}) AS least{place}")
-                lowest.append(change.least_cost(f"least{place}", f"v{place}") or NOTHING)
+                ratios.append(noise_ratio(f"v{place}", f"least{place}"))
         grouped = ", ".join(["unit", *(f"k{place}" for place in range(len(keys)))])
         sql = (
-            f"SELECT unit, {' + '.join(costs)} AS realised, {largest_of(lowest)} AS lowest FROM "
+            f"SELECT unit, {' + '.join(costs)} AS realised, {least_of(ratios)} AS lowest FROM "
             f"(SELECT {', '.join([grouped, *inner])} FROM (SELECT {', '.join(shown)} "
             f"FROM {writer.records(self.table)} WHERE {entry.condition}) AS entered "
             f"GROUP BY {grouped}) AS changed"
