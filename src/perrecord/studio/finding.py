@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from perrecord.errors import InputError
+from perrecord.evaluate.losses.alike import alike_records
 from perrecord.evaluate.tuning.of_spec import goals_of, tuned_workload
 from perrecord.evaluate.tuning.senses import LossAt, LossOf, Smallest, sizes
 from perrecord.evaluate.tuning.standing import standing
@@ -81,6 +82,6 @@ def standing_of(
     times = standing(errors.truths(loaded, workload), found.tuning)
     if times is None:
         return None
-    with errors.door.opened(loaded) as table:
-        ((loss,),) = sizes([workload.policy], [found.sense], table)
+    with errors.door.opened(loaded) as table, alike_records(table) as records:
+        ((loss,),) = sizes([workload.policy], [found.sense], records)
     return Standing(times, loss)

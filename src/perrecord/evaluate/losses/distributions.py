@@ -22,7 +22,7 @@ AGREEMENT = 1e-9
 """So far, relatively, a loss computed in the engine may be from the exact one."""
 
 _MOST_VALUES = 1000
-_MOST_HELD = 1 << 24  # rows of 16 bytes
+_MOST_HELD = 1 << 24  # rows of 24 bytes
 _RANGE_BITS = 22  # 1,024 ranges between a number and twice that
 _NO_TABLES: Mapping[str, pa.Table] = {}
 _SHARES = [
@@ -146,23 +146,19 @@ def quantiles(
         held = list(read())
         read = partial(iter, held)
     counts = np.zeros(1 << _RANGE_BITS, np.int64)
-    for values, numbers in read():
-        np.add.at(counts, _ranges(values), numbers)
+    for _, numbers, ranges in read():
+        np.add.at(counts, ranges, numbers)
     at_most = np.cumsum(counts)
     count = int(at_most[-1])
     if not count:
         return [0.0 for _ in shares]
     ranks = [max(1, ceil(share * count)) for share in shares]
-    wanted = np.unique(np.searchsorted(at_most, ranks))
-    kept = [
-        (values[is_wanted], numbers[is_wanted])
-        for values, numbers in read()
-        if (is_wanted := np.isin(_ranges(values), wanted)).any()
-    ]
-    found, each = (np.concatenate(column) for column in zip(*kept, strict=True))
+    is_wanted = np.zeros(len(counts), np.bool_)
+    is_wanted[np.searchsorted(at_most, ranks)] = True
+    columns = zip(*([each[is_wanted[batch[2]]] for each in batch] for batch in read()), strict=True)
+    found, each, ranges = map(np.concatenate, columns)
     order = np.argsort(found)
-    found, each = found[order], each[order]
-    ranges = _ranges(found)
+    found, each, ranges = found[order], each[order], ranges[order]
     # What lies in ranges that nobody asked for comes before the values of the next one.
     below = at_most[ranges] - counts[ranges]
     starts = np.searchsorted(ranges, ranges)
@@ -173,14 +169,12 @@ def quantiles(
 
 def _streamed(
     space: Workspace, sql: str, tables: Mapping[str, pa.Table]
-) -> Iterator[tuple[Floats, Counts]]:
-    """Yield the columns `value` and `number`, batch by batch."""
+) -> Iterator[tuple[Floats, Counts, Counts]]:
+    """Yield the columns `value` and `number`, and the range of each value, batch by batch."""
     with space.stream(sql, tables) as batches:
         for batch in batches:
-            yield (
-                batch["value"].to_numpy(zero_copy_only=False),
-                batch["number"].to_numpy(zero_copy_only=False),
-            )
+            values = batch["value"].to_numpy(zero_copy_only=False)
+            yield values, batch["number"].to_numpy(zero_copy_only=False), _ranges(values)
 
 
 def _ranges(values: Floats) -> Counts:

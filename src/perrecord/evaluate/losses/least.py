@@ -54,15 +54,13 @@ def least_losses(planned: Plan, table: Table | AlikeRecords) -> Distribution | N
 
 
 def least_quantiles(
-    plans: Sequence[Plan], table: Table, shares: Sequence[Fraction]
+    plans: Sequence[Plan], records: AlikeRecords, shares: Sequence[Fraction]
 ) -> list[list[float]]:
     """Return, for each plan, the least losses that these shares of the records do not exceed."""
     power = Currency.RHO.power
-    with alike_records(table) as records:
-        return [
-            records.quantiles(power, partial(_least, each), _keys_of(each), shares)
-            for each in plans
-        ]
+    return [
+        records.quantiles(power, partial(_least, each), _keys_of(each), shares) for each in plans
+    ]
 
 
 def _keys_of(planned: Plan) -> list[Keys]:

@@ -52,17 +52,16 @@ def _added(policies: Sequence[Policy], writer: LossWriter, _: Listed) -> str:
 
 
 def policy_quantiles(
-    policies: Sequence[Policy], table: Table, shares: Sequence[Fraction]
+    policies: Sequence[Policy], records: AlikeRecords, shares: Sequence[Fraction]
 ) -> list[list[float]]:
     """Return, for each policy, the least losses that these shares of the records do not exceed.
 
     A table without records has losses of 0.
     """
-    with alike_records(table) as records:
-        return [
-            records.quantiles(each.currency.power, partial(_added, [each]), (), shares)
-            for each in policies
-        ]
+    return [
+        records.quantiles(each.currency.power, partial(_added, [each]), (), shares)
+        for each in policies
+    ]
 
 
 @dataclass(frozen=True, slots=True)

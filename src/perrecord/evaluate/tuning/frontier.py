@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 
+from perrecord.evaluate.losses.alike import AlikeRecords
 from perrecord.evaluate.tuning.candidates import AS_WRITTEN, WRITTEN, Candidate
 from perrecord.evaluate.tuning.senses import Smallest, least_sizes, sizes
 from perrecord.evaluate.tuning.tuner import OutOfReach, Times, Tuner
@@ -17,7 +18,11 @@ TUNED, EXACTLY = "tuned", "exact accounting"
 
 
 def frontier(
-    tuner: Tuner, ranked: Sequence[Candidate], times: Times, senses: Sequence[Smallest]
+    tuner: Tuner,
+    records: AlikeRecords,
+    ranked: Sequence[Candidate],
+    times: Times,
+    senses: Sequence[Smallest],
 ) -> pa.Table:
     """Return losses against errors: as tuned, as written, exactly, and by the best of other ways.
 
@@ -31,8 +36,8 @@ def frontier(
         for name, planned in _at(tuner, ranked, {p: each * multiple for p, each in times.items()})
     ]
     plans = [planned for *_, planned in lines]
-    found = sizes([planned.policy for planned in plans], senses, tuner.table)
-    least = least_sizes(plans, senses, tuner.table)
+    found = sizes([planned.policy for planned in plans], senses, records)
+    least = least_sizes(plans, senses, records)
     return pa.Table.from_pylist(
         [
             {"policy": name, "times": error, "of": str(sense), "loss": loss, "least": lowest}

@@ -9,13 +9,13 @@ from fractions import Fraction
 from typing import Any
 
 from perrecord.errors import InputError, listing, suggestion
+from perrecord.evaluate.losses.alike import AlikeRecords
 from perrecord.evaluate.losses.least import least_loss, least_quantiles, unbiased_outputs
 from perrecord.evaluate.losses.policies import policy_quantiles
 from perrecord.exact import Exact, float_down, parameter
 from perrecord.policy.policy import Policy
 from perrecord.queries.plan import Plan
 from perrecord.release.goals import percent
-from perrecord.tables.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +72,11 @@ def at_share(share: Exact) -> LossAt:
 
 
 def sizes(
-    policies: Sequence[Policy], senses: Sequence[Smallest], table: Table
+    policies: Sequence[Policy], senses: Sequence[Smallest], records: AlikeRecords
 ) -> list[list[float]]:
     """Return how large each policy is in each sense; percentiles are computed in the engine."""
     shares = [each.share for each in senses if isinstance(each, LossAt)]
-    every = policy_quantiles(policies, table, shares) if shares else [[] for _ in policies]
+    every = policy_quantiles(policies, records, shares) if shares else [[] for _ in policies]
     found = []
     for policy, quantiles in zip(policies, every, strict=True):
         at = iter(quantiles)
@@ -90,11 +90,11 @@ def sizes(
 
 
 def least_sizes(
-    plans: Sequence[Plan], senses: Sequence[Smallest], table: Table
+    plans: Sequence[Plan], senses: Sequence[Smallest], records: AlikeRecords
 ) -> list[list[float]]:
     """Return, for each plan, the least that its accuracy would cost in each sense (T30)."""
     shares = [each.share for each in senses if isinstance(each, LossAt)]
-    quantiles = least_quantiles(plans, table, shares) if shares else [[] for _ in plans]
+    quantiles = least_quantiles(plans, records, shares) if shares else [[] for _ in plans]
     found = []
     for each, row in zip(plans, quantiles, strict=True):
         at, outputs = iter(row), unbiased_outputs(each)

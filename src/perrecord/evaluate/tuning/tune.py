@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from perrecord.errors import AmountError, InputError, listing, suggestion
 from perrecord.evaluate.accuracy.within import is_share, known_within, share_of
+from perrecord.evaluate.losses.alike import AlikeRecords, alike_records
 from perrecord.evaluate.tuning.candidates import WRITTEN, Candidate
 from perrecord.evaluate.tuning.capped import Caps, Record, kept, least_errors
 from perrecord.evaluate.tuning.frontier import frontier
@@ -161,35 +162,36 @@ def tune(
     on_step = logged(_LOG, on_step)
     on_step("reading the true numbers")
     tuner = Tuner.of(queries, table, wanted)
-    on_step("comparing splits, tapers and clamps")
-    tried = (WRITTEN,) if schemes is None else tuner.candidates(schemes)
-    ranked = _ranked(tuner, tried, sense, limits)
-    chosen = [each for each in ranked if not each.candidate.is_for_comparison]
-    best = chosen[_least([each.rank for each in chosen])]
-    times = tuner.even()
-    if limits and tuner.targets:
-        on_step("looking for the least errors")
-        times = kept(tuner, best.candidate, limits, best.errors)
-    on_step("following the frontier")
-    tuned = tuner.tuned(best.candidate, times)
-    planned = plan(tuned, table.schema)
-    shares = sorted({*_SHARES, *([sense.share] if isinstance(sense, LossAt) else [])})
-    senses: list[Smallest] = [*map(LossAt, shares), *(LossOf(*each) for each in known.items())]
-    before, after = sizes([tuner.planned.policy, planned.policy], senses, table)
-    (least,) = least_sizes([planned], senses, table)
-    order = sorted(ranked, key=lambda each: (each is not best, each.rank))
-    return Tuning(
-        _answers(tuner, tuned, times),
-        tuner.untouched,
-        tuple(replace(a, query=query) for a, query in zip(tuner.asked, tuned, strict=True)),
-        best.candidate,
-        tuple((each.candidate, each.rank) for each in order),
-        UNDER_CAPS if limits else str(sense),
-        tuner.planned.policy,
-        planned.policy,
-        tuple(zip(map(str, senses), before, after, least, strict=True)),
-        frontier(tuner, [each.candidate for each in order], times, senses),
-    )
+    with alike_records(table) as records:
+        on_step("comparing splits, tapers and clamps")
+        tried = (WRITTEN,) if schemes is None else tuner.candidates(schemes)
+        ranked = _ranked(tuner, records, tried, sense, limits)
+        chosen = [each for each in ranked if not each.candidate.is_for_comparison]
+        best = chosen[_least([each.rank for each in chosen])]
+        times = tuner.even()
+        if limits and tuner.targets:
+            on_step("looking for the least errors")
+            times = kept(tuner, best.candidate, limits, best.errors)
+        on_step("following the frontier")
+        tuned = tuner.tuned(best.candidate, times)
+        planned = plan(tuned, table.schema)
+        shares = sorted({*_SHARES, *([sense.share] if isinstance(sense, LossAt) else [])})
+        senses: list[Smallest] = [*map(LossAt, shares), *(LossOf(*each) for each in known.items())]
+        before, after = sizes([tuner.planned.policy, planned.policy], senses, records)
+        (least,) = least_sizes([planned], senses, records)
+        order = sorted(ranked, key=lambda each: (each is not best, each.rank))
+        return Tuning(
+            _answers(tuner, tuned, times),
+            tuner.untouched,
+            tuple(replace(a, query=query) for a, query in zip(tuner.asked, tuned, strict=True)),
+            best.candidate,
+            tuple((each.candidate, each.rank) for each in order),
+            UNDER_CAPS if limits else str(sense),
+            tuner.planned.policy,
+            planned.policy,
+            tuple(zip(map(str, senses), before, after, least, strict=True)),
+            frontier(tuner, records, [each.candidate for each in order], times, senses),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -202,7 +204,11 @@ class _Ranked:
 
 
 def _ranked(
-    tuner: Tuner, tried: Sequence[Candidate], sense: Smallest, limits: Caps
+    tuner: Tuner,
+    records: AlikeRecords,
+    tried: Sequence[Candidate],
+    sense: Smallest,
+    limits: Caps,
 ) -> list[_Ranked]:
     """Return every candidate with what it is judged by, infinite if the goals are out of reach."""
     found: dict[Candidate, Policy | Mapping[AnswerPlace, float]] = {}
@@ -218,7 +224,7 @@ def _ranked(
     if not found:
         raise missed[0]
     policies = [each for each in found.values() if isinstance(each, Policy)]
-    judged = iter(row[0] for row in sizes(policies, [sense], tuner.table))
+    judged = iter(row[0] for row in sizes(policies, [sense], records))
     return [
         _Ranked(each, math.inf, {}) if each not in found else _judged(each, found[each], judged)
         for each in tried
