@@ -9,7 +9,13 @@ import pytest
 from perrecord.cli.changes import raised_line
 from perrecord.policy.loss import Loss
 from perrecord.release.changes import Raised
-from tests.cli.conftest import SOURCE, changed, run
+from tests.cli.conftest import SOURCE, changed, outside, run
+
+
+def test_a_process_of_its_own_says_the_same_and_no_more(folder):
+    """Not a word of the libraries that it loaded, not even while it ends."""
+    inside, alone = run("check", "release.yaml"), outside("check", "release.yaml", cwd=folder)
+    assert (alone.code, alone.out, alone.err) == (inside.code, inside.out, inside.err)
 
 
 def test_it_says_what_a_release_would_cost(folder):
