@@ -23,7 +23,7 @@ AGREEMENT = 1e-9
 
 _MOST_VALUES = 1000
 _MOST_HELD = 1 << 24  # rows of 24 bytes
-_RANGE_BITS = 22  # 1,024 ranges between a number and twice that
+_RANGE_BITS = 18  # 64 ranges between a number and twice that
 _NO_TABLES: Mapping[str, pa.Table] = {}
 _SHARES = [
     *(Fraction(index, 500) for index in range(501)),
