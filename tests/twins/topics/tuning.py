@@ -6,7 +6,30 @@ LEAST, TAPERS = "evaluate/losses/test_least.py", "evaluate/tuning/test_tapers.py
 
 SHARES, FITTED = "evaluate/tuning/test_shares.py", "evaluate/accuracy/test_fitted.py"
 
+QUANTILES = "evaluate/losses/test_distributions.py::test_quantiles_are_those_of_the_definition"
+
 TWINS = (
+    Twin(
+        "records in ranges that nobody asked for are not counted below a quantile",
+        "evaluate/losses/distributions.py",
+        "below = at_most[ranges] - counts[ranges]",
+        "below = 0 * counts[ranges]",
+        (QUANTILES,),
+    ),
+    Twin(
+        "records that are alike count as one at a quantile",
+        "evaluate/losses/distributions.py",
+        'CAST({number} AS BIGINT) AS number FROM {relation}"\n    read',
+        'CAST(1 AS BIGINT) AS number FROM {relation}"\n    read',
+        (QUANTILES,),
+    ),
+    Twin(
+        "a quantile is that of a hundredth of the records fewer",
+        "evaluate/losses/distributions.py",
+        "ranks = [max(1, ceil(share * count)) for share in shares]",
+        "ranks = [max(1, ceil(share * count * 99 / 100)) for share in shares]",
+        (QUANTILES,),
+    ),
     Twin(
         "amounts shared among levels add up to more than before",
         "evaluate/tuning/shares.py",
@@ -62,8 +85,8 @@ TWINS = (
     Twin(
         "the least possible losses of several answers add up",
         "evaluate/losses/changes.py",
-        "return f\"greatest({', '.join([NOTHING, NOTHING, *losses])})\"",
-        "return f\"({' + '.join([NOTHING, NOTHING, *losses])})\"",
+        "return f\"greatest({', '.join([NOTHING, NOTHING, *ratios])})\"",
+        "return f\"({' + '.join([NOTHING, NOTHING, *ratios])})\"",
         (f"{LEAST}::test_of_several_answers_the_largest_counts",),
     ),
     Twin(
