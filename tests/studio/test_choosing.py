@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from perrecord.evaluate.accuracy.truths import truths
+from perrecord.evaluate.losses.alike import alike_records
 from perrecord.evaluate.tuning.of_spec import queries_of, tuned_workload
 from perrecord.evaluate.tuning.senses import LossAt, sizes
 from perrecord.evaluate.tuning.shares import divided, shared
@@ -273,10 +274,10 @@ def marked(visitor, name):
 
 def mark_of(visitor, text, found):
     """Return where the library has a text stand beside what was found."""
-    with opened(visitor, text) as (_, workload, table):
+    with opened(visitor, text) as (_, workload, table), alike_records(table) as records:
         names = ["counties", "nation"]
         numbers = [(names[each.query], each) for each in truths(workload.plan, table)]
-        ((loss,),) = sizes([workload.policy], [LossAt(Fraction(99, 100))], table)
+        ((loss,),) = sizes([workload.policy], [LossAt(Fraction(99, 100))], records)
         return amount(standing(numbers, found)), amount(loss)
 
 

@@ -20,10 +20,10 @@ from perrecord.tables.table import Table
 
 _NUMBER = "_perrecord_number"
 
-Listed = Mapping[Keys, str]
+ListedCells = Mapping[Keys, str]
 """For each list of keys, the condition that a record is in one of its cells."""
 
-WriteLoss = Callable[[LossWriter, Listed], str]
+WriteLoss = Callable[[LossWriter, ListedCells], str]
 """Writes a loss of `records` as SQL."""
 
 

@@ -16,7 +16,7 @@ from perrecord.evaluate.workspace import Workspace
 from perrecord.exact import Exact, rational
 from perrecord.laws.law import Floats
 
-Counts = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int64]
 
 AGREEMENT = 1e-9
 """So far, relatively, a loss computed in the engine may be from the exact one."""
@@ -169,7 +169,7 @@ def quantiles(
 
 def _streamed(
     space: Workspace, sql: str, tables: Mapping[str, pa.Table]
-) -> Iterator[tuple[Floats, Counts, Counts]]:
+) -> Iterator[tuple[Floats, Ints, Ints]]:
     """Yield the columns `value` and `number`, and the range of each value, batch by batch."""
     with space.stream(sql, tables) as batches:
         for batch in batches:
@@ -177,7 +177,7 @@ def _streamed(
             yield values, batch["number"].to_numpy(zero_copy_only=False), _ranges(values)
 
 
-def _ranges(values: Floats) -> Counts:
+def _ranges(values: Floats) -> Ints:
     """Return the range of floats that each value lies in, numbered as they are ordered.
 
     The first bits of a float that is not negative, read as a whole number, grow with it.

@@ -16,7 +16,7 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from perrecord.evaluate.losses.alike import AlikeRecords, Listed, alike_records
+from perrecord.evaluate.losses.alike import AlikeRecords, ListedCells, alike_records
 from perrecord.evaluate.losses.changes import ChangeWriter, largest_variance, least_of
 from perrecord.evaluate.losses.distributions import Distribution
 from perrecord.evaluate.losses.loss_sql import LossWriter
@@ -68,7 +68,7 @@ def _keys_of(planned: Plan) -> list[Keys]:
     return [*dict.fromkeys(each for each in every if isinstance(each, Keys))]
 
 
-def _least(planned: Plan, writer: LossWriter, listed: Listed) -> str:
+def _least(planned: Plan, writer: LossWriter, listed: ListedCells) -> str:
     """Return the least that a record of `records` could lose, as SQL."""
     changes = ChangeWriter(planned, writer, dict(listed))
     return least_of([changes.entry(each).largest_ratio() for each in planned.groupings])

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from perrecord.errors import CurrencyError
-from perrecord.evaluate.losses.alike import AlikeRecords, Listed, alike_records
+from perrecord.evaluate.losses.alike import AlikeRecords, ListedCells, alike_records
 from perrecord.evaluate.losses.distributions import Distribution, distribution
 from perrecord.evaluate.losses.loss_sql import (
     NOTHING,
@@ -46,7 +46,7 @@ def policy_losses(
     return table.distribution(power, partial(_added, every), points=points)
 
 
-def _added(policies: Sequence[Policy], writer: LossWriter, _: Listed) -> str:
+def _added(policies: Sequence[Policy], writer: LossWriter, _: ListedCells) -> str:
     # Not Policy.total: gathering the like terms of a million cases would take minutes.
     return " + ".join([NOTHING, *(writer.form(policy.form) for policy in policies)])
 
