@@ -35,6 +35,7 @@ _OUT_OF_REACH = 200 * _LARGE
 _MARGIN = 1e-6
 _SURE = 1e-8
 """Two tails as floats err by less than this."""
+_NEARLY = 1e-7
 _MOST_HALVINGS = 60
 _NARROW = 1e-10
 """How far apart, relatively, two bounds of a sigma may stay."""
@@ -159,15 +160,24 @@ def _halved(
 ) -> Floats:
     """Return the largest sigmas between two bounds that leave so little outside [-far, near]."""
     low, high = low.copy(), high.copy()
-    for _ in range(_MOST_HALVINGS):
-        cells = np.flatnonzero(high - low > _NARROW * low)
-        if not len(cells):
-            break
-        middle = (low[cells] + high[cells]) / 2
+
+    def narrow(cells: Which, middle: Floats) -> None:
         tails = [_tail(end[cells], middle, corrected=corrected) for end in (near, far)]
         is_met = tails[0] + tails[1] <= outside
-        low[cells[is_met]] = middle[is_met]
-        high[cells[~is_met]] = middle[~is_met]
+        low[cells] = np.where(is_met, middle, low[cells])
+        high[cells] = np.where(is_met, high[cells], middle)
+
+    # Where the far end is out of reach, the quantile of one side is nearly the answer.
+    if (score := -NormalDist().inv_cdf(outside)) > _FLAT:
+        guess = (near + 0.5) / score * (1 + (score / (near + 0.5)) ** 2 / 24)
+        for nearly in guess * (1 - _NEARLY), guess * (1 + _NEARLY):
+            is_between = (low < nearly) & (nearly < high)
+            narrow(is_between, nearly[is_between])
+    for _ in range(_MOST_HALVINGS):
+        is_open = high - low > _NARROW * low
+        if not is_open.any():
+            break
+        narrow(is_open, ((low + high) / 2)[is_open])
     return low
 
 
