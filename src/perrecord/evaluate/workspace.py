@@ -21,7 +21,7 @@ DOUBLE = "_perrecord_double"
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """Where intermediate results are held: in the engine and its local DuckDB, never in Python."""
+    """Where intermediate results are held: in the engine and its local DuckDB."""
 
     engine: Engine
     prefix: str

@@ -36,6 +36,7 @@ _MARGIN = 1e-6
 _SURE = 1e-8
 """Two tails as floats err by less than this."""
 _NEARLY = 1e-7
+"""How far, relatively, a first guess of a sigma is from it at most, if it is right."""
 _MOST_HALVINGS = 60
 _NARROW = 1e-10
 """How far apart, relatively, two bounds of a sigma may stay."""
@@ -169,7 +170,9 @@ def _halved(
 
     # Where the far end is out of reach, the quantile of one side is nearly the answer.
     if (score := -NormalDist().inv_cdf(outside)) > _FLAT:
-        guess = (near + 0.5) / score * (1 + (score / (near + 0.5)) ** 2 / 24)
+        guess = near / score
+        if corrected:
+            guess = (near + 0.5) / score * (1 + (score / (near + 0.5)) ** 2 / 24)
         for nearly in guess * (1 - _NEARLY), guess * (1 + _NEARLY):
             is_between = (low < nearly) & (nearly < high)
             narrow(is_between, nearly[is_between])

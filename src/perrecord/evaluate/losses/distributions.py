@@ -118,7 +118,7 @@ def distribution(
         "whole AS (SELECT count(*) AS number FROM running) "
         "SELECT running.value, running.at_most FROM running, whole "
         f"WHERE whole.number <= {_MOST_VALUES} "
-        f"UNION {_at_ranks('running.value, running.at_most', ranks)} "
+        f"UNION {_at_ranks(ranks)} "
         f"UNION SELECT running.value, running.at_most FROM {wanted} AS wanted "
         "ASOF JOIN running ON wanted.point >= running.value ORDER BY value",
         tables,
@@ -206,20 +206,19 @@ def _running(relation: str, value: str, number: str | None) -> str:
 def _ranks(shares: Sequence[Fraction]) -> pa.Table:
     return pa.table(
         {
-            "place": pa.array(range(len(shares)), pa.int64()),
             "top": pa.array([each.numerator for each in shares], pa.int64()),
             "bottom": pa.array([each.denominator for each in shares], pa.int64()),
         }
     )
 
 
-def _at_ranks(columns: str, ranks: str) -> str:
+def _at_ranks(ranks: str) -> str:
     """Return the SELECT of the values at the ranks of some shares, ceil(share * count) from 1."""
     rank = (
         "greatest(1, CAST((CAST(top AS HUGEINT) * count + bottom - 1) // bottom AS BIGINT)) AS rank"
     )
     return (
-        f"SELECT {columns} FROM (SELECT place, {rank} FROM {ranks}, "
+        f"SELECT running.value, running.at_most FROM (SELECT {rank} FROM {ranks}, "
         "(SELECT max(at_most) AS count FROM running) AS counted) AS wanted "
         "ASOF JOIN running ON wanted.rank <= running.at_most"
     )

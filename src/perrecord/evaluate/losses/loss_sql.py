@@ -52,7 +52,8 @@ def double(value: str) -> str:
 def powered(value: str, power: int) -> str:
     """Return |value|^power of a DOUBLE; 0 where it is NULL."""
     # Engines compute a product several times as fast as `power`, and what occurs twice once.
-    return f"coalesce({f'{value} * {value}' if power == 2 else f'abs({value})'}, {NOTHING})"
+    size = f"({value}) * ({value})" if power == 2 else f"abs({value})"
+    return f"coalesce({size}, {NOTHING})"
 
 
 @dataclass(slots=True)
