@@ -2,6 +2,7 @@
 
 import os
 import platform
+import subprocess
 from importlib.metadata import version
 from pathlib import Path
 
@@ -24,6 +25,18 @@ def load() -> str:
 def versions(*packages: str) -> str:
     """Return packages of this environment with their versions, in one line."""
     return ", ".join(f"{package} {version(package)}" for package in packages)
+
+
+def revision() -> str:
+    """Return the newest commit of what is measured and of what measures it."""
+
+    def git(*arguments: str) -> str:
+        command = ["git", *arguments, "--", "src", "benchmarks/*.py"]  # its pages do not count
+        here = Path(__file__).resolve().parent.parent
+        return subprocess.check_output(command, cwd=here, text=True).strip()  # noqa: S603
+
+    newest = git("log", "-1", "--format=%h")
+    return f"{newest}, changed since" if git("status", "--short") else newest
 
 
 def _processor() -> str:

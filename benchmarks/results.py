@@ -13,7 +13,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from machine import machine, versions
+from machine import machine, revision, versions
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "RESULTS.md"
@@ -33,6 +33,8 @@ BENCHMARKS = (
     "postgres",
 )
 PACKAGES = ("perrecord", "duckdb", "polars", "pyarrow", "numpy", "opendp", "pyspark")
+
+GATHERED = "Pages of several runs, gathered."
 
 HOW_TO_READ = """\
 Each benchmark measures perrecord beside its alternatives in one run, in turns, on the same data, so
@@ -91,9 +93,10 @@ def run(name: str) -> str | None:
     return f"{name}.py failed, so that its page is of an earlier run or missing"
 
 
-def gathered(pages: list[Page], failed: list[str]) -> str:
-    """Return the page of all pages: machine, goals, how to read them, then each."""
-    lines = ["# Benchmarks", "", f"{machine()}; {versions(*PACKAGES)}.", "", HOW_TO_READ]
+def gathered(pages: list[Page], failed: list[str], code: str) -> str:
+    """Return the page of all pages: code and machine, goals, how to read them, then each."""
+    made = [f"{code} {machine()}; {versions(*PACKAGES)}."]
+    lines = ["# Benchmarks", "", *made, "", HOW_TO_READ]
     lines += ["| benchmark | goal | found | met |", "|---|---|---|---|"]
     lines += [f"| {page.title} | {' | '.join(row)} |" for page in pages for row in page.goals]
     lines.append("")
@@ -109,11 +112,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--gather", action="store_true", help="run nothing")
     given = parser.parse_args()
+    code = GATHERED if given.gather else f"Every page is of one run, code {revision()}."
     failed = [] if given.gather else [why for why in map(run, BENCHMARKS) if why]
     paths = {name: HERE / f"{name}.md" for name in BENCHMARKS}
     missing = [f"there is no {path.name}" for path in paths.values() if not path.exists()]
     pages = [Page(name, path.read_text("utf-8")) for name, path in paths.items() if path.exists()]
-    RESULTS.write_text(gathered(pages, failed), encoding="utf-8")
+    RESULTS.write_text(gathered(pages, failed, code), encoding="utf-8")
     missed = [f"{page.title}: {row[0]}" for page in pages for row in page.goals if row[-1] == "NO"]
     print(f"wrote {RESULTS.name}", file=sys.stderr)
     if failed or missing or missed:

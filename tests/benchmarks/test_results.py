@@ -21,9 +21,10 @@ def test_goals_are_found_among_tables():
 
 def test_the_page_of_all_has_goals_first_and_every_line():
     """Headings go one level down; what failed is said."""
-    text = gathered([page()], ["noise.py missed a goal"])
+    text = gathered([page()], ["noise.py missed a goal"], "Code 12345.")
     assert "| Speed | small | 2 GB | NO |" in text.partition("## Speed")[0]
     assert "noise.py missed a goal" in text
+    assert "Code 12345. " in text.partition("| benchmark")[0]
     assert all(line in text for line in page().text.splitlines()[1:])
 
 
