@@ -91,7 +91,7 @@ def session_on(master: str) -> Any:
     return (
         SparkSession.builder.master(master)
         .config(EXECUTORS, " ".join(SILENT))
-        .config("spark.driver.memory", "2g")
+        .config("spark.driver.memory", "4g")
         .config("spark.scheduler.minRegisteredResourcesRatio", "1.0")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")

@@ -25,6 +25,9 @@ from perrecord.tables.table import Table
 MOST_SLOWER = 1.3
 """How many times as long as the plain query a scan may take."""
 
+WARMING = 3
+"""Turns before any is counted: until then Java compiles what runs often."""
+
 PLAIN = "`groupBy().agg().toArrow()`"
 SUMS = "its sums as the scan's SQL has them"
 FETCHED = "its batches fetched as the scan does"
@@ -78,7 +81,7 @@ def plain(frame: Any) -> Any:
 
 def _in_turns(works: Mapping[str, Callable[[], Any]], turns: int) -> dict[str, Step]:
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in works}
-    for turn in range(-1, turns):
+    for turn in range(-WARMING, turns):
         for name, work in works.items():
             began, used = time.perf_counter(), cpu_seconds()
             work()

@@ -1,5 +1,6 @@
 """What every test shares: Hypothesis settings, and skips that say what to install."""
 
+import gc
 import json
 import os
 import re
@@ -120,6 +121,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from tests.workers import WholeFiles
 
     return WholeFiles(config, log)
+
+
+def pytest_collection_finish() -> None:
+    """Have the garbage collector pass over what was collected: it stays until the end."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """Let the garbage collector have everything again."""
+    gc.unfreeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

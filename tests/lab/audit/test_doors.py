@@ -22,7 +22,7 @@ DOORS = {door.name: door for door in every_door()}
 def test_records_are_read_as_they_were_spelled(name):
     """A table at each door: exact numbers, the policy's reading, and two real runs each."""
     door = replace(DOORS[name], is_linked=False)  # two periods: test_doors_linked.py
-    pairs = 12 if door.every == 1 else 6
+    pairs = 4 if door.every == 1 else 3  # perrecord audit doors has thousands
     found = doors_audit(pairs, seed=11, doors=[door], measures=False)
     assert found.failures == ()
     assert count(found, "neighbouring pairs") >= pairs

@@ -24,7 +24,9 @@ from perrecord.watch import Progress
 Result = TypeVar("Result")
 
 BATCH_ROWS = 100_000
-_GATHERED_BYTES = 1 << 25
+_GATHERED_ROWS, _GATHERED_BYTES = 1 << 18, 1 << 25
+"""How much is appended at once: DuckDB holds groups of 122,880 rows, and smaller ones cost more."""
+
 _INCOMING = "_perrecord_incoming"
 _NONE: Mapping[str, Mapping[str, int]] = {}
 _TRIES, _PAUSE = 20, 0.05  # seconds
@@ -243,7 +245,7 @@ def _gathered(reader: pa.RecordBatchReader) -> Iterator[pa.Table]:
     for batch in reader:
         batches.append(batch)
         rows, size = rows + batch.num_rows, size + batch.nbytes
-        if rows >= BATCH_ROWS or size >= _GATHERED_BYTES:
+        if rows >= _GATHERED_ROWS or size >= _GATHERED_BYTES:
             yield pa.Table.from_batches(batches)
             batches, rows, size = [], 0, 0
     if batches:
