@@ -51,8 +51,7 @@ class ExactSums:
         """Add each value at its position; those whose position is -1 have none."""
         if not revealed(addends.reach):
             return
-        is_known = positions >= 0
-        known = slice(None) if is_known.all() else is_known
+        known = slice(None) if positions.min(initial=0) >= 0 else positions >= 0
         self._reach += revealed(addends.reach)
         if self._reach > _FITS and self._numbers.dtype != np.object_:
             self._numbers = self._numbers.astype(np.object_)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from operator import mul
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Positions = npt.NDArray[np.int64]
+_Value = TypeVar("_Value", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -53,13 +55,27 @@ class Places:
     def positions(self, columns: Mapping[str, Coded], size: int) -> Positions:
         """Return the position of each of so many rows; -1 where there is no such key."""
         found = np.zeros(size, dtype=np.int64)
-        is_there = np.ones(size, dtype=np.bool_)
+        is_missing = np.zeros(size, dtype=np.bool_)
         for factor, stride in zip(self.factors, self.strides, strict=True):
             rows = factor.rows(columns)
-            is_there &= rows >= 0
-            found += rows * stride
-        found[~is_there] = -1
+            found += rows.each(rows.different * stride)
+            if (rows.different < 0).any():
+                is_missing |= rows.each(rows.different < 0)
+        found[is_missing] = -1
         return found
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Rows:
+    """Rows of a table of keys, -1 where there is none: the different ones, and who has which."""
+
+    different: Positions
+    codes: npt.NDArray[np.int32] | None = None
+    """Which of them each cell has; without, there is one for each cell."""
+
+    def each(self, values: npt.NDArray[_Value]) -> npt.NDArray[_Value]:
+        """Return for each cell what was worked out of the different rows."""
+        return values if self.codes is None else values.take(self.codes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +107,15 @@ class _Factor:
         values = tuple(each.values for each in coded)
         return cls(tuple(table.column_names), values, tuple(ranks), order)
 
-    def rows(self, columns: Mapping[str, Coded]) -> Positions:
+    def rows(self, columns: Mapping[str, Coded]) -> _Rows:
         """Return the row of the table that each row of the columns is; -1 where it is none."""
-        first, *others = (
+        indices = [
             _indices(columns[name], values)
             for name, values in zip(self.names, self.values, strict=True)
-        )
+        ]
         if self.order is None:
-            return first
+            return indices[0]
+        first, *others = (each.each(each.different) for each in indices)
         rank, is_there = first, first >= 0
         for known, values, found in zip(self.ranks, self.values[1:], others, strict=True):
             mixed = rank * len(values) + found
@@ -106,7 +123,7 @@ class _Factor:
             rank = np.searchsorted(known, mixed)
             rank[rank == len(known)] = 0
             is_there &= _at(known, rank) == mixed
-        return np.where(is_there, _at(self.order, rank), -1)
+        return _Rows(np.where(is_there, _at(self.order, rank), -1))
 
 
 def _at(numbers: Positions, rows: Positions) -> Positions:
@@ -114,9 +131,9 @@ def _at(numbers: Positions, rows: Positions) -> Positions:
     return numbers[rows] if len(numbers) else np.full(len(rows), -1, dtype=np.int64)
 
 
-def _indices(column: Coded, values: pa.Array) -> Positions:
+def _indices(column: Coded, values: pa.Array) -> _Rows:
     """Return the place of each row's value among the key values; -1 where it is not there."""
     if values.type != column.values.type:
         values = values.cast(column.values.type)  # keys that are all NULL have no type of their own
     found = pc.index_in(column.values, value_set=values).fill_null(-1)
-    return np.asarray(found, dtype=np.int64)[column.codes]
+    return _Rows(np.asarray(found, dtype=np.int64), column.codes)
