@@ -12,6 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from perrecord.errors import InputError
+from perrecord.release.folders import ReleaseFolder
 from tests.cli.conftest import SOURCE, SPEC, run
 
 Z = NormalDist().inv_cdf(0.975)
@@ -188,6 +190,15 @@ def test_folders_that_are_not_two_releases_are_refused(releases):
     changed.write_bytes(changed.read_bytes() + b" ")
     shown = run("compare", "old", "new")
     assert (shown.code, "is not what the release's manifest.json says" in shown.err) == (1, True)
+
+
+def test_a_file_that_changes_after_its_folder_was_looked_at_is_refused(releases):
+    """What is read is what was published, whatever happens meanwhile."""
+    folder = ReleaseFolder.read(releases / "new")
+    changed = releases / "new" / "tables/counties.parquet"
+    changed.write_bytes(changed.read_bytes() + b" ")
+    with pytest.raises(InputError, match="is not what the release's manifest"):
+        folder.table("counties")
 
 
 def rewritten(folder, change):

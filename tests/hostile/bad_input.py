@@ -1,6 +1,6 @@
 """Bad input: thousands of malformed specs and data files, a canary in every confidential cell.
 
-    python -m tests.hostile.bad_input --cases 3000 --seed 1
+    python -m tests.hostile.bad_input --cases 4200 --seed 1
 
 prints what was found as JSON, and ends with 1 if there was any fault. The same seed and number of
 cases give the same cases.
@@ -18,7 +18,7 @@ from tests.hostile.plan import planned
 from tests.hostile.running import LONGEST, Outcome
 from tests.hostile.workers import Pool, worker_command
 
-CASES = 3_000
+CASES = 4_200
 LEAST_REFUSED = 2 / 3  # of all cases: at least 2,000 of a full run
 
 

@@ -160,6 +160,8 @@ def test_totals_of_a_policy_cost_their_differences_and_the_rest_what_any_mechani
     assert piecewise.change(one, other, of_totals=True) == parts
     elsewhere = {**other, "k": "b"}
     assert piecewise.change(one, elsewhere, of_totals=True) == piecewise.change(one, elsewhere)
+    by_size = Policy.by("emp", {4000: policy}, Policy.constant(1))
+    assert by_size.change(one, other, of_totals=True) == by_size.change(one, other)
     other = {**other, "pay": 300}
     pure = Policy.exact(epsilon=1, measure="emp", threshold=50) + Policy.constant(epsilon=1)
     assert pure.change(one, other, of_totals=True) == 8 + 2

@@ -42,7 +42,7 @@ TWINS = (
         FOLDERS,
         "if sha256(content).hexdigest() != digests.get(name):",
         "if name not in digests:",
-        (f"{COMPARED}::test_folders_that_are_not_two_releases_are_refused",),
+        (f"{COMPARED}::test_a_file_that_changes_after_its_folder_was_looked_at_is_refused",),
     ),
     Twin(
         "an average of few records has an error",

@@ -136,7 +136,6 @@ TWINS = (
                 "steps -= _AT_ONE",
                 "steps -= _AT_ONE + 1",
                 "test_every_spread_lies_in_its_class[False]",
-                "test_cells_with_squares_have_their_own_law[3]",
             ),
             (
                 "those who are drawn in vain get the noise of other cells",

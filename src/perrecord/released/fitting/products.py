@@ -84,11 +84,8 @@ def factored(variances: Floats) -> tuple[Floats, ...] | None:
 
 def _are_close(product: Floats, variances: Floats) -> bool:
     """Tell whether all of a product are nearly these, and infinite where these are."""
-    is_measured = np.isfinite(variances)
-    if not np.array_equal(np.isfinite(product), is_measured):
-        return False
     with np.errstate(invalid="ignore"):
-        product /= variances  # no number where both are infinite, which is far from nothing
+        product /= variances  # no number where both are infinite, far from 1 where one of them is
     product -= 1
     return not (np.abs(product, out=product) > _CLOSE).any()
 

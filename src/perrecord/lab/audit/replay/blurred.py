@@ -12,11 +12,14 @@ from perrecord.queries.measurements import Measurement
 from perrecord.queries.methods import Blurring
 from perrecord.queries.plan import Plan, PlannedGrouping
 
+_ABOVE = Fraction(1, 1 << 90)
+"""By so small a share a price may be above its formula; that of P(r) is rounded in other units."""
+
 
 def blurred_costs(
     planned: Plan, members: Members, present: Sequence[int], index: int
 ) -> Iterator[Check]:
-    """Yield what a record costs each blurred number, by the laws with it and without it.
+    """Yield what a record costs each blurred number at least, by the laws with it and without it.
 
     The number moves by its value, and A by nu by^2 value^2, from what the others make of it.
     """
@@ -52,4 +55,4 @@ def _lost(
     before = recount.squares(measure, others)
     after = before + recount.squares(measure, [index])
     shift = recount.number(step.aggregate, [index])
-    return price(shift, before, after, least.spread, method.by, least.nu)
+    return price(shift, before, after, least.spread, method.by, least.nu) * (1 - _ABOVE)

@@ -229,12 +229,31 @@ def _charger(path: Path, command: Command) -> Callable[[Json], Json]:
 
     def charge(spec: Json) -> Json:
         other = path.with_name("variant.yaml")
-        written = {**as_clamped(spec), "ledger": "variant.ledger"}  # which is not there
+        written = as_clamped(spec) | {"budget": _covering(spec), "ledger": "variant.ledger"}
         other.write_text(json.dumps(written), encoding="utf-8")
         found: Json = json.loads(command("check", other, "--json"))["charge"]["policy"]
         return found
 
     return charge
+
+
+def _covering(spec: Json) -> Json:
+    """Return the budget of a spec with more weighted quantiles than it asks for: none is refused.
+
+    A variant may double what they cost; its charge does not depend on the budget.
+    """
+    currency = "rho" if "rho" in spec["budget"] else "epsilon"
+    listed = {
+        (each["weight"]["measure"], each["weight"]["at"], str(each[currency]))
+        for query in spec["queries"]
+        for each in query["answers"].values()
+        if "weight" in each
+    }
+    weights = [
+        {"measure": measure, "at": at, currency: amount, "times": 9}
+        for measure, at, amount in sorted(listed)
+    ]
+    return {**spec["budget"], "weights": weights} if weights else spec["budget"]
 
 
 def evaluated(
