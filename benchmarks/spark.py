@@ -157,7 +157,9 @@ def in_process(part: str, folder: Path, turns: int) -> Any:
     done = subprocess.run(  # noqa: S603 - this very script
         [sys.executable, __file__, *given], stdout=subprocess.PIPE, text=True, check=True
     )
-    return json.loads(done.stdout.splitlines()[-1])
+    shown = done.stdout.splitlines()[-1]
+    print(f"{part}, {folder.name}: {shown}", file=sys.stderr)  # kept, should a later part fail
+    return json.loads(shown)
 
 
 def part_here(part: str, folder: Path, turns: int) -> Any:

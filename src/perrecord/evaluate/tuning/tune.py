@@ -36,7 +36,7 @@ from perrecord.evaluate.variants import WorkloadTable
 from perrecord.exact import Exact, parameter
 from perrecord.policy.policy import Policy
 from perrecord.policy.split import Scheme
-from perrecord.queries.answers import Answer
+from perrecord.queries.answers.answer import Answer, amounts_of
 from perrecord.queries.plan import plan
 from perrecord.queries.query import Query
 from perrecord.release.goals import Target, percent, target
@@ -293,11 +293,15 @@ def _answers(tuner: Tuner, tuned: Sequence[Query], times: Times) -> tuple[Tuned,
 def shown_amounts(answer: Answer) -> str:
     """Return an answer's amounts for people: an average's are for its total and its count.
 
+    A record pays one of those between which `or` stands.
+
     >>> from perrecord.queries.query import Query
     >>> shown_amounts(Query().count(rho="0.1").answers[0])
     '0.1'
     """
-    return " + ".join(f"{float(each):.4g}" for each in answer.amounts)
+    return " + ".join(
+        " or ".join(f"{float(each):.4g}" for each in amounts_of(step)) for step in answer.steps
+    )
 
 
 def shown_choices(found: Tuning, most: int = 5) -> tuple[tuple[Candidate, float], ...]:

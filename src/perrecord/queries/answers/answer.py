@@ -100,14 +100,15 @@ class Answer(ABC):
     @property
     def amounts(self) -> tuple[Fraction, ...]:
         """The different amounts of each step, one step after the other."""
-        return tuple(amount for step in self.steps for amount in _amounts(step))
+        return tuple(amount for step in self.steps for amount in amounts_of(step))
 
     def balanced(self, mean: float) -> Self:  # noqa: ARG002
         """Return the answer with its amount shared so that it errs least, given its mean."""
         return self
 
 
-def _amounts(step: Step) -> tuple[Fraction, ...]:
+def amounts_of(step: Step) -> tuple[Fraction, ...]:
+    """Return the different amounts of a step: several where they differ from record to record."""
     if isinstance(step, Choice):
         return (step.amount,)
     return tuple(dict.fromkeys(leaf.method.amount for leaf in leaves(step.tree)))

@@ -29,11 +29,19 @@ class TableAnswer:
     @property
     def amounts(self) -> tuple[Fraction, ...]:
         """What the answer costs; an average's total and count share it."""
-        given = self.answer.get(self.currency)
+        return tuple(each[-1] for each in self.choices)
+
+    @property
+    def choices(self) -> tuple[tuple[Fraction, ...], ...]:
+        """Each of its amounts: the different ones, of which every record pays one; default last."""
+        parts = self.answer.get("parts")
+        every = [self.answer] if parts is None else [*parts["cases"].values(), parts["default"]]
+        paid = [self._paid(each[self.currency]) for each in every]
+        return tuple(tuple(dict.fromkeys(reversed(each)))[::-1] for each in zip(*paid, strict=True))
+
+    def _paid(self, given: Any) -> tuple[Fraction, ...]:
         if isinstance(given, list):
             return tuple(map(exact, given))
-        if given is None:
-            return (exact(self.answer["parts"]["default"][self.currency]),)
         return (exact(given) / 2,) * 2 if "average" in self.answer else (exact(given),)
 
 

@@ -130,7 +130,7 @@ def _check_answer(findings: Comparisons, tuned: ExpectedTuning, row: Json) -> No
 
 
 def _amounts(one: TableAnswer) -> str:
-    return " + ".join(f"{float(each):.4g}" for each in one.amounts)
+    return " + ".join(" or ".join(f"{float(each):.4g}" for each in way) for way in one.choices)
 
 
 # -- in words ---------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ def _row(
     before, after = tuned.before[table, answer], tuned.after[table, answer]
     yield from (Near(100 * float(tuned.within), 4), 100 * tuned.share, 95)
     for one in (before, after):
-        yield from (Near(float(each), 4, whole=0) for each in one.amounts)
+        yield from (Near(float(each), 4, whole=0) for way in one.choices for each in way)
     met, cells = tuned.met(tuned.evaluation.spec, before, "before")
     if with_cells:
         yield cells
