@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from functools import cache
 from typing import Any
 
@@ -121,6 +121,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from tests.workers import WholeFiles
 
     return WholeFiles(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Look for examples in the documents and the library alone: tests have none."""
+    found = yield
+    return [each for each in found if type(each) is pytest.Module]
 
 
 def pytest_collection_finish() -> None:

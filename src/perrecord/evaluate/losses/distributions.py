@@ -4,7 +4,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from math import ceil
 
 import numpy as np
@@ -17,6 +16,8 @@ from perrecord.exact import Exact, rational
 from perrecord.laws.law import Floats
 
 Ints = npt.NDArray[np.int64]
+_Batch = tuple[Floats, Ints, Ints]
+"""Values, how many records have each, and the range of floats that each lies in."""
 
 AGREEMENT = 1e-9
 """So far, relatively, a loss computed in the engine may be from the exact one."""
@@ -141,13 +142,16 @@ def quantiles(
     compute the values takes longer than all the rest. No value is below 0.
     """
     sql = f"SELECT {value} AS value, CAST({number} AS BIGINT) AS number FROM {relation}"
-    read = partial(_streamed, space, sql, tables)
-    if space.read(f"SELECT count(*) FROM {relation}", tables)[0][0].as_py() <= _MOST_HELD:
-        held = list(read())
-        read = partial(iter, held)
     counts = np.zeros(1 << _RANGE_BITS, np.int64)
-    for _, numbers, ranges in read():
+    held, rows = list[_Batch](), 0
+    for batch in _streamed(space, sql, tables):
+        values, numbers, ranges = batch
         np.add.at(counts, ranges, numbers)
+        rows += len(values)
+        if rows <= _MOST_HELD:
+            held.append(batch)
+        else:
+            held.clear()
     at_most = np.cumsum(counts)
     count = int(at_most[-1])
     if not count:
@@ -155,7 +159,8 @@ def quantiles(
     ranks = [max(1, ceil(share * count)) for share in shares]
     is_wanted = np.zeros(len(counts), np.bool_)
     is_wanted[np.searchsorted(at_most, ranks)] = True
-    columns = zip(*([each[is_wanted[batch[2]]] for each in batch] for batch in read()), strict=True)
+    again = held or _streamed(space, sql, tables)  # each row is held, or none
+    columns = zip(*([each[is_wanted[batch[2]]] for each in batch] for batch in again), strict=True)
     found, each, ranges = map(np.concatenate, columns)
     order = np.argsort(found)
     found, each, ranges = found[order], each[order], ranges[order]
@@ -167,10 +172,8 @@ def quantiles(
     return [float(found[np.searchsorted(reached, rank)]) for rank in ranks]
 
 
-def _streamed(
-    space: Workspace, sql: str, tables: Mapping[str, pa.Table]
-) -> Iterator[tuple[Floats, Ints, Ints]]:
-    """Yield the columns `value` and `number`, and the range of each value, batch by batch."""
+def _streamed(space: Workspace, sql: str, tables: Mapping[str, pa.Table]) -> Iterator[_Batch]:
+    """Yield what a SELECT of `value` and `number` gives, batch by batch."""
     with space.stream(sql, tables) as batches:
         for batch in batches:
             values = batch["value"].to_numpy(zero_copy_only=False)
