@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from perrecord.evaluate.accuracy.within import within_column
 from perrecord.evaluate.evaluation import Evaluation
+from perrecord.evaluate.losses.distributions import AGREEMENT
 from perrecord.evaluate.variants import AS_WRITTEN, SPLITTING, TOP_CODING
 from perrecord.exact import text
 from perrecord.report.charts import Axis, Panels, boxes, curves, points
@@ -158,7 +159,10 @@ def privacy_against_error(found: Evaluation) -> Section | None:
         {**_labels(row), "loss": lost[row["variant"]], "error": row["middle"]}
         for row in _known(found.errors)
     ]
-    moving = [row for row in rows if len({r["error"] for r in rows if _of(r) == _of(row)}) > 1]
+    errors: dict[str, list[float]] = {}
+    for row in rows:
+        errors.setdefault(_of(row), []).append(row["error"])
+    moving = [row for row in rows if not _are_alike(min(errors[_of(row)]), max(errors[_of(row)]))]
     if not moving:
         return None
     table, panels = pa.Table.from_pylist(moving), panels_of(found)
@@ -211,7 +215,7 @@ def _best(found: Evaluation) -> str:
         (middle, rows[f"top-code {name}", table, answer])
         for (name, table, answer), middle in rows.items()
         if (f"top-code {name}", table, answer) in rows
-        and rows[f"top-code {name}", table, answer] != middle
+        and not _are_alike(rows[f"top-code {name}", table, answer], middle)
     ]
     kinds = {each.kind for each in found.variants}
     if not pairs or not {SPLITTING, TOP_CODING} <= kinds:
@@ -229,8 +233,8 @@ def _price(rows: Sequence[Row], lost: dict[str, float]) -> str:
     for row in rows:
         errors.setdefault(row["variant"], []).append(math.log(max(row["error"], 1e-12)))
     typical = {name: math.exp(sum(each) / len(each)) for name, each in errors.items()}
-    private = min(typical, key=lambda name: (lost[name], typical[name]))
-    accurate = min(typical, key=lambda name: (typical[name], lost[name]))
+    private = min(typical, key=lambda name: (_rounded(lost[name]), typical[name]))
+    accurate = min(typical, key=lambda name: (_rounded(typical[name]), lost[name]))
     if not lost[private]:
         return f"Under {private!r}, 99 % of the records lose nothing."
     if private == accurate:
@@ -366,3 +370,13 @@ def _labels(row: Row) -> Row:
 
 def _of(row: Row) -> str:
     return f"{row['table']}.{row['answer']}"
+
+
+def _rounded(value: float) -> float:
+    """Return a number without the last digits of a float, which decide nothing."""
+    return float(f"{value:.9g}")
+
+
+def _are_alike(one: float, other: float) -> bool:
+    """Tell whether two errors are the same, the last digits of floats apart."""
+    return math.isclose(one, other, rel_tol=AGREEMENT)

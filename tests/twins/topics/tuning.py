@@ -19,8 +19,8 @@ TWINS = (
     Twin(
         "records that are alike count as one at a quantile",
         "evaluate/losses/distributions.py",
-        'CAST({number} AS BIGINT) AS number FROM {relation}"\n    read',
-        'CAST(1 AS BIGINT) AS number FROM {relation}"\n    read',
+        "np.add.at(counts, ranges, numbers)",
+        "np.add.at(counts, ranges, 1)",
         (QUANTILES,),
     ),
     Twin(

@@ -64,6 +64,7 @@ def _end(
     findings: Comparisons, shown: Any, end: float, step: Fraction, slack: Fraction, side: int
 ) -> None:
     """Compare an end, which was widened to a whole step: -1 for the lower, 1 for the upper."""
+    check_grid(findings, Fraction(shown), step)
     wanted = Fraction(end) * step
     widened = side * (Fraction(shown) - wanted)
     most = slack + abs(wanted) / 10**8

@@ -79,11 +79,16 @@ def _cell(columns: Sequence[str], record: Row) -> list[Any]:
 
 def _is_one_cell(columns: Sequence[str], before: Row, after: Row) -> bool:
     """Tell whether both records are in one cell; what is not said may follow from a dimension."""
-    moved = [name for name in {*before, *after} if before.get(name) != after.get(name)]
-    has_moved = any(not isinstance(before.get(name), Fraction | None) for name in moved)
-    if has_moved and any(name not in before and name not in after for name in columns):
+    if any(_is_open(name, before, after) for name in columns):
         return False
     return _cell(columns, before) == _cell(columns, after)
+
+
+def _is_open(name: str, before: Row, after: Row) -> bool:
+    """Tell whether a column that neither record says may follow from a dimension that differs."""
+    moved = [each for each in {*before, *after} if before.get(each) != after.get(each)]
+    has_moved = any(not isinstance(before.get(each), Fraction | None) for each in moved)
+    return has_moved and name not in before and name not in after
 
 
 def _number(output: Json, noise: Json, currency: str, before: Row, after: Row) -> Cost:
@@ -100,7 +105,9 @@ def _number(output: Json, noise: Json, currency: str, before: Row, after: Row) -
         is_sure = noise["certain"] and output["certain"]
         return _blurred(cell, one, other, currency, is_sure=is_sure)
     if output["distinct"] and output["certain"]:
-        return Cost()
+        column = output["distinct"]
+        is_another = _is_open(column, before, after) or before.get(column) != after.get(column)
+        return _shifted(cell, Fraction(is_another), currency)
     if noise["certain"] and output["certain"]:
         return _shifted(cell, other - one, currency)
     worst = max(abs(here * one - there * other) for here, there in product((0, 1), repeat=2))

@@ -74,7 +74,7 @@ def _splitting(evaluation: ExpectedEvaluation) -> Iterator[Expected]:
     pairs = [
         (error, errors[f"top-code {name}", *rest])
         for (name, *rest), error in errors.items()
-        if errors.get((f"top-code {name}", *rest), error) != error
+        if not math.isclose(errors.get((f"top-code {name}", *rest), error), error)
     ]
     if pairs:
         yield from (sum(one < two for one, two in pairs), len(pairs))
@@ -165,18 +165,24 @@ def _told(
 def _price(evaluation: ExpectedEvaluation) -> Iterator[Expected]:
     lost = {each.name: each.lost("0.99") or 0.0 for each in evaluation.variants}
     rows = _known(evaluation)
-    errors: dict[tuple[str, str], set[float]] = {}
+    errors: dict[tuple[str, str], list[float]] = {}
     for row in rows:
-        errors.setdefault((row["table"], row["answer"]), set()).add(row["middle"])
+        errors.setdefault((row["table"], row["answer"]), []).append(row["middle"])
     logs: dict[str, list[float]] = {}
     for row in rows:
-        if len(errors[row["table"], row["answer"]]) > 1:
+        own = errors[row["table"], row["answer"]]
+        if not math.isclose(min(own), max(own)):
             logs.setdefault(row["variant"], []).append(math.log(max(row["middle"], 1e-12)))
     typical = {name: math.exp(sum(each) / len(each)) for name, each in logs.items()}
     if typical:
-        private = min(typical, key=lambda name: (lost[name], typical[name]))
-        accurate = min(typical, key=lambda name: (typical[name], lost[name]))
+        private = min(typical, key=lambda name: (_nine(lost[name]), typical[name]))
+        accurate = min(typical, key=lambda name: (_nine(typical[name]), lost[name]))
         yield from (*numerals(private), "99", *numerals(accurate))
         if lost[private]:
             yield Near(lost[accurate] / lost[private])
             yield Near(typical[private] / typical[accurate])
+
+
+def _nine(value: float) -> float:
+    """Return a number to nine digits: floats that should be equal may differ in the last ones."""
+    return float(f"{value:.8e}")

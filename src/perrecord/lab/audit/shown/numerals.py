@@ -49,7 +49,7 @@ class AtMost:
         unit = Fraction(_unit(float(value), self.digits, whole=self.whole))
         slack = 0 if isinstance(self.value, Fraction) else value / 10**9
         above = max(unit - min(slack, unit / 10), 10 * slack)
-        return value - 100 * slack <= shown < value + above
+        return value - slack <= shown < value + above
 
 
 @dataclass(frozen=True, slots=True)

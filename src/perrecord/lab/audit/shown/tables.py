@@ -145,7 +145,7 @@ def _check_average(
     if not agrees:
         return
     numerator = (value - centre) * whole / float(noise.step)
-    near = math.isclose(numerator, round(numerator), rel_tol=1e-9, abs_tol=1e-6)
+    near = math.isclose(numerator, round(numerator), rel_tol=1e-9, abs_tol=1e-8)
     findings.add("tables: average", agrees=near, shown=value, expected="a total over a count")
     limit = max(_FEW * math.sqrt(few.variance), 1.0)
     if whole > 1 or limit > 1:  # else a count of 1 may have been less
@@ -180,12 +180,11 @@ def _check_ends(
     for one, end, limit, other in zip(shown, ends, limits, reversed(limits), strict=True):
         wanted = centre + end * float(noise.step)
         wanted = min(max(wanted, min(limit, other)), max(limit, other))
-        findings.close(
-            "tables: interval of an average",
-            one,
-            None if math.isinf(wanted) else wanted,
-            within=1e-7,
+        slack = 1e-7 * abs(wanted) + 1e-9 * float(noise.step)
+        agrees = (
+            one is None if math.isinf(wanted) else one is not None and abs(one - wanted) <= slack
         )
+        findings.add("tables: interval of an average", agrees=agrees, shown=one, expected=wanted)
 
 
 def check_csv(findings: Comparisons, rows: Sequence[Mapping[str, Any]], text: str) -> None:

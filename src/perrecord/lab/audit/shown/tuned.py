@@ -19,6 +19,8 @@ from perrecord.lab.audit.shown.source import TableAnswer, asked
 from perrecord.lab.audit.shown.variants import times
 
 _SHARES = {"the loss at 50%": "0.5", "the loss at 99%": "0.99", "the largest loss": "1"}
+_CERTAIN = (None, "NOT big")
+"""Filters of which it is public who passes: they list values of one dimension."""
 _LESS = Fraction(998, 1000)
 """Amounts are rounded up to four digits; with so much less a goal must be missed."""
 
@@ -59,18 +61,21 @@ class ExpectedTuning:
         return self._met[place]
 
     @cached_property
-    def least(self) -> dict[str, float | None]:
-        """The least possible losses as tuned, by name; None where a filter keeps one unsaid."""
+    def least(self) -> dict[str, float]:
+        """The least possible losses as tuned, by name.
+
+        Of an example it is by answers to which it belongs for certain.
+        """
         records = self.evaluation.records
         answers = list(asked(self.spec, records))
         every = [least(self.spec, [record], answers) for record in records]
-        found: dict[str, float | None] = {
-            name: at_share(every, Fraction(share)) or 0.0 for name, share in _SHARES.items()
+        found = {name: at_share(every, Fraction(share)) or 0.0 for name, share in _SHARES.items()}
+        certain = {
+            query["name"] for query in self.spec["queries"] if query.get("where") in _CERTAIN
         }
-        is_plain = not any("where" in query for query in self.spec["queries"])
         for name, example in self.examples.items():
-            own = list(asked(self.spec, [example]))
-            found[f"the loss of {name}"] = least(self.spec, [example], own) if is_plain else None
+            own = [each for each in asked(self.spec, [example]) if each.query in certain]
+            found[f"the loss of {name}"] = least(self.spec, [example], own)
         return found
 
     @cached_property
@@ -96,8 +101,7 @@ def check_json(findings: Comparisons, tuned: ExpectedTuning, found: Json) -> Non
     for row in found["answers"]:
         _check_answer(findings, tuned, row)
     for each in found["losses"]:
-        if (lowest := tuned.least[each["of"]]) is not None:
-            findings.close("tune: least loss", each["least_possible"], lowest, 1e-8)
+        findings.close("tune: least loss", each["least_possible"], tuned.least[each["of"]], 1e-8)
     lost = [(each["of"], each["as_written"], each["tuned"]) for each in found["losses"]]
     findings.equal("tune: names of losses", [name for name, *_ in lost], list(tuned.losses))
     for name, before, after in lost:
@@ -106,8 +110,7 @@ def check_json(findings: Comparisons, tuned: ExpectedTuning, found: Json) -> Non
     for row in found["frontier"]:
         if (row["policy"], row["times"]) == ("tuned", 1):
             findings.close("tune: frontier", row["loss"], tuned.losses[row["of"]][1], 1e-8)
-            if (lowest := tuned.least[row["of"]]) is not None:
-                findings.close("tune: frontier", row["least"], lowest, 1e-8)
+            findings.close("tune: frontier", row["least"], tuned.least[row["of"]], 1e-8)
 
 
 def _check_answer(findings: Comparisons, tuned: ExpectedTuning, row: Json) -> None:
@@ -168,9 +171,8 @@ def _row(
 def _check_loss(findings: Comparisons, what: str, tuned: ExpectedTuning, line: str) -> None:
     name = next((each for each in tuned.losses if each in line), "")
     before, after = tuned.losses.get(name, (0.0, 0.0))
-    lowest = tuned.least.get(name)
-    shown = [None] if lowest is None else shown_down(lowest)
-    findings.numerals(what, line, [*numerals(name), Near(before), Near(after), *shown])
+    lowest = shown_down(tuned.least.get(name))
+    findings.numerals(what, line, [*numerals(name), Near(before), Near(after), *lowest])
 
 
 def check_report(findings: Comparisons, tuned: ExpectedTuning, html: str) -> None:
