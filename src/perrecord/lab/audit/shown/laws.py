@@ -18,7 +18,7 @@ _MOST_STEPS = 20_000
 """Wider laws, in steps, differ from those without steps by less than one part in 10^8."""
 
 _POINTS = 400
-"""Points of the integral over Student noise, by Gauss and Legendre: closest together at its ends."""
+"""Points of the integral over Student noise, by Gauss and Legendre: closest at its ends."""
 
 Floats = npt.NDArray[np.float64]
 

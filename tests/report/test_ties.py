@@ -1,0 +1,14 @@
+"""Ways that cost the same: which is told of is not decided by the last digit of a float."""
+
+import math
+
+from perrecord.report.errors import _price
+
+
+def test_of_ways_that_cost_the_same_the_most_accurate_is_named():
+    """A sum of the same losses in another order differs in its last digit."""
+    rows = [{"variant": "as written", "error": 0.5}, {"variant": "coarse", "error": 0.25}]
+    for least in (3.0, math.nextafter(3.0, 0), math.nextafter(3.0, 4)):
+        found = _price(rows, {"as written": least, "coarse": 3.0})
+        assert found.startswith("'coarse' costs 99 % of the records least")
+    assert "From 'as written'" in _price(rows, {"as written": 2.99, "coarse": 3.0})
