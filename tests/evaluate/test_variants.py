@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perrecord import Keys, Query, Split
-from perrecord.errors import AmountError
+from perrecord.errors import AmountError, InputError
 from perrecord.evaluate.variants import (
     accounted,
     covers,
@@ -129,3 +129,20 @@ def test_a_budget_of_nothing_is_refused(factor):
     """With what to give."""
     with pytest.raises(AmountError, match="more than 0"):
         variants([ASKED], {}, budgets=[Fraction(factor)])
+
+
+def test_no_two_ways_have_one_name():
+    """Equal budgets are one, close ones differ, and a split may not be called as a budget is."""
+    names = [
+        each.name
+        for each in variants(
+            [ASKED],
+            {"2 × budget": Split(x=5)},
+            budgets=map(Fraction, ("2", "2.0", "1.0000001", "1.0000002")),
+        )
+    ]
+    assert names[-3:] == ["2 × budget", "1.0000001 × budget", "1.0000002 × budget"]
+    assert len({*names}) == len(names)
+    assert "split 2 × budget" in names
+    with pytest.raises(InputError, match="rename the split"):
+        variants([ASKED], {"as written": Split(x=5), "split as written": Split(x=6)})

@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from perrecord import Keys, Query, Split
+from perrecord import Domain, Keys, Query, SelectCells, Split
 from perrecord.evaluate.accuracy.errors import accuracy
-from perrecord.evaluate.evaluation import EVERY_CELL, evaluate
+from perrecord.evaluate.evaluation import EVERY_CELL, SHARE_OF_CELLS, evaluate
 from perrecord.lab.synth import business
 from perrecord.lab.synth.industries import SECTORS
 from perrecord.queries.plan import plan
@@ -83,6 +83,35 @@ def test_goals_are_said_to_be_for_what_has_them(source, blur, said):
     page = evaluation_page(evaluate({"sectors": asked}, source, repeats=1), "Sectors")
     (goal,) = [each for each in page.findings if "come within 5" in each]
     assert said in goal
+
+
+def test_an_answer_that_decides_which_cells_are_published_is_not_promised_the_goal(source):
+    """It keeps its amount, and so is left out of the sentence."""
+    cells = SelectCells(Domain(Keys.from_dict({"naics2": SECTORS})), answer="n", at_least=5)
+    asked = Query().group_by("naics2", keys=cells)
+    asked = asked.count(rho="0.05", name="n").sum("emp", taper=50, rho="0.1")
+    page = evaluation_page(evaluate({"sectors": asked}, source, repeats=1), "Sectors")
+    (goal,) = [each for each in page.findings if "come within 5" in each]
+    assert "average that does not decide which cells are published to come within" in goal
+
+
+def test_what_is_out_of_reach_is_an_answer_of_too_many_cells():
+    """Two cells in twenty are too small for tapered noise: the whole answer is left out."""
+    names = [f"c{place:02d}" for place in range(20)]
+    rows = {"c": names * 2, "emp": [50_000] * 18 + [1, 0] + [50_000] * 18 + [0, 1]}
+    with table(pa.table(rows), dimensions=["c"], measures=["emp"]) as opened:
+        asked = Query().group_by("c", keys=Keys.from_dict({"c": names}))
+        asked = asked.sum("emp", taper=50, rho="0.2")
+        found = evaluate({"all": asked}, opened, repeats=1)
+        page = evaluation_page(found, "Out of reach")
+    (sentence,) = [each for each in page.findings if "out of reach" in each]
+    said = "Within 5 %, 95 % of the cells are out of reach whatever the rho for sum_emp by c"
+    assert sentence.replace("\N{NO-BREAK SPACE}", " ").startswith(said)
+    assert "what the other answers would cost" in sentence
+    by_share = next(each for each in found.fitness if each.reading == SHARE_OF_CELLS)
+    assert by_share.losses.largest == 0
+    by_cell = next(each for each in found.fitness if each.reading == EVERY_CELL)
+    assert by_cell.losses.largest > 0
 
 
 @pytest.mark.parametrize(

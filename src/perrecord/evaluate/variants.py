@@ -1,12 +1,14 @@
 """A workload table by table, and asked otherwise: other schemes, top-codes, other amounts."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import partial
 
-from perrecord.errors import AmountError
+from perrecord.errors import AmountError, InputError, listing
+from perrecord.exact import text
 from perrecord.policy.split import Scheme, Split, SplitBy
 from perrecord.queries.answers import Answer
 from perrecord.queries.methods import (
@@ -24,6 +26,7 @@ from perrecord.release.goals import answer_names
 from perrecord.release.names import table_names
 
 _TOP_CODE = "top-code "
+_BUDGET = " × budget"
 _DIGITS = Context(prec=4, rounding=ROUND_CEILING)
 
 
@@ -50,27 +53,34 @@ def variants(
 
     A scheme takes the place of another in every split total and average whose measure it has a
     threshold for; where it has none for any of them, it is left out. Amounts stay. Budgets are what
-    the amounts of all answers are multiplied by.
+    the amounts of all answers are multiplied by; equal ones are compared once.
     """
     written = tuple(queries)
     found = [Variant(AS_WRITTEN, AS_WRITTEN, written)]
     fitting = {name: scheme for name, scheme in schemes.items() if is_fitting(written, scheme)}
     for name, scheme in fitting.items():
-        shown = f"split {name}" if name == AS_WRITTEN or name.startswith(_TOP_CODE) else name
+        is_taken = name == AS_WRITTEN or name.startswith(_TOP_CODE) or name.endswith(_BUDGET)
+        shown = f"split {name}" if is_taken else name
         found.append(Variant(shown, SPLITTING, resplit(written, partial(_the, scheme))))
     if top_codes:
         for name, scheme in fitting.items():
             if isinstance(scheme, Split) or _is_flat(scheme):
                 coded = top_coded(written, scheme)
                 found.append(Variant(f"{_TOP_CODE}{name}", TOP_CODING, coded))
-    for factor in budgets:
+    for factor in dict.fromkeys(budgets):
         if factor <= 0:
             raise AmountError(
                 f"a budget is {float(factor):g} times the written one; expected more than 0, "
                 "such as 2."
             )
-        name = f"{float(factor):g} × budget"
+        name = f"{text(factor)}{_BUDGET}"
         found.append(Variant(name, BUDGET, tuple(scaled(query, factor) for query in written)))
+    names = Counter(each.name for each in found)
+    twice = [name for name, times in names.items() if times > 1]
+    if twice:
+        raise InputError(
+            f"two of the ways that are compared are called {listing(twice)}; rename the split."
+        )
     return tuple(found)
 
 

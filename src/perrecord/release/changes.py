@@ -5,8 +5,7 @@ but what follows from the measure. The greater value is rounded away from 0 to t
 is never less than p % greater, and a table counts it as `largest` at most.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
@@ -17,10 +16,7 @@ from perrecord.exact import ceil_div, text
 from perrecord.policy.cases import Record
 from perrecord.policy.document import Json
 from perrecord.policy.loss import Loss
-from perrecord.release.fields import Field
-from perrecord.tables.completing import completed
 from perrecord.tables.measures import Measure
-from perrecord.tables.parse import parse_expression
 
 if TYPE_CHECKING:
     from perrecord.release.document import PublishedPolicy
@@ -74,57 +70,17 @@ def raised(
         value = record.get(field.name)
         if field.kind != "measure" or value is None or published.follows(field, record):
             continue
-        decided = list(decided_by(field, published.fields))
         for percent in percents:
             other = raised_value(field.measure(), value, percent)
             changed = published.replaced(record, field.name, other)
             if other == value:
                 continue
-            pair = _followed(published.fields, decided, record, changed)
+            pair = published.origins.followed(field.name, record, changed)
             try:
                 cost = published.change(*pair), published.change_delta(*pair)
             except MissingFieldError:
                 continue
             yield Raised(name, field.name, percent, value, other, *cost, pair)
-
-
-def words(texts: Iterable[str]) -> set[str]:
-    """Return the words of expressions, whatever they are: names, functions, values."""
-    return {word.casefold() for each in texts for word in re.findall(r"\w+", each)}
-
-
-def decided_by(measure: Field, fields: Iterable[Field]) -> Iterator[Field]:
-    """Yield the dimensions that may follow from a measure, by the words of their expressions."""
-    own = words((measure.name, measure.expression))
-    for each in fields:
-        if each.kind != "measure" and own & words((each.name, each.expression)):
-            yield each
-
-
-def _followed(
-    fields: Sequence[Field], decided: Sequence[Field], before: Record, after: Record
-) -> tuple[Record, Record]:
-    """Return two records with the dimensions that a measure decides as it decides them.
-
-    Where it cannot be told what one is, neither record has it.
-    """
-    names = {each.name for each in decided}
-    # An expression reads measures as they are counted, and columns of the source.
-    plain = {
-        each.name
-        for each in fields
-        if not each.expression or (each.kind == "measure" and not each.is_change)
-    }
-    known = {name: value for name, value in after.items() if name in plain - names}
-    found = completed(
-        {each.name: parse_expression(each.expression) for each in decided if each.expression}, known
-    )
-    lost = names - (before.keys() & found.keys())
-    anew = {name: found[name] for name in names - lost}
-    return (
-        {name: value for name, value in before.items() if name not in lost},
-        {name: value for name, value in after.items() if name not in lost} | anew,
-    )
 
 
 def write_raised(found: Raised) -> Json:

@@ -20,11 +20,12 @@ from perrecord.policy.document import FormWriter, Json, growths
 from perrecord.policy.loss import Loss, total
 from perrecord.policy.policy import Policy
 from perrecord.policy.reads import check_fields_of, reads
-from perrecord.release.changes import PERCENTS, Raised, raised, words, write_raised
+from perrecord.release.changes import PERCENTS, Raised, raised, write_raised
 from perrecord.release.charges import ChargeShare, PublishedCharge, published_delta
 from perrecord.release.curves import Curve, curve_of, together
 from perrecord.release.fields import TYPES, Field, check_computed
 from perrecord.release.noise import check_noise, dimensions_read
+from perrecord.release.origins import Origins
 from perrecord.release.series import PublishedSeries, SeriesLosses
 from perrecord.release.writing import (
     write_charge,
@@ -116,6 +117,11 @@ class PublishedPolicy:
                     f"{listing(computed.names)}; give these in its place."
                 )
         self.total.loss(self.record(record))
+
+    @cached_property
+    def origins(self) -> Origins:
+        """Which columns of the source each field follows from."""
+        return Origins.of(self.fields)
 
     @cached_property
     def read(self) -> frozenset[str]:
@@ -322,14 +328,11 @@ class PublishedPolicy:
         changed = [name for name in given if before.get(name) != after.get(name)]
         fields = {field.name: field for field in self.fields}
         is_loose = any(name not in fields or fields[name].kind != "measure" for name in changed)
-        said = words(
-            text for name in changed if name in fields for text in (name, fields[name].expression)
-        )
         unsaid, others = {}, {}
         for name in {name for charge in self.charges for name in charge.columns()} - given:
-            own = {name, fields[name].expression} if name in fields else {name}
             unsaid[name] = ""
-            others[name] = "another" if is_loose or said & words(own) else ""
+            is_another = is_loose or self.origins.is_shared(name, changed)
+            others[name] = "another" if is_another else ""
         return {**before, **unsaid}, {**after, **others}
 
     def keeps_something(self, *records: Record) -> bool:

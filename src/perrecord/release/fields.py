@@ -10,8 +10,10 @@ from perrecord.errors import SchemaError, listing
 from perrecord.exact import rational
 from perrecord.policy.cases import DimensionValue
 from perrecord.tables.arithmetic import Arithmetic
+from perrecord.tables.expressions import Column, Expression, describe
 from perrecord.tables.fields import Kind
 from perrecord.tables.measures import LARGEST, Measure, Outside
+from perrecord.tables.schema import Schema
 
 FieldKind = Literal["text", "integer", "truth", "measure"]
 
@@ -21,6 +23,7 @@ TYPES: dict[str, type] = {
 """The Python type of a dimension's values, by its kind."""
 
 
+CHANGE = " of this period - "
 _BEFORE = "of the period before"
 
 
@@ -30,7 +33,7 @@ def change_of(column: str) -> str:
     >>> change_of("emp")
     'emp of this period - emp of the period before'
     """
-    return f"{column} of this period - {column} {_BEFORE}"
+    return f"{column}{CHANGE}{column} {_BEFORE}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,8 @@ class Field:
     A measure's value is rounded to a multiple of the resolution, ties away from zero; at most
     `largest` multiples are counted, and what lies outside becomes null or is cut (T15). How its
     source stores numbers changes nothing about that. `expression` defines a field that is no column
-    of its own name; `computed` says how a derived measure follows from other fields.
+    of its own name; `computed` says how a derived measure follows from other fields, `looked_up` of
+    which columns a dimension follows through lookups.
 
     >>> Field("payroll", "measure", resolution=Fraction(1000)).number("1500")
     Fraction(2000, 1)
@@ -60,6 +64,8 @@ class Field:
     names: tuple[str, ...] = ()
     """What the values are called, one for each; "" where one has no name."""
     computed: Arithmetic | None = None
+    looked_up: tuple[str, ...] = ()
+    """The columns of the source by which lookups find what the field reads."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -135,3 +141,44 @@ def check_computed(fields: Iterable[Field]) -> None:
             )
         if field.kind == "measure":
             before.add(field.name)
+
+
+def fields_of(schema: Schema) -> tuple[Field, ...]:
+    """Return the fields of a table's records, without labels, units and lists of values."""
+    dimensions = (
+        Field(
+            each.name,
+            each.kind.types.document,
+            expression=_definition(each.name, each.expression),
+            looked_up=schema.looked_up(each.name),
+        )
+        for each in schema.dimensions
+    )
+    measures = (
+        Field(
+            name,
+            "measure",
+            resolution=measure.resolution,
+            largest=measure.largest,
+            outside=measure.outside,
+            expression=_measure_definition(name, measure, schema),
+            computed=measure.expression,
+        )
+        for name, measure in schema.rules.items()
+    )
+    return (*dimensions, *measures)
+
+
+def _measure_definition(name: str, measure: Measure, schema: Schema) -> str:
+    column = measure.stored(name)
+    if column is None:
+        return str(measure.expression or "")
+    return (
+        change_of(describe(Column(column)))
+        if schema.is_linked
+        else _definition(name, Column(column))
+    )
+
+
+def _definition(name: str, expression: Expression) -> str:
+    return "" if expression == Column(name) else describe(expression)

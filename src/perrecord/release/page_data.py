@@ -14,7 +14,6 @@ from perrecord.policy.document import FormWriter, Json
 from perrecord.policy.reads import reads, thresholds
 from perrecord.policy.split import Split
 from perrecord.release.attack import fields_of_noise
-from perrecord.release.changes import decided_by
 from perrecord.release.curves import Curve
 from perrecord.release.document import PublishedCharge, PublishedPolicy
 from perrecord.release.fields import Field
@@ -114,7 +113,9 @@ def deciding(published: PublishedPolicy) -> dict[str, list[Field]]:
     """
     read = fields_priced(published).union(published.asked_of_units, fields_of_noise(published))
     found = {
-        measure.name: [each for each in decided_by(measure, published.fields) if each.name in read]
+        measure.name: [
+            each for each in published.origins.decided_by(measure.name) if each.name in read
+        ]
         for measure in published.fields
         if measure.kind == "measure"
     }

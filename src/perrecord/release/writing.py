@@ -28,7 +28,8 @@ def write_field(field: Field) -> Json:
     }  # fmt: skip
     if field.resolution is None:
         names = {"names": list(field.names)} if field.names else {}
-        return named | {"values": list(field.values)} | names
+        looked_up = {"looked_up": list(field.looked_up)} if field.looked_up else {}
+        return named | {"values": list(field.values)} | names | looked_up
     grid: Json = {"largest": str(field.largest), "outside": field.outside}
     if field.computed is not None:
         terms = [[text(factor), list(names)] for names, factor in field.computed.terms]

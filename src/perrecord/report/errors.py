@@ -1,7 +1,7 @@
 """Sections on accuracy: how large errors are, where they come from, what small cells suffer."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -233,8 +233,7 @@ def _price(rows: Sequence[Row], lost: dict[str, float]) -> str:
     for row in rows:
         errors.setdefault(row["variant"], []).append(math.log(max(row["error"], 1e-12)))
     typical = {name: math.exp(sum(each) / len(each)) for name, each in errors.items()}
-    private = min(typical, key=lambda name: (_rounded(lost[name]), typical[name]))
-    accurate = min(typical, key=lambda name: (_rounded(typical[name]), lost[name]))
+    private, accurate = _least(lost, typical), _least(typical, lost)
     if not lost[private]:
         return f"Under {private!r}, 99 % of the records lose nothing."
     if private == accurate:
@@ -372,9 +371,16 @@ def _of(row: Row) -> str:
     return f"{row['table']}.{row['answer']}"
 
 
-def _rounded(value: float) -> float:
-    """Return a number without the last digits of a float, which decide nothing."""
-    return float(f"{value:.9g}")
+def _least(by: Mapping[str, float], then: Mapping[str, float]) -> str:
+    """Return whose number is least; of those that are alike, whose other number is, and the first.
+
+    The last digits of floats decide nothing.
+    """
+    alike = list(by)
+    for numbers in (by, then):
+        least = min(numbers[name] for name in alike)
+        alike = [name for name in alike if _are_alike(numbers[name], least)]
+    return alike[0]
 
 
 def _are_alike(one: float, other: float) -> bool:

@@ -7,6 +7,7 @@ import pyarrow.compute as pc
 
 from perrecord.evaluate.evaluation import AS_CHARGED, Evaluation, fitness_table
 from perrecord.evaluate.losses.distributions import Distribution
+from perrecord.queries.groupings import SelectCells
 from perrecord.report.charts import Axis, Panels, curves, shares
 from perrecord.report.figure import Figure, ShownTable
 from perrecord.report.numbers import amount, amount_down, percent
@@ -212,9 +213,11 @@ def fit_for_use(found: Evaluation) -> Section | None:
         f"Each panel is an error that cells should come within, with {confidence} probability. One "
         "rho for each answer serves 95 % of its cells. As charged is what the whole workload would "
         "then cost, by its own schemes and accounting, averages, medians and the selection of keys "
-        "included; by exact accounting thresholds make no difference, and counts and totals alone "
-        "are in it. The last is a comparison that nobody can ask for: a rho for every cell that "
-        "follows from its true number.",
+        "included; an answer that decides which cells are published keeps its amount. By exact "
+        "accounting thresholds make no difference, and counts and totals alone are in it. The last "
+        "is a comparison that nobody can ask for: a rho for every cell that follows from its true "
+        "number. Answers that no rho serves so are named as out of reach, and left out; in the "
+        "last comparison, those cells of theirs.",
         lambda width: shares(
             table,
             width,
@@ -244,12 +247,21 @@ def _goal(found: Evaluation) -> str:
     within, confidence = percent(float(first.within)), percent(float(found.confidence))
     if first.missed:
         return (
-            f"Within {within} some cells are out of reach whatever the rho: "
-            f"{', '.join(first.missed)}. Losses below are what the other cells would cost."
+            f"Within {within}, 95 % of the cells are out of reach whatever the rho for "
+            f"{', '.join(first.missed)}. The first losses below are what the other answers would "
+            "cost."
         )
-    every = "count, total and average" if first.reading == AS_CHARGED else "count and total"
-    if any(answer.is_blurred for each in found.variants[0].queries for answer in each.answers):
-        every += " that is not blurred"
+    queries = found.variants[0].queries
+    every, apart = "count and total", []
+    if any(answer.is_blurred for each in queries for answer in each.answers):
+        apart.append("is not blurred")
+    if first.reading == AS_CHARGED:
+        every = "count, total and average"
+        groupings = (grouping for each in queries for grouping in each.groupings)
+        if any(isinstance(each.cells, SelectCells) for each in groupings):
+            apart.append("does not decide which cells are published")
+    if apart:
+        every += f" that {' and '.join(apart)}"
     return (
         f"For 95 % of the cells of every {every} to come within {within}, with a probability of "
         f"{confidence}, half of the records would lose up to "

@@ -1,6 +1,6 @@
 """The public description of a table: which column plays which role. No row is in it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from fractions import Fraction
@@ -145,7 +145,7 @@ class Schema:
         inner = {
             column: self._column_meaning(column)
             for column in sorted(columns_of(found.expression))
-            if column in measures or any(column in each.columns for each in self.lookups)
+            if column in measures or self._is_looked_up(column)
         }
         shown = describe(found.expression)
         return f"{found.kind.value}: {shown}" + "".join(
@@ -173,6 +173,22 @@ class Schema:
             if column in lookup.columns:
                 return f"{column} by the lookup {lookup.digest(column)[:16]}"
         return column
+
+    def looked_up(self, name: str) -> tuple[str, ...]:
+        """Return the columns of the source by which lookups find what a dimension reads."""
+        (expression,) = (each.expression for each in self.dimensions if each.name == name)
+        keys = {column for each in columns_of(expression) for column in self._keys_of(each)}
+        return tuple(sorted(keys))
+
+    def _keys_of(self, column: str) -> Iterator[str]:
+        """Yield the columns that a lookup finds a column by; none if it is no lookup's."""
+        for lookup in self.lookups:
+            if column in lookup.columns:
+                for ours, _ in lookup.on:
+                    yield from self._keys_of(ours) if self._is_looked_up(ours) else (ours,)
+
+    def _is_looked_up(self, column: str) -> bool:
+        return any(column in each.columns for each in self.lookups)
 
     def _stored(self, row: Mapping[str, Any], column: str) -> Any:
         """Return a value as its column holds it: of a 32-bit float Python has made a longer one."""

@@ -1,14 +1,18 @@
 """Cells that were counted once: which plans they serve, and that they give the same truths."""
 
+from dataclasses import fields
+
 import numpy as np
 import pyarrow as pa
 
-from perrecord import Keys, Query, Split, table
+from perrecord import Keys, Query, Split, Weighting, table
+from perrecord.confidential.revealing import revealed
 from perrecord.evaluate.accuracy import quantiles
 from perrecord.evaluate.accuracy import truths as numbers
 from perrecord.evaluate.accuracy.truths import counted, truths, truths_of
 from perrecord.queries.aggregates import Rows
 from perrecord.queries.cells import scanned
+from perrecord.queries.measurements import Choice
 from perrecord.queries.plan import plan
 
 ROWS = pa.table({"county": ["a", "a", "b", "c"], "emp": [3, 40, 7, 900], "pay": [1, 2, 3, 4]})
@@ -120,3 +124,55 @@ def test_what_one_of_them_needs_is_not_counted_for_the_other(monkeypatch):
     (scan,) = of_quantiles
     assert scan.aggregates == (Rows(),)
     assert [len(each) for each in scan.sets] == [2]
+
+
+def test_quantiles_that_are_known_serve_plans_that_ask_for_the_same_alone():
+    """Whatever else is asked for, what is reused is what would be read: no field is forgotten."""
+    step = {"from": 0, "to": 1000, "step": 100}
+    plain = {"measure": "emp", "q": "0.5", "candidates": step, "rho": "0.1"}
+    others = {
+        "rho": "0.3",
+        "measure": "pay",
+        "q": "0.25",
+        "candidates": {**step, "step": 250},
+        "weight": Weighting("pay", at=2),
+    }
+    assert {each.name for each in fields(Choice)} == {
+        "measure", "amount", "level", "candidates", "weight"
+    }  # fmt: skip
+    with table(ROWS, dimensions=["county"], measures=["emp", "pay"]) as source:
+
+        def asked_of(given):
+            return plan(_quantile(**given), source.schema)
+
+        kinds = [plain, *({**plain, name: value} for name, value in others.items())]
+        kinds += [{**kinds[-1], "weight": Weighting("emp", at=2)}, {**kinds[-1], "rho": "0.7"}]
+        plans = list(map(asked_of, kinds))
+        every = [quantiles.quantile_truths(planned, source) for planned in plans]
+        served = 0
+        for known in every:
+            for planned, fresh in zip(plans, every, strict=True):
+                reused = quantiles.quantile_truths_of(planned, known)
+                if reused is not None:
+                    assert _counts(reused) == _counts(fresh)
+                    assert [each.choice for each in reused] == [each.choice for each in fresh]
+                    served += reused[0] is not known[0] and known is not fresh
+    assert served >= 2  # another amount
+
+
+def _quantile(measure, q, candidates, **options):
+    """Return a quantile by county."""
+    found = range(candidates["from"], candidates["to"], candidates["step"])
+    query = Query().group_by("county", keys=COUNTIES)
+    return query.quantile(measure, q, candidates=[*found], name="q", **options)
+
+
+def _counts(truths_found):
+    """Return what was read of the records, as plain values; a scan has them in any order."""
+    counts = [each.counts for each in truths_found]
+    columns = [
+        [revealed(part).tolist() for part in (each.cells, each.buckets, each.numbers)]
+        for each in counts
+    ]
+    ends = [(each.low.tolist(), each.high.tolist()) for each in truths_found]
+    return [sorted(zip(*each, strict=True)) for each in columns], ends

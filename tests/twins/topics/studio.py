@@ -181,4 +181,14 @@ TWINS = (
         "if found is None:",
         (f"{CHOOSING}::test_what_was_found_is_what_tune_finds",),
     ),
+    Twin(
+        "medians that were counted serve others with another weight",
+        "evaluate/accuracy/quantiles.py",
+        "return query, choice.level, choice.bucket, choice.aggregate",
+        "return query, choice.level, choice.bucket",
+        (
+            "evaluate/accuracy/test_counted.py::"
+            "test_quantiles_that_are_known_serve_plans_that_ask_for_the_same_alone",
+        ),
+    ),
 )

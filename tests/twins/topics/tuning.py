@@ -162,4 +162,28 @@ TWINS = (
         "(ball(exact) / 4).tanh()",
         ("laws/test_bounded_range.py::test_randomised_response_attains_it_and_never_exceeds_it",),
     ),
+    Twin(
+        "a goal is promised to an answer that decides which cells are published",
+        "report/losses.py",
+        "if any(isinstance(each.cells, SelectCells) for each in groupings):",
+        "if False:",
+        (
+            "report/test_evaluation.py::"
+            "test_an_answer_that_decides_which_cells_are_published_is_not_promised_the_goal",
+        ),
+    ),
+    Twin(
+        "two budgets of one name are compared",
+        "evaluate/variants.py",
+        'name = f"{text(factor)}{_BUDGET}"',
+        'name = f"{float(factor):g}{_BUDGET}"',
+        ("evaluate/test_variants.py::test_no_two_ways_have_one_name",),
+    ),
+    Twin(
+        "ways that are alike are told apart by the last digits of a float",
+        "report/errors.py",
+        "alike = [name for name in alike if _are_alike(numbers[name], least)]",
+        "alike = [name for name in alike if numbers[name] == least]",
+        ("report/test_ties.py::test_one_that_is_least_in_both_is_no_way_from_one_to_the_other",),
+    ),
 )

@@ -11,6 +11,7 @@ _WEIGHING = "policy/test_weighing.py"
 _COSTS = f"{_WEIGHING}::test_what_costs_are"
 _CHANGES = f"{_WEIGHING}::test_no_change_costs_more_than_is_said_whatever_the_others_are"
 _ANSWERS = "mechanisms/test_weighted_quantiles.py"
+_ORIGINS = "release/test_origins.py"
 _INTEGERS = f"{_ANSWERS}::test_the_exact_integers_are_those_of_python_loops"
 
 _DOCTOR = "evaluate/test_doctor.py::test_derived_measures_beyond_their_largest_are_counted"
@@ -175,16 +176,16 @@ TWINS = (
     ),
     Twin(
         "a greater measure leaves its record in the size class of the smaller one",
-        "release/changes.py",
+        "release/origins.py",
         "for name, value in after.items() if name not in lost} | anew,",
         "for name, value in after.items() if name not in lost},",
         ("release/test_size_classes.py::test_a_greater_value_costs_what_its_own_row_costs",),
     ),
     Twin(
         "a class that cannot be told stays as it is",
-        "release/changes.py",
-        "lost = names - (before.keys() & found.keys())",
-        "lost = names - before.keys()",
+        "release/origins.py",
+        "lost = decided.keys() - (before.keys() & found.keys())",
+        "lost = decided.keys() - before.keys()",
         (
             "release/test_size_classes.py::"
             "test_a_class_of_a_column_that_the_record_lacks_counts_as_another",
@@ -193,8 +194,36 @@ TWINS = (
     Twin(
         "records of all sizes are in one size class",
         "evaluate/losses/record_sizes.py",
-        "if reads and reads <= held.keys():",
-        "if not reads:",
+        "return dict(found)",
+        "return record",
         ("release/test_size_classes.py::test_evaluate_says_what_records_in_other_classes_cost",),
+    ),
+    Twin(
+        "a class that a public list gives is taken to follow from nothing",
+        "release/origins.py",
+        "found[field.name] = _all(known) | {*field.looked_up}",
+        "found[field.name] = _all(known)",
+        (f"{_ORIGINS}::test_no_stated_cost_of_a_greater_value_is_too_low",),
+    ),
+    Twin(
+        "what reads a computed measure is taken to read a column of its name",
+        "release/origins.py",
+        "known = (measures.get(each, frozenset((each,))) for each in read)",
+        "known = (frozenset((each,)) for each in read)",
+        (f"{_ORIGINS}::test_no_stated_cost_of_a_greater_value_is_too_low",),
+    ),
+    Twin(
+        "another measure of the same column stays as it is",
+        "release/origins.py",
+        "if is_stored and each.name != measure and self.is_shared(each.name, [measure]):",
+        "if False:",
+        (f"{_ORIGINS}::test_no_stated_cost_of_a_greater_value_is_too_low",),
+    ),
+    Twin(
+        "evaluate prices records of which it does not know the class",
+        "evaluate/losses/record_sizes.py",
+        "return dict(found)",
+        "return {**base, **found}",
+        (f"{_ORIGINS}::test_evaluate_never_shows_less_than_it_costs",),
     ),
 )

@@ -107,7 +107,7 @@ def quantile_truths_of(planned: Plan, known: Sequence[QuantileTruth]) -> list[Qu
 
 
 def _what(query: int, choice: Choice) -> tuple[object, ...]:
-    return query, choice.measure, choice.level, choice.candidates
+    return query, choice.level, choice.bucket, choice.aggregate
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import takewhile
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 
+from perrecord.errors import MissingFieldError
 from perrecord.evaluate.losses.least import least_loss, unbiased_outputs
 from perrecord.exact import float_down, float_up
 from perrecord.policy.cases import Cases, DimensionValue
@@ -27,8 +28,9 @@ from perrecord.policy.terms import (
 )
 from perrecord.queries.plan import Plan
 from perrecord.release.changes import PERCENTS, raised_value
+from perrecord.release.fields import fields_of
+from perrecord.release.origins import Origins
 from perrecord.release.outputs import distinct_columns, measures_published, outputs_of
-from perrecord.tables.expressions import columns_of, evaluate
 from perrecord.tables.schema import Schema
 
 _PER_DECADE = 24
@@ -42,8 +44,8 @@ def losses_by_size(
     """Return the losses of records that hold one measure and nothing else, from small to large.
 
     A row for each plan, measure and size. Where losses depend on dimensions, the record has those
-    of the example, or else of the first case. `least` is the least that the record could lose by
-    answers as accurate (T30), NULL under pure epsilon.
+    that follow from the measure, and else those of the example or of the first case. `least` is the
+    least that the record could lose by answers as accurate (T30), NULL under pure epsilon.
     """
     policies = {name: each.policy for name, each in plans.items()}
     outputs = {
@@ -52,7 +54,7 @@ def losses_by_size(
         if each.policy.currency is Currency.RHO
     }
     rows: list[dict[str, Any]] = []
-    measures = dict(schema.measures)
+    measures, holding = dict(schema.measures), _Holding.of(schema)
     sizes = {name: list(_sizes(policies, name, each.resolution)) for name, each in schema.measures}
     for name, policy in policies.items():
         read = names_read(policy)
@@ -60,7 +62,7 @@ def losses_by_size(
         base |= {each: value for each, value in (example or {}).items() if each not in measures}
         for measure in sorted(measures.keys() & read):
             for size in sizes[measure]:
-                record = _holding(schema, base, measure, size)
+                record = {**base, **holding.record(base, measure, size)}
                 row = {"policy": name, "measure": measure, "size": float(size)}
                 row["loss"] = float(policy.loss(record))
                 if name in outputs:
@@ -83,14 +85,16 @@ class _Sized:
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the records."""
         base = dict(self.base)
-        yield from (_holding(self.schema, base, self.measure, size) for size in self.sizes)
+        holding = _Holding.of(self.schema)
+        yield from (holding.record(base, self.measure, size) for size in self.sizes)
 
     def greater(self, percent: int) -> Iterator[dict[str, Any]]:
         """Yield them so many percent greater."""
         base, rule = dict(self.base), self.schema.rules[self.measure]
+        holding = _Holding.of(self.schema)
         for size in self.sizes:
             raised = raised_value(rule, size, percent)
-            yield _holding(self.schema, base, self.measure, raised)
+            yield holding.record(base, self.measure, raised)
 
     def costs(self, output: Output) -> "_Costs":
         """Return what the greater ones cost at an output; what costs nothing is left out."""
@@ -117,8 +121,9 @@ def changes_by_size(
     """Return what it costs that a record of each size is somewhat greater, beside its own loss.
 
     A row for each measure that anything is said of, and size: what a record loses that holds so
-    much of it and nothing else, and what 5, 10 and 20 % more would cost (T27). What was `kept` for
-    the outputs of another plan is not computed again.
+    much of it and nothing else, and what 5, 10 and 20 % more would cost (T27). There is none where
+    it cannot be told in which cell more would be. What was `kept` for the outputs of another plan
+    is not computed again.
     """
     schema, outputs, policy = planned.schema, outputs_of(planned), planned.policy
     known = _of_outputs(outputs, {} if kept is None else kept)
@@ -134,10 +139,13 @@ def changes_by_size(
         most = rule.largest * rule.resolution
         sizes = tuple(takewhile(lambda size, most=most: size <= most, every))  # type: ignore[misc]
         sized = _Sized(schema, tuple(base.items()), measure, sizes)
-        costs = [_kept_costs(each, sized, own) for each, own in known]
+        try:
+            costs = [_kept_costs(each, sized, own) for each, own in known]
+        except MissingFieldError:  # of a dimension that follows from it in a way that is not known
+            continue
         for place, (size, record) in enumerate(zip(sizes, sized.records(), strict=True)):
             row: dict[str, Any] = {"measure": measure, "size": float(size)}
-            row["presence"] = float_up(policy.loss(record))
+            row["presence"] = float_up(policy.loss({**base, **record}))
             for percent in PERCENTS:
                 amounts = (each.get((place, percent)) for each in costs)
                 cost = sum(filter(None, amounts), Fraction(0))
@@ -165,23 +173,26 @@ def _kept_costs(output: Output, sized: _Sized, kept: dict[str, tuple[_Sized, _Co
     return before[1]
 
 
-def _holding(
-    schema: Schema, base: Mapping[str, Any], measure: str, size: Fraction
-) -> dict[str, Any]:
-    """Return a record that holds so much of one measure, and what is computed from it.
+@dataclass(frozen=True, slots=True)
+class _Holding:
+    """Makes records that hold so much of one measure, and what follows from it."""
 
-    A dimension that follows from measures alone, such as a size class, is that of the record.
-    """
-    record = {**base, measure: size}
-    for name, rule in schema.measures:
-        if rule.expression is not None and name != measure:
-            record[name] = rule.number(rule.expression.value(record))
-    held = {name: record[name] for name in schema.rules}
-    for name, expression in schema.definitions.items():
-        reads = columns_of(expression)
-        if reads and reads <= held.keys():
-            record[name] = evaluate(expression, {each: held[each] for each in reads})
-    return record
+    schema: Schema
+    origins: Origins
+
+    @classmethod
+    def of(cls, schema: Schema) -> Self:
+        """Return what makes the records of a table."""
+        return cls(schema, Origins.of(fields_of(schema)))
+
+    def record(self, base: Mapping[str, Any], measure: str, size: Fraction) -> dict[str, Any]:
+        """Return a record; it lacks a dimension of which it cannot be told what it then is."""
+        record = {**base, measure: size}
+        for name, rule in self.schema.measures:
+            if rule.expression is not None and name != measure:
+                record[name] = rule.number(rule.expression.value(record))
+        _, found = self.origins.followed(measure, record, record)
+        return dict(found)
 
 
 def _sizes(

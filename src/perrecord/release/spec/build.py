@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -15,7 +15,7 @@ from perrecord.queries.hierarchies import Families, Family, SummedTable, familie
 from perrecord.queries.methods import Accounting
 from perrecord.queries.plan import Plan, plan
 from perrecord.queries.query import Query
-from perrecord.release.fields import Field, change_of
+from perrecord.release.fields import Field, fields_of
 from perrecord.release.spec.checks import unknown_field
 from perrecord.release.spec.deriving import DerivedNumber, derived_of
 from perrecord.release.spec.following import following_of, grouping_names
@@ -33,7 +33,6 @@ from perrecord.release.spec.questions import GROUPINGS
 from perrecord.release.spec.schemes import splits_of, tapers_of
 from perrecord.release.spec.tables import hierarchies_of, lookups_of
 from perrecord.tables.completing import completed, with_derived
-from perrecord.tables.expressions import Column, Expression, describe
 from perrecord.tables.fields import Kind
 from perrecord.tables.kinds import kind_of_column
 from perrecord.tables.lookups import Lookup
@@ -237,36 +236,16 @@ def _fields(
 ) -> tuple[Field, ...]:
     fields: list[Field] = []
     lists = {each.dimension: each.names for each in labels}
-    for each in schema.dimensions:
-        dimension = spec.dimensions[each.name]
+    for each in fields_of(schema):
+        if each.kind == "measure":
+            label, unit = _labelled_measure(each.name, spec, schema)
+            fields.append(replace(each, label=label, unit=unit))
+            continue
+        entry = spec.dimensions[each.name]
+        label, values = entry.label or "", entry.values or ()
+        names = _names(values, lists.get(each.name))
         with problems.at("dimensions", each.name, "values"):
-            fields.append(
-                Field(
-                    each.name,
-                    each.kind.types.document,
-                    label=dimension.label or "",
-                    values=dimension.values or (),
-                    expression=_definition(each.name, each.expression),
-                    names=_names(dimension.values or (), lists.get(each.name)),
-                )
-            )
-    for name, measure in schema.rules.items():
-        entry, column = spec.measures.get(name), measure.stored(name)
-        label, unit = _labelled(name, spec) if entry is None else (entry.label, entry.unit)
-        with problems.at("measures", name):
-            fields.append(
-                Field(
-                    name,
-                    "measure",
-                    label=label or _change_label(column, schema),
-                    unit=unit or "",
-                    resolution=measure.resolution,
-                    largest=measure.largest,
-                    outside=measure.outside,
-                    expression=_measure_definition(name, measure, schema),
-                    computed=measure.expression,
-                )
-            )
+            fields.append(replace(each, label=label, values=values, names=names))
     return tuple(fields)
 
 
@@ -275,29 +254,16 @@ def _names(values: Sequence[Any], codes: Mapping[Any, str] | None) -> tuple[str,
     return () if codes is None else tuple(codes.get(each, "") for each in values)
 
 
-def _labelled(name: str, spec: Spec) -> tuple[str | None, str | None]:
-    """Return how the weight, or a measure times it, is called, and what that is counted in."""
-    for own, entry in spec.measures.items():
-        if weighted_name(own) == name:
-            return None if entry.label is None else f"{entry.label}, weighted", entry.unit
-    return None, None
-
-
-def _measure_definition(name: str, measure: Measure, schema: Schema) -> str:
-    column = measure.stored(name)
-    if column is None:
-        return str(measure.expression or "")
-    if schema.is_linked:
-        return change_of(describe(Column(column)))
-    return _definition(name, Column(column))
-
-
-def _change_label(column: str | None, schema: Schema) -> str:
-    return f"Change in {column}" if schema.is_linked else ""
-
-
-def _definition(name: str, expression: Expression) -> str:
-    return "" if expression == Column(name) else describe(expression)
+def _labelled_measure(name: str, spec: Spec, schema: Schema) -> tuple[str, str]:
+    """Return how a measure is called, and what it is counted in; a weighted one after its own."""
+    weighted = {weighted_name(own): entry for own, entry in spec.measures.items()}
+    entry = spec.measures.get(name) or weighted.get(name)
+    label = (entry.label if entry else None) or ""
+    if label and name not in spec.measures:
+        label = f"{label}, weighted"
+    column = schema.rules[name].stored(name)
+    change = f"Change in {column}" if schema.is_linked and column is not None else ""
+    return label or change, (entry.unit if entry else None) or ""
 
 
 def _record(given: Mapping[str, Any], schema: Schema) -> dict[str, Any]:

@@ -175,12 +175,19 @@ def _price(evaluation: ExpectedEvaluation) -> Iterator[Expected]:
             logs.setdefault(row["variant"], []).append(math.log(max(row["middle"], 1e-12)))
     typical = {name: math.exp(sum(each) / len(each)) for name, each in logs.items()}
     if typical:
-        private = min(typical, key=lambda name: (_nine(lost[name]), typical[name]))
-        accurate = min(typical, key=lambda name: (_nine(typical[name]), lost[name]))
+        lost = {name: lost[name] for name in typical}
+        private = min(_smallest(lost), key=lambda name: _nine(typical[name]))
+        accurate = min(_smallest(typical), key=lambda name: _nine(lost[name]))
         yield from (*numerals(private), "99", *numerals(accurate))
         if lost[private]:
             yield Near(lost[accurate] / lost[private])
             yield Near(typical[private] / typical[accurate])
+
+
+def _smallest(numbers: Mapping[str, float]) -> list[str]:
+    """Return whose number is smallest, the last digits of floats apart."""
+    smallest = min(numbers.values())
+    return [name for name, each in numbers.items() if math.isclose(each, smallest)]
 
 
 def _nine(value: float) -> float:
