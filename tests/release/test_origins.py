@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
-from perrecord.errors import MissingFieldError
+from perrecord import Lookup, table
+from perrecord.errors import MissingFieldError, SchemaError
 from perrecord.evaluate.losses.record_sizes import changes_by_size, losses_by_size
 from perrecord.policy.changes import change_loss
 from perrecord.release.contents import published_policy
@@ -113,6 +114,16 @@ WORLDS = {
         ),
         ("class",),
     ),
+    "a public list says what another measure is": World(
+        HEAD
+        + "lookups:\n  - {source: rates.csv, on: {emp: size}}\n"
+        + "measures: {emp: 1, rate: 1}\n"
+        + "queries:\n  - {name: all, title: T, answers: {emp: {sum: emp, clamp: [0, 200], rho: 1}, "
+        + "rate: {sum: rate, clamp: [0, 9], rho: 1}}}\n",
+        "emp",
+        tuple({"emp": size, "rate": size // 40} for size in SIZES),
+        (),
+    ),
     "two measures are of one column": World(
         HEAD
         + "measures: {emp: 1, staff: {column: emp, resolution: 1}}\n"
@@ -134,6 +145,8 @@ def world(request, tmp_path_factory):
     pa.csv.write_csv(rows, folder / "est.csv")
     classes = {"size": list(SIZES), "class": [class_of(size) for size in SIZES]}
     pa.csv.write_csv(pa.table(classes), folder / "classes.csv")
+    rates = {"size": list(SIZES), "rate": [size // 40 for size in SIZES]}
+    pa.csv.write_csv(pa.table(rates), folder / "rates.csv")
     wide = {"of": [*CLASSES], "wide": ["few", "many", "many"]}
     pa.csv.write_csv(pa.table(wide), folder / "wide.csv")
     examples = "".join(
@@ -166,7 +179,7 @@ def test_no_stated_cost_of_a_greater_value_is_too_low(world):
         for each in published.changes
         if each.measure == world.measure
     }
-    assert bool(stated) == bool(world.decided)  # of two measures of one column nothing is said
+    assert bool(stated) == bool(world.decided)  # of measures that move together nothing is said
     for size in SIZES:
         for percent in (5, 10, 20):
             other = -(-size * (100 + percent) // 100)
@@ -214,6 +227,14 @@ def test_evaluate_never_shows_less_than_it_costs(world):
             if other in SIZES:
                 cost = float(true_cost(world, workload, size, other))
                 assert row[f"{percent}_percent_more"] >= cost * (1 - 1e-9)
+
+
+@pytest.mark.parametrize(("role", "column"), [("unit", "firm"), ("id", "firm"), ("unit", "emp")])
+def test_units_do_not_follow_from_a_measure(role, column):
+    """What a change of the measure costs a count of units could not be told."""
+    firms = Lookup({"size": [1, 2], "firm": ["a", "b"]}, on={"emp": "size"})
+    with pytest.raises(SchemaError, match=f"the {role} '{column}' follows from emp"):
+        table(pa.table({"emp": [1]}), measures=["emp"], lookups=[firms], **{role: column})
 
 
 def test_an_expression_that_cannot_be_read_may_follow_from_every_measure():

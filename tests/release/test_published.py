@@ -171,7 +171,7 @@ def test_what_is_published_does_not_depend_on_the_types_of_the_source(kind, tmp_
     """One missing value makes pandas write floats: the data must not choose what is published."""
     measures = (Field("emp", "measure", resolution=Fraction(1)),
                 Field("pay", "measure", resolution=Fraction("0.01"), expression="wages"),
-                Field("rate", "measure", resolution=Fraction(1)))  # fmt: skip
+                Field("rate", "measure", resolution=Fraction(1), looked_up=("st",)))  # fmt: skip
     fields = fields_of_a_spec("csv" if kind == "csv" else "parquet", kind, tmp_path)
     assert fields[3:] == measures
 

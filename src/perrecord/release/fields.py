@@ -44,7 +44,7 @@ class Field:
     `largest` multiples are counted, and what lies outside becomes null or is cut (T15). How its
     source stores numbers changes nothing about that. `expression` defines a field that is no column
     of its own name; `computed` says how a derived measure follows from other fields, `looked_up` of
-    which columns a dimension follows through lookups.
+    which columns a field follows through lookups.
 
     >>> Field("payroll", "measure", resolution=Fraction(1000)).number("1500")
     Fraction(2000, 1)
@@ -163,6 +163,7 @@ def fields_of(schema: Schema) -> tuple[Field, ...]:
             outside=measure.outside,
             expression=_measure_definition(name, measure, schema),
             computed=measure.expression,
+            looked_up=schema.looked_up(name),
         )
         for name, measure in schema.rules.items()
     )

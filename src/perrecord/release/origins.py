@@ -40,7 +40,7 @@ class Origins:
             if field.computed is not None:
                 found[field.name] = _all(found[each] for each in field.computed.names)
             elif field.kind == "measure":
-                found[field.name] = _stored(field)
+                found[field.name] = _stored(field) | {*field.looked_up}
         measures = dict(found)
         for field in every:
             if field.kind != "measure":

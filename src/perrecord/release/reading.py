@@ -168,15 +168,15 @@ def _read_field(value: object, where: str) -> Field:
         # Version 0.1 wrote down how the source stored numbers, which changes nothing any more.
         is_measure, value = True, {key: each for key, each in value.items() if key != "rounding"}
     extra = ["resolution", "largest", "outside"] if is_measure else ["values"]
-    optional = ["computed"] if is_measure else ["names", "looked_up"]
+    optional = ["computed" if is_measure else "names", "looked_up"]
     extra += [name for name in optional if isinstance(value, dict) and name in value]
     given = _exactly(value, where, [*names, *extra])
     with _located(where):
         texts = {name: _plain_text(given[name], name) for name in names}
+        looked_up = tuple(_each(given.get("looked_up", []), "looked_up", _plain_text))
         if not is_measure:
             values = tuple(_each(given["values"], "values", _as_it_is))
             called = tuple(_each(given.get("names", []), "names", _plain_text))
-            looked_up = tuple(_each(given.get("looked_up", []), "looked_up", _plain_text))
             return Field(**texts, values=values, names=called, looked_up=looked_up)
         resolution, largest = _plain_text(given["resolution"], "resolution"), given["largest"]
         if not (isinstance(largest, str) and largest.isascii() and largest.isdigit()):
@@ -187,6 +187,7 @@ def _read_field(value: object, where: str) -> Field:
             largest=int(rational(largest, "largest")),
             outside=_plain_text(given["outside"], "outside"),
             computed=_read_computed(given["computed"], "computed") if "computed" in given else None,
+            looked_up=looked_up,
         )
 
 

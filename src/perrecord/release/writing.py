@@ -26,15 +26,15 @@ def write_field(field: Field) -> Json:
         "name": field.name, "kind": field.kind, "label": field.label, "unit": field.unit,
         "expression": field.expression,
     }  # fmt: skip
+    looked_up = {"looked_up": list(field.looked_up)} if field.looked_up else {}
     if field.resolution is None:
         names = {"names": list(field.names)} if field.names else {}
-        looked_up = {"looked_up": list(field.looked_up)} if field.looked_up else {}
         return named | {"values": list(field.values)} | names | looked_up
     grid: Json = {"largest": str(field.largest), "outside": field.outside}
     if field.computed is not None:
         terms = [[text(factor), list(names)] for names, factor in field.computed.terms]
         grid |= {"computed": {"reads": list(field.computed.names), "terms": terms}}
-    return named | {"resolution": text(field.resolution)} | grid
+    return named | {"resolution": text(field.resolution)} | grid | looked_up
 
 
 def write_noise(noise: Noise, writer: FormWriter) -> Json:

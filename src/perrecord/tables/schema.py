@@ -175,17 +175,21 @@ class Schema:
         return column
 
     def looked_up(self, name: str) -> tuple[str, ...]:
-        """Return the columns of the source by which lookups find what a dimension reads."""
-        (expression,) = (each.expression for each in self.dimensions if each.name == name)
-        keys = {column for each in columns_of(expression) for column in self._keys_of(each)}
-        return tuple(sorted(keys))
+        """Return the columns of the source by which lookups find what a field reads."""
+        measures = dict(self.measures)
+        if name in measures:
+            column = measures[name].stored(name)
+            read = frozenset[str]() if column is None else frozenset((column,))
+        else:
+            (read,) = (columns_of(each.expression) for each in self.dimensions if each.name == name)
+        return tuple(sorted({key for each in read for key in self.keys_of(each)}))
 
-    def _keys_of(self, column: str) -> Iterator[str]:
-        """Yield the columns that a lookup finds a column by; none if it is no lookup's."""
+    def keys_of(self, column: str) -> Iterator[str]:
+        """Yield the columns that lookups find a column by; none if it is no lookup's."""
         for lookup in self.lookups:
             if column in lookup.columns:
                 for ours, _ in lookup.on:
-                    yield from self._keys_of(ours) if self._is_looked_up(ours) else (ours,)
+                    yield from self.keys_of(ours) if self._is_looked_up(ours) else (ours,)
 
     def _is_looked_up(self, column: str) -> bool:
         return any(column in each.columns for each in self.lookups)

@@ -127,6 +127,7 @@ def table(  # noqa: PLR0913 -- a role for every kind of column
         )
         for each in schema.dimensions:
             check_kinds(each.name, each.expression)
+        _check_roles(schema)
         checked_names([*columns], "the table with its lookups")
         if declared := [*dict.fromkeys([*schema.fields, *roles])]:
             checked_names(declared, "the table with its roles")
@@ -136,6 +137,22 @@ def table(  # noqa: PLR0913 -- a role for every kind of column
         engine.close()
         raise
     return Table(schema, engine)
+
+
+def _check_roles(schema: Schema) -> None:
+    """Refuse an id or a unit that is another when a measure is: what it costs would not be told."""
+    columns = (measure.stored(name) for name, measure in schema.measures)
+    stored = {each for each in columns if each is not None}
+    for role, column in (("id", schema.id), ("unit", schema.unit)):
+        if column is None:
+            continue
+        found = sorted(stored & {column, *schema.keys_of(column)})
+        if found:
+            raise SchemaError(
+                f"the {role} {column!r} follows from {listing(found)}, which a measure is of; "
+                f"expected a column that stays when a value changes. Leave the {role} out, or give "
+                "another column."
+            )
 
 
 def column_use(

@@ -226,4 +226,18 @@ TWINS = (
         "return {**base, **found}",
         (f"{_ORIGINS}::test_evaluate_never_shows_less_than_it_costs",),
     ),
+    Twin(
+        "units may follow from a measure through a public list",
+        "tables/table.py",
+        "found = sorted(stored & {column, *schema.keys_of(column)})",
+        "found = sorted(stored & {column})",
+        (f"{_ORIGINS}::test_units_do_not_follow_from_a_measure",),
+    ),
+    Twin(
+        "a measure that a public list gives is taken to follow from nothing",
+        "release/origins.py",
+        "found[field.name] = _stored(field) | {*field.looked_up}",
+        "found[field.name] = _stored(field)",
+        (f"{_ORIGINS}::test_no_stated_cost_of_a_greater_value_is_too_low",),
+    ),
 )
