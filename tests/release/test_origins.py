@@ -13,12 +13,13 @@ from perrecord.errors import MissingFieldError, SchemaError
 from perrecord.evaluate.losses.record_sizes import changes_by_size, losses_by_size
 from perrecord.policy.changes import change_loss
 from perrecord.release.contents import published_policy
-from perrecord.release.fields import Field
+from perrecord.release.fields import Field, change_of
 from perrecord.release.origins import Origins
 from perrecord.release.outputs import outputs_of
 from perrecord.release.page_data import deciding
 from perrecord.release.reading import read_published
 from perrecord.release.spec import build, load_spec, open_table
+from perrecord.tables.expressions import Column, describe
 
 SIZES = range(1, 130)
 HEAD = """\
@@ -43,6 +44,9 @@ class World:
     measure: str
     records: tuple[dict[str, Any], ...]
     decided: tuple[str, ...]
+    """The fields that may be others where it is another, and that something depends on."""
+    is_said: bool = True
+    """Whether what a greater value costs is known."""
 
 
 def counts(**answers):
@@ -59,6 +63,12 @@ def counts(**answers):
 
 
 CLASSES = ("S", "M", "L")
+CLASSED = (
+    HEAD
+    + "lookups:\n  - {source: classes.csv, on: {emp: size}}\ndimensions: {class: class}\n"
+    + "measures: {emp: 1}\nkeys:\n  k: {values: {class: [S, M, L]}}\nqueries:\n"
+)
+CLASSED_ROWS = tuple({"emp": size, "class": class_of(size)} for size in SIZES)
 WORLDS = {
     "a public list says which class a size is": World(
         HEAD
@@ -122,7 +132,8 @@ WORLDS = {
         + "rate: {sum: rate, clamp: [0, 9], rho: 1}}}\n",
         "emp",
         tuple({"emp": size, "rate": size // 40} for size in SIZES),
-        (),
+        ("rate",),
+        is_said=False,
     ),
     "two measures are of one column": World(
         HEAD
@@ -131,7 +142,59 @@ WORLDS = {
         + "staff: {sum: staff, clamp: [0, 200], rho: 1}}}\n",
         "emp",
         tuple({"emp": size, "staff": size} for size in SIZES),
-        (),
+        ("staff",),
+        is_said=False,
+    ),
+    "a measure is computed from another of the same column": World(
+        HEAD
+        + "measures: {emp: {resolution: 1, largest: 1000}, staff: {column: emp, resolution: 1, "
+        + "largest: 1000}, wage: {resolution: 1, largest: 1000}, cost: {expression: staff * wage, "
+        + "resolution: 1, largest: 1000000}}\n"
+        + "queries:\n  - {name: all, title: T, answers: {cost: {sum: cost, clamp: [0, 9000], "
+        + "rho: 1}}}\n",
+        "emp",
+        tuple({"emp": size, "staff": size, "wage": 10, "cost": 10 * size} for size in SIZES),
+        ("cost",),
+        is_said=False,
+    ),
+    "a class is of another measure of the same column": World(
+        HEAD
+        + "dimensions: {class: \"CASE WHEN staff > 9 THEN 'L' ELSE 'S' END\"}\n"
+        + "measures: {emp: 1, staff: {column: emp, resolution: 1}}\n"
+        + counts(**{"class": ["S", "L"]}),
+        "emp",
+        tuple({"emp": size, "staff": size, "class": "L" if size > 9 else "S"} for size in SIZES),
+        ("class",),
+    ),
+    "a class of a list has medians and averages": World(
+        CLASSED
+        + "  - {name: q, title: T, group_by: [class], keys: k, answers: {m: {median: emp, "
+        + "candidates: {from: 0, to: 130, step: 1}, rho: 1}, a: {average: emp, clamp: [0, 80], "
+        + "rho: [1, 0.001]}, d: {count_distinct: class, rho: 1}}}\n",
+        "emp",
+        CLASSED_ROWS,
+        ("class",),
+    ),
+    "a class of a list is filtered by": World(
+        CLASSED
+        + "  - {name: q, title: T, group_by: [class], keys: k, answers: {n: {count: records, "
+        + "rho: 1}}}\n"
+        + "  - {name: w, title: T, where: \"class = 'L'\", answers: {n: {count: records, "
+        + "rho: 30}}}\n",
+        "emp",
+        CLASSED_ROWS,
+        ("class",),
+        is_said=False,
+    ),
+    "a class of a list says how a total is made private": World(
+        CLASSED
+        + "  - {name: q, title: T, group_by: [class], keys: k, answers: {t: {sum: emp, parts: "
+        + "{by: class, cases: {S: {clamp: [0, 5], rho: 1}, M: {clamp: [0, 500], rho: 7}}, default: "
+        + "{clamp: [0, 500], rho: 9}}}}}\n",
+        "emp",
+        CLASSED_ROWS,
+        ("class",),
+        is_said=False,
     ),
 }
 
@@ -151,7 +214,7 @@ def world(request, tmp_path_factory):
     pa.csv.write_csv(pa.table(wide), folder / "wide.csv")
     examples = "".join(
         f"  - {{name: n{size}, {', '.join(f'{_name(k)}: {v}' for k, v in record.items())}}}\n"
-        for size, record in zip(SIZES, found.records, strict=True)
+        for size, record in zip(SIZES, map(_given, found.records), strict=True)
     )
     (folder / "release.yaml").write_text(f"{found.spec}examples:\n{examples}")
     loaded = load_spec(folder / "release.yaml")
@@ -159,6 +222,12 @@ def world(request, tmp_path_factory):
         workload = build(loaded, opened.schema)
     published = published_policy(workload)
     return found, workload, read_published(published.to_json())
+
+
+def _given(record):
+    """Return a record without what follows from its wage, and so is not given."""
+    names = ("pay", "cost") if "wage" in record else ()
+    return {name: value for name, value in record.items() if name not in names}
 
 
 def _name(text):
@@ -179,7 +248,7 @@ def test_no_stated_cost_of_a_greater_value_is_too_low(world):
         for each in published.changes
         if each.measure == world.measure
     }
-    assert bool(stated) == bool(world.decided)  # of measures that move together nothing is said
+    assert bool(stated) == world.is_said
     for size in SIZES:
         for percent in (5, 10, 20):
             other = -(-size * (100 + percent) // 100)
@@ -206,6 +275,19 @@ def test_two_records_that_say_their_measures_alone_are_not_priced_too_low(world)
         assert cost.amount >= true_cost(world, workload, before, after)
 
 
+def test_a_record_that_a_list_gives_nothing_is_as_unknown_as_others(tmp_path):
+    """Its measure is NULL now, and may be something when the other one is greater."""
+    pa.csv.write_csv(pa.table({"id": [1], "emp": [1]}), tmp_path / "est.csv")
+    pa.csv.write_csv(pa.table({"size": [10], "rate": [1000]}), tmp_path / "rates.csv")
+    (tmp_path / "release.yaml").write_text(
+        WORLDS["a public list says what another measure is"].spec
+        + "examples: [{name: nine, emp: 9, rate: null}]\n"
+    )
+    loaded = load_spec(tmp_path / "release.yaml")
+    with open_table(loaded) as opened:
+        assert not published_policy(build(loaded, opened.schema)).changes
+
+
 def test_the_page_knows_what_a_measure_decides(world):
     """It leaves out what it cannot tell."""
     world, _, published = world
@@ -220,7 +302,7 @@ def test_evaluate_never_shows_less_than_it_costs(world):
     losses_by_size({"as written": workload.plan}, workload.schema, example)
     for row in changes_by_size(workload.plan, example).to_pylist():
         size = int(row["size"])
-        if row["measure"] != world.measure or size not in SIZES or "wage" in example:
+        if row["measure"] != world.measure or size not in SIZES or "wage" in world.records[0]:
             continue  # the curves are of records without a wage
         for percent in (5, 10, 20):
             other = -(-size * (100 + percent) // 100)
@@ -235,6 +317,47 @@ def test_units_do_not_follow_from_a_measure(role, column):
     firms = Lookup({"size": [1, 2], "firm": ["a", "b"]}, on={"emp": "size"})
     with pytest.raises(SchemaError, match=f"the {role} '{column}' follows from emp"):
         table(pa.table({"emp": [1]}), measures=["emp"], lookups=[firms], **{role: column})
+
+
+def test_a_change_that_may_become_two_is_not_priced(tmp_path):
+    """A row that enters another class is one that moved out, and one that moved in."""
+    for name, size in (("this", 100), ("last", 90)):
+        rows = pa.table({"id": [1], "county": ["A"], "emp": [size]})
+        pa.csv.write_csv(rows, tmp_path / f"{name}.csv")
+    (tmp_path / "release.yaml").write_text(
+        HEAD.replace("est.csv", "{path: this.csv, last: last.csv}")
+        + "id: id\ndimensions: {size: \"CASE WHEN emp > 100 THEN 'L' ELSE 'S' END\", "
+        + "change_kind: change_kind}\nmeasures: {emp: 1}\n"
+        + "queries:\n  - {name: q, title: T, answers: {e: {sum: emp, clamp: [-500, 500], "
+        + "rho: 1}}}\n"
+        + "examples:\n  - {name: g, size: S, change_kind: continuing, emp: 10}\n"
+    )
+    loaded = load_spec(tmp_path / "release.yaml")
+    with open_table(loaded) as opened:
+        workload = build(loaded, opened.schema)
+    found = published_policy(workload)
+    assert not found.changes
+    assert [each.name for each in deciding(found)["emp"]] == ["size"]
+    assert not changes_by_size(workload.plan).num_rows
+    with pytest.raises(MissingFieldError, match="depends on size"):
+        found.change({"emp": 10}, {"emp": 11})
+    assert found.change({"emp": 10, "size": "S"}, {"emp": 11, "size": "S"}).amount
+
+
+@pytest.mark.parametrize("text", ["SUM(x", "hours * wage", "   "])
+def test_a_measure_that_cannot_be_read_may_be_of_any_column(text):
+    """So that it decides every dimension, and nothing ends with a fault."""
+    pay = Field("pay", "measure", resolution=Fraction(1), expression=text)
+    origins = Origins.of([pay, Field("class", "text")])
+    assert [each.name for each in origins.decided_by("pay")] == ["class"]
+
+
+def test_a_change_of_a_column_with_an_odd_name_is_of_that_column():
+    """Whatever the name holds."""
+    for name in ("emp", "a of this period - b", 'a"b of the period before', "€"):
+        column = change_of(describe(Column(name)))
+        change = Field("c", "measure", resolution=Fraction(1), expression=column)
+        assert Origins.of([change]).columns["c"] == {name}
 
 
 def test_an_expression_that_cannot_be_read_may_follow_from_every_measure():

@@ -49,8 +49,8 @@ def change_of_records(subject: "Subject", before: "Row", after: "Row") -> Record
             f"what a change costs depends on {listing(missing)}, which a record lacks. Add "
             f"{shown}, or leave the value empty (--record name=) where a record has none."
         )
-    one, other = published.pair(before, after)
-    shares = tuple((charge, charge.change(one, other)) for charge in published.charges)
+    pairs = published.pairs(before, after)
+    shares = tuple((charge, charge.change(pairs)) for charge in published.charges)
     cost, delta = published.change(before, after), published.change_delta(before, after)
     currency = published.total.currency
     return RecordChange(
@@ -60,7 +60,7 @@ def change_of_records(subject: "Subject", before: "Row", after: "Row") -> Record
         cost,
         delta,
         (published.loss(before), published.loss(after)),
-        () if published.keeps_something(one, other) else shares,
+        () if published.keeps_something(*pairs[0]) else shares,
         told_apart(published, before, after, cost),
         told_apart_at_most(cost, delta, currency),
     )

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 from perrecord.exact import float_up
@@ -148,14 +149,14 @@ def told_apart(published: PublishedPolicy, row: Record, other: Record, cost: Los
     The cost is that of the change from one to the other. None unless all that differs are numbers
     with Gaussian noise of at least ten grid steps, which both records certainly move.
     """
-    before, after = published.pair(row, other)
+    pairs = published.pairs(row, other)
     is_rho = published.total.currency is Currency.RHO
-    if not is_rho or published.keeps_something(before, after):
+    if not is_rho or published.keeps_something(*pairs[0]):
         return None
     for charge in published.charges:
         if charge.outputs is None:
             return None
-        for output in charge.outputs:
+        for output, (before, after) in product(charge.outputs, pairs):
             if output.loss(signed([before], [after])).amount and not _is_gaussian(
                 output, before, after
             ):

@@ -63,7 +63,8 @@ def raised(
 
     Nothing either where the record lacks a field that the cost depends on. What is computed from a
     greater measure is computed anew; it is not made greater by itself. So is a dimension that
-    follows from it, such as a size class: a record may leave one cell and enter another.
+    follows from it, such as a size class: a record may leave one cell and enter another. Nothing,
+    too, where something is published of another measure that is then another in a way not known.
     """
     record = published.record(row)
     for field in published.fields:

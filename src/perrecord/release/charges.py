@@ -8,12 +8,15 @@ from perrecord.errors import CurrencyError, InputError
 from perrecord.policy.cases import Record
 from perrecord.policy.changes import change_loss, signed
 from perrecord.policy.choices import ChosenCandidate
-from perrecord.policy.loss import Loss
+from perrecord.policy.loss import Loss, largest, total
 from perrecord.policy.outputs import NoisyNumber, OnRows, Output, Selection
 from perrecord.policy.policy import Policy
 from perrecord.policy.terms import slots_of
 from perrecord.release.curves import curve_of, together
 from perrecord.release.noise import Noise
+
+Pair = tuple[Record, Record]
+"""A record and the one that takes its place, as the policy sees them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +52,21 @@ class PublishedCharge:
             if each.currency is not self.policy.currency:
                 raise CurrencyError(f"an output of {self.name!r} is in another currency.")
 
-    def change(self, before: Record, after: Record) -> Loss:
+    def change(self, pairs: Sequence[Pair]) -> Loss:
         """Return what it costs that one record is replaced by another (T27).
 
-        From the policy alone (T20) where outputs are not stated.
+        Of several pairs it may be each at every output, whichever costs more. From the policy alone
+        (T20) where outputs are not stated.
         """
         if self.outputs is None:
-            return Loss(self.policy.change(before, after), is_exact=False)
-        return change_loss(self.outputs, [before], [after])
+            return largest(Loss(self.policy.change(*pair), is_exact=False) for pair in pairs)
+        return total(self._at_most(output, pairs) for output in self.outputs)
+
+    def _at_most(self, output: Output, pairs: Sequence[Pair]) -> Loss:
+        every = [change_loss([output], [before], [after]) for before, after in pairs]
+        most = largest(every)
+        is_exact = most.is_exact and all(each.amount == most.amount for each in every)
+        return Loss(most.amount, is_exact=is_exact)
 
     def lone_keys(
         self, before: Sequence[Record], after: Sequence[Record]
@@ -85,6 +95,13 @@ class PublishedCharge:
                     yield from (*scope.columns, distinct)
                 case _:
                     yield from each.scope.columns
+
+    def filtered_by(self) -> Iterator[str]:
+        """Yield the dimensions whose values decide which records enter."""
+        for each in self.outputs or ():
+            among = each.among if isinstance(each, Selection) else each.scope.among
+            if among is not None:
+                yield from among.dimensions
 
     def measures(self) -> Iterator[str]:
         """Yield the measures that its numbers add up or count, or that its choices depend on."""

@@ -21,7 +21,7 @@ from perrecord.policy.loss import Loss, total
 from perrecord.policy.policy import Policy
 from perrecord.policy.reads import check_fields_of, reads
 from perrecord.release.changes import PERCENTS, Raised, raised, write_raised
-from perrecord.release.charges import ChargeShare, PublishedCharge, published_delta
+from perrecord.release.charges import ChargeShare, Pair, PublishedCharge, published_delta
 from perrecord.release.curves import Curve, curve_of, together
 from perrecord.release.fields import TYPES, Field, check_computed
 from perrecord.release.noise import check_noise, dimensions_read
@@ -219,7 +219,8 @@ class PublishedPolicy:
 
         Exactly, or at most so much, from what the answers state; by T20 where they do not, or
         where something is kept for further answers. A column that neither record gives is taken to
-        be the same where nothing that changes can decide it, and to be another where it may.
+        be the same where nothing that changes can decide it, and to be whichever costs more where
+        it may.
 
         >>> from perrecord import Policy
         >>> from perrecord.policy.changes import NoisyNumber, Scope
@@ -233,18 +234,21 @@ class PublishedPolicy:
         >>> print(published.loss({"emp": 50}), published.change({"emp": 50}, {"emp": 55}))
         1 0.01
         """
-        before, after = self.pair(row, other)
-        if self.keeps_something(before, after):
-            return Loss(self.total.change(before, after), is_exact=False)
-        return total(charge.change(before, after) for charge in self.charges)
+        pairs = self.pairs(row, other)
+        if self.keeps_something(*pairs[0]):
+            return Loss(self.total.change(*pairs[0]), is_exact=False)
+        return total(charge.change(pairs) for charge in self.charges)
 
     def change_delta(self, row: Record, other: Record) -> Fraction:
         """Return the delta that goes with `change`, as the curves give it (T9)."""
-        before, after = self.pair(row, other)
-        if self.keeps_something(before, after):
-            return max(published_delta(self.total, each) for each in (before, after))
-        sides = [charge.lone_keys([before], [after]) for charge in self.charges]
-        return max(together(added for added, _ in sides), together(taken for _, taken in sides))
+        pairs = self.pairs(row, other)
+        if self.keeps_something(*pairs[0]):
+            return max(published_delta(self.total, each) for each in pairs[0])
+        found = []
+        for before, after in pairs:
+            sides = [charge.lone_keys([before], [after]) for charge in self.charges]
+            found += [together(each) for each in zip(*sides, strict=True)]
+        return max(found, default=Fraction(0))
 
     def unit(self, rows: Iterable[Record]) -> Loss:
         """Return what several records of one unit lose together, all added or all taken away.
@@ -317,23 +321,47 @@ class PublishedPolicy:
         if all(charge.outputs is not None for charge in self.charges):
             yield from raised(self, example, dict(self.examples)[example], percents)
 
-    def pair(self, row: Record, other: Record) -> tuple[Record, Record]:
-        """Return two records as the policy sees them, with the columns that neither gives.
+    def pairs(self, row: Record, other: Record) -> tuple[Pair, ...]:
+        """Return two records as the policy sees them, in each way that they may share cells.
 
-        These are alike unless a dimension changes, from which they may follow by an expression or
-        a lookup, or a measure that their own expression reads.
+        A column of cells that neither gives is the same in both, or another where it may follow
+        from what differs: from another dimension by an expression or a lookup, or from a measure.
+        Only columns of which nothing but that matters are filled in.
         """
         before, after = self.record(row), self.record(other)
         given = before.keys() | after.keys()
         changed = [name for name in given if before.get(name) != after.get(name)]
         fields = {field.name: field for field in self.fields}
+        lacking = {
+            each.name
+            for name in changed
+            if not self.origins.is_told(name)
+            for each in self.origins.decided_by(name)
+            if each.name not in given
+        }
+        if lacking:
+            raise MissingFieldError(
+                f"whether a change stays one record depends on {listing(sorted(lacking))}, which "
+                "the records lack; give it for both."
+            )
         is_loose = any(name not in fields or fields[name].kind != "measure" for name in changed)
-        unsaid, others = {}, {}
-        for name in {name for charge in self.charges for name in charge.columns()} - given:
-            unsaid[name] = ""
-            is_another = is_loose or self.origins.is_shared(name, changed)
-            others[name] = "another" if is_another else ""
-        return {**before, **unsaid}, {**after, **others}
+        unsaid = {name for charge in self.charges for name in charge.columns()} - given - self._told
+        same = dict.fromkeys(unsaid, "")
+        open_ = {name for name in unsaid if is_loose or self.origins.is_shared(name, changed)}
+        ways = [(before | same, after | same)]
+        if open_:
+            ways.append((before | same, after | same | dict.fromkeys(open_, "another")))
+        return tuple(ways)
+
+    @cached_property
+    def _told(self) -> frozenset[str]:
+        """The columns whose values matter: to a loss, to the size of a noise, to a filter."""
+        found = {name for name, _ in reads(self.total.form)}
+        for charge in self.charges:
+            found.update(name for name, _ in reads(charge.policy.form))
+            found.update(charge.filtered_by())
+            found.update(*(dimensions_read(noise.cells) for noise in charge.noise or ()))
+        return frozenset(found)
 
     def keeps_something(self, *records: Record) -> bool:
         """Tell whether some of the total is kept for further answers to one of the records."""

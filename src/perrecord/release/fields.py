@@ -23,8 +23,7 @@ TYPES: dict[str, type] = {
 """The Python type of a dimension's values, by its kind."""
 
 
-CHANGE = " of this period - "
-_BEFORE = "of the period before"
+_NOW, _BEFORE = " of this period - ", " of the period before"
 
 
 def change_of(column: str) -> str:
@@ -33,7 +32,16 @@ def change_of(column: str) -> str:
     >>> change_of("emp")
     'emp of this period - emp of the period before'
     """
-    return f"{column}{CHANGE}{column} {_BEFORE}"
+    return f"{column}{_NOW}{column}{_BEFORE}"
+
+
+def changed_column(definition: str) -> str:
+    """Return the column that a definition by `change_of` is about.
+
+    >>> changed_column(change_of("emp"))
+    'emp'
+    """
+    return definition[: (len(definition) - len(_NOW) - len(_BEFORE)) // 2]
 
 
 @dataclass(frozen=True, slots=True)

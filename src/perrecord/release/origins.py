@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from perrecord.errors import InputError
-from perrecord.release.fields import CHANGE, Field
+from perrecord.release.fields import Field, changed_column
 from perrecord.tables.completing import completed
 from perrecord.tables.expressions import Expression, columns_of
 from perrecord.tables.parse import parse_expression
@@ -18,7 +18,7 @@ class Origins:
     """For each field the columns of the source that it follows from, through all others.
 
     An expression reads a measure as it is counted where one has the name, and a column otherwise; a
-    lookup goes by columns alone. What cannot be read may follow from every measure.
+    lookup goes by columns alone. What cannot be read, None, may follow from any column.
 
     >>> from fractions import Fraction
     >>> emp = Field("emp", "measure", resolution=Fraction(1), expression="staff")
@@ -29,34 +29,38 @@ class Origins:
     """
 
     fields: tuple[Field, ...]
-    columns: Mapping[str, frozenset[str]]
+    columns: Mapping[str, frozenset[str] | None]
 
     @classmethod
     def of(cls, fields: Iterable[Field]) -> Self:
         """Return the origins of fields."""
         every = tuple(fields)
-        found: dict[str, frozenset[str]] = {}
+        found: dict[str, frozenset[str] | None] = {}
         for field in every:
             if field.computed is not None:
                 found[field.name] = _all(found[each] for each in field.computed.names)
             elif field.kind == "measure":
-                found[field.name] = _stored(field) | {*field.looked_up}
+                found[field.name] = _with(_stored(field), field.looked_up)
         measures = dict(found)
         for field in every:
             if field.kind != "measure":
-                own = _read(field)
-                read = measures.keys() if own is None else own
-                known = (measures.get(each, frozenset((each,))) for each in read)
-                found[field.name] = _all(known) | {*field.looked_up}
+                read = _read(field)
+                if read is not None:
+                    read = _all(measures.get(each, frozenset((each,))) for each in read)
+                found[field.name] = _with(read, field.looked_up)
         return cls(every, found)
 
     def is_shared(self, name: str, others: Iterable[str]) -> bool:
-        """Tell whether a field follows from a column that one of the others follows from, too.
+        """Tell whether a field may follow from a column that one of the others follows from, too.
 
         What is no field, such as the column of units, follows from itself alone.
         """
-        own = self.columns.get(name, frozenset((name,)))
-        return any(own & self.columns.get(each, frozenset((each,))) for each in others)
+        own = self._columns(name)
+        every = [self._columns(each) for each in others]
+        return any(own is None or each is None or own & each for each in every)
+
+    def _columns(self, name: str) -> frozenset[str] | None:
+        return self.columns.get(name, frozenset((name,)))
 
     def decided_by(self, measure: str) -> Iterator[Field]:
         """Yield the dimensions that may follow from a measure."""
@@ -64,54 +68,100 @@ class Origins:
             if each.kind != "measure" and self.is_shared(each.name, [measure]):
                 yield each
 
+    def moved_with(self, measure: str) -> Iterator[Field]:
+        """Yield the other measures of which it cannot be told what they are where one is another.
+
+        Those are of the same column, or computed from such. A computed measure is taken to be
+        another by itself.
+        """
+        found: set[str] = set()
+        is_computed = any(each.computed for each in self.fields if each.name == measure)
+        for each in self.fields:
+            if each.kind != "measure" or each.name == measure or is_computed:
+                continue
+            if each.computed is None:
+                is_moved = self.is_shared(each.name, [measure])
+            else:
+                is_moved = not found.isdisjoint(each.computed.names)
+            if is_moved:
+                found.add(each.name)
+                yield each
+
+    def is_told(self, measure: str) -> bool:
+        """Tell whether a record stays one record where a measure is another.
+
+        A change between two periods becomes two if the rows of the periods are in other cells.
+        """
+        is_change = any(each.is_change for each in self.fields if each.name == measure)
+        return not (is_change and any(self.decided_by(measure)))
+
     def followed(self, measure: str, before: Row, after: Row) -> tuple[Row, Row]:
         """Return two records that differ in a measure with what follows from it as it follows.
 
         What is computed from it is as the second record has it. Where it cannot be told what
         another field is, neither record has it.
         """
-        decided = {each.name: each for each in self.decided_by(measure)}
-        # An expression reads measures as they are counted, and columns of the source.
-        plain = {
-            each.name
-            for each in self.fields
-            if not each.expression or (each.kind == "measure" and not each.is_change)
-        }
-        known = {name: value for name, value in after.items() if name in plain - decided.keys()}
-        expressions = {name: _expression(each) for name, each in decided.items()}
-        found = completed({name: each for name, each in expressions.items() if each}, known)
-        lost = decided.keys() - (before.keys() & found.keys())
-        lost |= {name for name in self._stored_alike(measure) if before.get(name) is not None}
-        anew = {name: found[name] for name in decided.keys() - lost}
+        expressions = {each.name: _expression(each) for each in self.decided_by(measure)}
+        decided = expressions.keys()
+        moved = {each.name for each in self.moved_with(measure)}
+        found = completed(
+            {name: each for name, each in expressions.items() if each is not None},
+            {name: after[name] for name in {*self._known(measure)} - moved if name in after},
+        )
+        lost = moved | (decided - (before.keys() & found.keys()))
+        anew = {name: found[name] for name in decided - lost}
         return (
             {name: value for name, value in before.items() if name not in lost},
             {name: value for name, value in after.items() if name not in lost} | anew,
         )
 
-    def _stored_alike(self, measure: str) -> Iterator[str]:
-        """Yield the other measures that a column holds beside this one."""
+    def _known(self, measure: str) -> Iterator[str]:
+        """Yield the fields that an expression may read where a measure is another.
+
+        These are measures as they are counted, and columns of the source. Of a measure that is
+        computed, and another by itself, it is not known what it is computed from.
+        """
+        is_computed = any(each.computed for each in self.fields if each.name == measure)
         for each in self.fields:
-            is_stored = each.kind == "measure" and each.computed is None
-            if is_stored and each.name != measure and self.is_shared(each.name, [measure]):
+            is_shared = self.is_shared(each.name, [measure])
+            if each.kind != "measure":
+                if not each.expression and not is_shared:
+                    yield each.name
+            elif not each.is_change and not (is_computed and is_shared and each.name != measure):
                 yield each.name
 
 
-def _all(sets: Iterable[frozenset[str]]) -> frozenset[str]:
-    return frozenset().union(*sets)
+def _all(sets: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
+    """Return all that sets hold; None if one of them may hold anything."""
+    found = list(sets)
+    known = [each for each in found if each is not None]
+    return frozenset().union(*known) if len(known) == len(found) else None
 
 
-def _stored(measure: Field) -> frozenset[str]:
-    """Return the column that holds a measure; of a change, the one that it is a change of."""
-    column = measure.expression.partition(CHANGE)[0] if measure.is_change else measure.expression
-    return columns_of(parse_expression(column)) if column else frozenset((measure.name,))
+def _with(found: frozenset[str] | None, others: Iterable[str]) -> frozenset[str] | None:
+    return None if found is None else found | {*others}
+
+
+def _stored(measure: Field) -> frozenset[str] | None:
+    """Return the column that holds a measure, or that it is a change of; None if it is not told."""
+    if not measure.expression:
+        return frozenset((measure.name,))
+    column = changed_column(measure.expression) if measure.is_change else measure.expression
+    return _columns_of(column)
 
 
 def _read(dimension: Field) -> frozenset[str] | None:
     """Return the columns that a dimension's expression reads; None if that cannot be told."""
-    if not dimension.expression:
-        return frozenset((dimension.name,))
-    expression = _expression(dimension)
-    return None if expression is None else columns_of(expression)
+    return (
+        _columns_of(dimension.expression) if dimension.expression else frozenset((dimension.name,))
+    )
+
+
+def _columns_of(text: str) -> frozenset[str] | None:
+    try:
+        return columns_of(parse_expression(text))
+    except InputError:
+        return None
 
 
 def _expression(dimension: Field) -> Expression | None:

@@ -107,19 +107,24 @@ def _unit(published: PublishedPolicy, sizes: Sizes) -> Json | None:
 
 
 def deciding(published: PublishedPolicy) -> dict[str, list[Field]]:
-    """Return the measures that decide dimensions on which anything published depends, and those.
+    """Return the measures of whose greater values the page cannot tell the cost, each with why.
 
-    The page cannot tell what such a dimension is where the measure is another.
+    Those are the fields on which anything published depends and of which the page cannot tell what
+    they then are; of a change between periods, every dimension that may make two records of it.
     """
     read = fields_priced(published).union(published.asked_of_units, fields_of_noise(published))
-    found = {
-        measure.name: [
-            each for each in published.origins.decided_by(measure.name) if each.name in read
-        ]
-        for measure in published.fields
-        if measure.kind == "measure"
-    }
-    return {name: decided for name, decided in found.items() if decided}
+    origins, found = published.origins, {}
+    for measure in published.fields:
+        if measure.kind == "measure":
+            is_told = origins.is_told(measure.name)
+            decided = [
+                each
+                for each in origins.decided_by(measure.name)
+                if each.name in read or not is_told
+            ]
+            moved = [each for each in origins.moved_with(measure.name) if each.name in read]
+            found[measure.name] = [*decided, *moved]
+    return {name: fields for name, fields in found.items() if fields}
 
 
 def fields_asked(published: PublishedPolicy) -> frozenset[str]:

@@ -133,7 +133,8 @@ def changes_by_size(
     base |= _dimensions(policy, names_read(policy) - rules.keys()) | dict.fromkeys(rules, 0)
     base |= {each: value for each, value in (example or {}).items() if each not in rules}
     rows = []
-    for measure in sorted(measures_published(outputs)):
+    origins = Origins.of(fields_of(schema))
+    for measure in filter(origins.is_told, sorted(measures_published(outputs))):
         rule = rules[measure]
         every = _sizes({"": policy}, measure, rule.resolution, per_decade=_PER_DECADE_CHANGED)
         most = rule.largest * rule.resolution

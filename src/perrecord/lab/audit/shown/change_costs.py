@@ -61,34 +61,45 @@ def charge_of(charge: Json, before: Row, after: Row) -> Cost:
         return Cost()
     found = Cost()
     for output in charge["outputs"]:
-        match output["type"]:
-            case "number":
-                noise = charge["noise"][output["noise"]]
-                found += _number(output, noise, charge["policy"]["currency"], before, after)
-            case "choice":
-                found += _choice(output, charge["policy"]["currency"], before, after)
-            case _:
-                found += _selection(output, charge["policy"], before, after)
+        ways = _ways(output, charge["policy"], before, after)
+        costs = (_output(output, charge, *each) for each in ways)
+        found += max(costs, key=lambda cost: cost.limit)
     return found
+
+
+def _output(output: Json, charge: Json, before: Row, after: Row) -> Cost:
+    currency = charge["policy"]["currency"]
+    match output["type"]:
+        case "number":
+            return _number(output, charge["noise"][output["noise"]], currency, before, after)
+        case "choice":
+            return _choice(output, currency, before, after)
+        case _:
+            return _selection(output, charge["policy"], before, after)
+
+
+def _ways(output: Json, policy: Json, before: Row, after: Row) -> list[tuple[Row, Row]]:
+    """Return both records, and once more with another value of what may follow from a dimension.
+
+    That is a column that neither record says, where another column differs that is no measure.
+    """
+    moved = [each for each in {*before, *after} if before.get(each) != after.get(each)]
+    if all(isinstance(before.get(each), Fraction | None) for each in moved):
+        return [(before, after)]
+    columns = [*output.get("by", ()), output.get("distinct")]
+    columns += [
+        key
+        for record in (before, after)
+        for slot in slots_of(policy, record)
+        for key in slot["keys"]
+    ]
+    unsaid = {each for each in columns if each and each not in before and each not in after}
+    return [(before, after), (before, {**after, **dict.fromkeys(unsaid, "another")})]
 
 
 def _cell(columns: Sequence[str], record: Row) -> list[Any]:
     """Return the values that cells go by."""
     return [(type(record.get(name)), record.get(name)) for name in columns]
-
-
-def _is_one_cell(columns: Sequence[str], before: Row, after: Row) -> bool:
-    """Tell whether both records are in one cell; what is not said may follow from a dimension."""
-    if any(_is_open(name, before, after) for name in columns):
-        return False
-    return _cell(columns, before) == _cell(columns, after)
-
-
-def _is_open(name: str, before: Row, after: Row) -> bool:
-    """Tell whether a column that neither record says may follow from a dimension that differs."""
-    moved = [each for each in {*before, *after} if before.get(each) != after.get(each)]
-    has_moved = any(not isinstance(before.get(each), Fraction | None) for each in moved)
-    return has_moved and name not in before and name not in after
 
 
 def _number(output: Json, noise: Json, currency: str, before: Row, after: Row) -> Cost:
@@ -98,15 +109,14 @@ def _number(output: Json, noise: Json, currency: str, before: Row, after: Row) -
         if cell is not None:
             shift = Fraction(1) if output["distinct"] else shift_of(noise, cell, record)
             moves.append((cell, shift))
-    if len(moves) < 2 or not _is_one_cell(output["by"], before, after):
+    if len(moves) < 2 or _cell(output["by"], before) != _cell(output["by"], after):
         return sum((_shifted(cell, shift, currency) for cell, shift in moves), Cost())
     (cell, one), (_, other) = moves
     if "blurred_by" in cell:
         is_sure = noise["certain"] and output["certain"]
         return _blurred(cell, one, other, currency, is_sure=is_sure)
     if output["distinct"] and output["certain"]:
-        column = output["distinct"]
-        is_another = _is_open(column, before, after) or before.get(column) != after.get(column)
+        is_another = before.get(output["distinct"]) != after.get(output["distinct"])
         return _shifted(cell, Fraction(is_another), currency)
     if noise["certain"] and output["certain"]:
         return _shifted(cell, other - one, currency)
@@ -149,7 +159,7 @@ def _choice(output: Json, currency: str, before: Row, after: Row) -> Cost:
     ]
     known = [(sign, value) for sign, value in values if value is not None]
     alone = [_reach(output, [each]) for each in known]
-    if not _is_one_cell(output["by"], before, after):
+    if _cell(output["by"], before) != _cell(output["by"], after):
         reaches = alone
     else:
         reaches = [_reach(output, known) if output["certain"] else sum(alone, Fraction(0))]
@@ -198,15 +208,18 @@ def delta_of_change(document: Json, before: Row, after: Row) -> float:
     """Return the chance that a key is shown which the other side lacks, whichever is larger."""
     kept = [1.0, 1.0]
     for charge in document["charges"]:
+        policy = charge["policy"]
         for output in charge["outputs"]:
             if output["type"] != "selection" or before == after:
                 continue
-            policy = charge["policy"]
-            sides = [_selected(policy, record) for record in (before, after)]
-            keys = [[key for _, _, key in side] for side in sides]
-            if keys[0] == keys[1] and output["certain"]:
+            ways = [
+                [_selected(policy, record) for record in way]
+                for way in _ways(output, policy, before, after)
+            ]
+            keys = [[[key for _, _, key in side] for side in sides] for sides in ways]
+            if all(one == other for one, other in keys) and output["certain"]:
                 continue
-            for place, side in enumerate(sides):
+            for place, side in enumerate(ways[0]):
                 for rho, pieces, _ in side:
                     start = next(slots_of(policy, (before, after)[place]))["threshold"] - pieces
                     kept[place] *= 1 - by_hand.tail(1 / (2 * rho), start)
