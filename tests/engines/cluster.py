@@ -55,6 +55,7 @@ logger.spark.level = info
 
 DEFAULTS = f"""\
 spark.ui.enabled false
+spark.cores.max 1
 spark.sql.shuffle.partitions 4
 spark.driver.defaultJavaOptions {QUICK}
 spark.executor.defaultJavaOptions {QUICK}
