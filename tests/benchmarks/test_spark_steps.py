@@ -7,7 +7,17 @@ import pytest
 from full_size.workload import LEVELS, spec_text
 from spark import session_on
 from spark_steps import (
-    FETCHED, PLAIN, SCAN, SUMS, WARMING, Step, goals_of, plain, steeper, steps, ways,
+    FETCHED,
+    PLAIN,
+    SCAN,
+    SUMS,
+    WARMING,
+    Step,
+    goals_of,
+    plain,
+    steeper,
+    steps,
+    ways,
 )  # fmt: skip
 
 from perrecord.lab.synth import business
