@@ -26,6 +26,9 @@ from perrecord.lab.synth.places import county_codes
 from perrecord.queries.plan import plan
 from perrecord.release.spec import build, load_spec, open_table
 from tests import first
+from tests.engines.conftest import spark
+
+__all__ = ["spark"]
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +44,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("spark")  # the session of all tests: Java that is quick to start
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("warming", first(1, [0, WARMING]))
 def test_every_step_brings_the_same_cells(warming, folder, tmp_path, monkeypatch):
