@@ -57,7 +57,9 @@ def connect_address(cluster, request):
         "spark.driver.extraJavaOptions": " ".join(SILENT),
         "spark.cores.max": request.param,
     }
-    return cluster.start_connect(f"connect{request.param}", cluster.address, **options)
+    address = cluster.start_connect(f"connect{request.param}", cluster.address, **options)
+    yield address
+    cluster.end_connect(address)
 
 
 @pytest.fixture(scope="session")
