@@ -6,13 +6,29 @@ import pyarrow as pa
 import pytest
 from full_size.workload import LEVELS, spec_text
 from spark import session_on
-from spark_steps import FETCHED, PLAIN, SCAN, SUMS, Step, goals_of, plain, steeper, steps, ways
+from spark_steps import (
+    FETCHED,
+    PLAIN,
+    SCAN,
+    SUMS,
+    WARMING,
+    Step,
+    goals_of,
+    plain,
+    steeper,
+    steps,
+    ways,
+)  # fmt: skip
 
 from perrecord.lab.synth import business
 from perrecord.lab.synth.industries import industry_codes
 from perrecord.lab.synth.places import county_codes
 from perrecord.queries.plan import plan
 from perrecord.release.spec import build, load_spec, open_table
+from tests import first
+from tests.engines.conftest import spark
+
+__all__ = ["spark"]
 
 
 @pytest.fixture(scope="module")
@@ -28,9 +44,12 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("spark")  # the session of all tests: Java that is quick to start
 @pytest.mark.filterwarnings("ignore")
-def test_every_step_brings_the_same_cells(folder, tmp_path):
+@pytest.mark.parametrize("warming", first(1, [0, WARMING]))
+def test_every_step_brings_the_same_cells(warming, folder, tmp_path, monkeypatch):
     """As many as the plain query has, with the same counts; and each takes time."""
+    monkeypatch.setattr("spark_steps.WARMING", warming)
     frame = session_on("local[2]").read.parquet(str(folder / "est.parquet"))
     spec = tmp_path / "release.yaml"
     spec.write_text(spec_text(folder))

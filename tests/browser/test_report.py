@@ -302,7 +302,7 @@ def test_a_page_that_embeds_names_as_markup_is_caught(written, show):
 def source():
     """Return synthetic establishments."""
     with table(
-        business(3_000, seed=8),
+        business(1_000, seed=8),
         unit="firm",
         dimensions={"state": "state", "naics2": "substr(naics, 1, 2)"},
         measures=["emp", "payann"],
@@ -320,23 +320,25 @@ WORKLOAD = {
 }
 
 
+@pytest.fixture(scope="module")
 def evaluated(source):
     """Return the page of an evaluation."""
     return evaluation_page(evaluate(WORKLOAD, source, schemes=SCHEMES_OF), "Sectors")
 
 
+@pytest.fixture(scope="module")
 def tuned(source):
     """Return the page of a tuning."""
     found = tune(WORKLOAD, source, "10% for 90% of cells", schemes=SCHEMES_OF)
     return tuning_page(found, "Sectors", is_public=False)
 
 
-@pytest.mark.parametrize(("make", "pictured"), [(evaluated, 10), (tuned, 1)])
+@pytest.mark.parametrize(("name", "pictured"), [("evaluated", 10), ("tuned", 1)])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_the_reports_of_the_commands_render_sealed_and_marked(make, pictured, width, source,
-                                                              written, show):  # fmt: skip
+def test_the_reports_of_the_commands_render_sealed_and_marked(name, pictured, width, written,
+                                                              show, request):  # fmt: skip
     """Every figure is decoded, nothing is asked for, the mark is on the page and each section."""
-    tab = show(written(make.__name__, lambda: make(source)), width=width)
+    tab = show(written(name, lambda: request.getfixturevalue(name)), width=width)
     assert asked(tab) == []
     assert tab.events("Log.entryAdded") == []
     sizes = tab.evaluate("[...document.images].map(each => each.naturalWidth)")
@@ -349,9 +351,9 @@ def test_the_reports_of_the_commands_render_sealed_and_marked(make, pictured, wi
     assert tab.evaluate(tags) == ["Confidential"] * sections
 
 
-def test_a_notebook_shows_a_page_in_a_frame(source, show):
+def test_a_notebook_shows_a_page_in_a_frame(tuned, show):
     """Complete in itself there, too, and marked."""
-    tab = show(f"<!doctype html><title>n</title>{tuned(source)._repr_html_()}")
+    tab = show(f"<!doctype html><title>n</title>{tuned._repr_html_()}")
     tab.settle()
     inside = "document.querySelector('iframe').contentDocument.body.innerText"
     assert HEADER in tab.evaluate(inside)

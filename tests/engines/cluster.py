@@ -55,6 +55,7 @@ logger.spark.level = info
 
 DEFAULTS = f"""\
 spark.ui.enabled false
+spark.cores.max 1
 spark.sql.shuffle.partitions 4
 spark.driver.defaultJavaOptions {QUICK}
 spark.executor.defaultJavaOptions {QUICK}
@@ -74,6 +75,7 @@ class Processes:
         self.folder = folder
         self._home = Path(pyspark.__file__).parent
         self._started: list[subprocess.Popen] = []
+        self._servers: dict[str, subprocess.Popen] = {}
         settings = folder / "conf"
         settings.mkdir()
         (settings / "log4j2.properties").write_text(TALKATIVE)
@@ -134,7 +136,15 @@ class Processes:
             return False
 
         self.wait_for(name, process, is_up)
-        return f"sc://127.0.0.1:{port}"
+        address = f"sc://127.0.0.1:{port}"
+        self._servers[address] = process
+        return address
+
+    def end_connect(self, address: str) -> None:
+        """End a Spark Connect server; the cluster has its cores again."""
+        process = self._servers.pop(address)
+        process.kill()
+        process.wait()
 
     def wait_for(self, name: str, process: subprocess.Popen, is_done: Callable[[], bool]) -> None:
         """Wait until a process has come so far, and say what it logged if it does not."""

@@ -1,14 +1,18 @@
-"""Run as a process of its own: makes releases from a Spark cluster, as it is told line by line.
+"""Run as a process of its own: works on a Spark cluster, as it is told line by line.
 
-A line is a step, `integers` or `release SNAPSHOT OUT`. While it runs, `running` is printed once
-both or all executors have a task of its scan; then what came of it, as JSON.
+Java, its classes and executors take long to start, so that one process does all that is tested on
+a cluster. First it runs a program of the guide, which starts and stops a session; then it has a
+session of its own. A line is a step: `engine DATA`, `integers` or `release SNAPSHOT OUT`. While it
+runs, `running` is printed once both or all executors have a task of its scan; then what came of
+it, as JSON.
 """
 
 import json
 import sys
 import threading
+import traceback
 import warnings
-from contextlib import contextmanager, nullcontext
+from contextlib import chdir, contextmanager, nullcontext
 from hashlib import sha256
 from pathlib import Path
 
@@ -16,31 +20,64 @@ from perrecord import Ledger
 from perrecord.errors import SourceError
 from perrecord.release.publish import release
 from perrecord.release.spec import build, load_spec, open_table
+from tests.engines.program import asked
 from tests.engines.sessions import session_at
 from tests.noise.checks import Replayed
 from tests.queries.reference import exact
 
+SETTINGS = {
+    "spark.perrecord.patience": "5",
+    "spark.executor.cores": "2",
+    "spark.task.cpus": "2",
+    "spark.cores.max": "4",
+}
+"""An executor takes two cores of each worker, which has three: none has room for another's."""
 
-def main(address: str, spec: str, data: str) -> None:
-    """Do each step that stands on a line of the standard input."""
-    session = session_at(address, **{"spark.perrecord.patience": "5"})
-    warnings.simplefilter("error")
+
+def main(address: str, guide: str, spec: str, data: str) -> None:
+    """Run the program of the guide, then each step that stands on a line of the standard input."""
+    print(json.dumps(guided(Path(guide))), flush=True)
+    session = session_at(address, **SETTINGS)
     is_connect = address.startswith("sc://")
+    if not is_connect:
+        logging_again(session)
+    warnings.simplefilter("error")
     frame = session.read.parquet(data)
+    failed = 0
     for line in sys.stdin:
         with nullcontext() if is_connect else announced(session):
             try:
-                shown = step(spec, frame, *line.split())
+                shown = step(session, spec, frame, *line.split())
             except SourceError as error:
                 shown = {"failed": str(error)}
         if not is_connect:
-            shown |= lost(session)
+            before, failed = failed, failed_tasks(session)
+            shown |= {**lost(session), "tasks": failed - before}
         print(json.dumps(shown), flush=True)
     session.stop()
 
 
-def step(spec: str, frame, kind: str, *given: str) -> dict:
+def guided(guide: Path) -> dict:
+    """Run a program of the guide where it lies, and say what went wrong, if anything."""
+    with chdir(guide.parent), warnings.catch_warnings():
+        try:
+            exec(compile(guide.read_text(), guide, "exec"), {"__name__": "__main__"})
+        except Exception:
+            return {"failed": traceback.format_exc()}
+    return {"failed": None}
+
+
+def logging_again(session) -> None:
+    """Have Java log as the cluster's settings say: what the guide ran has switched it off."""
+    session.sparkContext._jvm.org.apache.logging.log4j.core.config.Configurator.reconfigure()
+
+
+def step(session, spec: str, frame, kind: str, *given: str) -> dict:
     """Return what one step shows."""
+    if kind == "engine":
+        (data,) = given
+        application = session.conf.get("spark.app.id")
+        return {**asked(session.read.parquet(data)), "application": application}
     if kind == "integers":
         return {"integers": integers(spec, frame)}
     snapshot, out = given
@@ -92,12 +129,16 @@ def announce(session, done: threading.Event) -> None:
 
 
 def lost(session) -> dict:
-    """Return how many executors Spark has, and has lost so far, and how many tasks failed."""
+    """Return how many executors Spark has, and has lost so far."""
     every = executors(session)
     gone = [each for each in every if not each.isActive()]
+    return {"executors": len(every) - len(gone), "lost": len(gone)}
+
+
+def failed_tasks(session) -> int:
+    """Return how many tasks have failed so far."""
     jobs = store(session).jobsList(None)
-    tasks = sum(jobs.apply(place).numFailedTasks() for place in range(jobs.size()))
-    return {"executors": len(every) - len(gone), "lost": len(gone), "tasks": tasks}
+    return sum(jobs.apply(place).numFailedTasks() for place in range(jobs.size()))
 
 
 def store(session):

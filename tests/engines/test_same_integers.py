@@ -61,7 +61,7 @@ def on_both(spark, arrow, **roles):
     return table(arrow, **roles), table(spark.createDataFrame(arrow), **roles)
 
 
-@pytest.mark.parametrize("seed", first(3, range(8)))
+@pytest.mark.parametrize("seed", first(2, range(8)))
 def test_random_workloads_give_the_same_integers(spark, seed):
     """Nulls, negatives, unicode keys, huge values, empty groups, roll-ups, splits, quantiles."""
     random = Random(seed)
@@ -277,7 +277,7 @@ def test_two_tables_with_lookups_share_a_session(spark):
         assert exact(asked, first) == exact(plan(asked.queries, second.schema), second)
 
 
-@pytest.mark.parametrize("seed", first(2, range(4)))
+@pytest.mark.parametrize("seed", first(1, range(4)))
 def test_derived_and_weighted_measures_are_the_same_integers(spark, seed):
     """Products, ties, cancelled terms, NULL and values beyond the largest, from every type."""
     random = Random(f"derived {seed}")

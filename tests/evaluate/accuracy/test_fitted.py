@@ -12,8 +12,10 @@ from perrecord.queries.plan import plan
 from perrecord.release.spec import build, load_spec, open_table
 from perrecord.report.consistent import after_fitting
 from perrecord.tables.table import table
-from tests.cli.conftest import run
+from tests.cli.conftest import run, undrawn
 from tests.release.test_consistent import COUNTIES, INDUSTRIES, prepared, query, released
+
+__all__ = ["undrawn"]
 
 N, EMP = "n: {count: records, rho: 0.5}", "emp: {sum: emp, split: moderate, rho: 0.2}"
 PRODUCT = [
@@ -45,6 +47,7 @@ def test_standard_errors_are_those_that_a_release_publishes(tmp_path, queries):
                 np.testing.assert_allclose(found, column, rtol=1e-9)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_evaluate_tells_errors_before_and_after(tmp_path, monkeypatch):
     """In JSON, in the findings and in the page: by level, smaller than before."""
     prepared(tmp_path, PRODUCT)
@@ -78,6 +81,7 @@ FOLLOW = """post_processing:
 REGIONS = "hierarchies: [{source: other.csv, on: county, columns: [region]}]\n"
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("consistent", ["true", "false"])
 def test_tables_that_follow_are_told_of_too(tmp_path, monkeypatch, consistent):
     """Their standard errors are those that a release publishes, fitted or as sums of cells."""
