@@ -6,7 +6,10 @@ from typing import Any
 import pytest
 
 EXAMPLES = 50
-"""How many examples Hypothesis tries of a property that does not say so itself; of twins, too."""
+"""How many examples Hypothesis tries of a property that does not say so itself.
+
+The audit and twins have all of them; `make test` has two fifths, of those that say so themselves, too.
+"""
 
 
 def first(count: int, cases: Sequence[Any]) -> list[Any]:
