@@ -13,8 +13,9 @@ The audit and twins have all of them; `make test` has two fifths, of those that 
 
 
 def first(count: int, cases: Sequence[Any]) -> list[Any]:
-    """Return the cases of a parametrised test: the first so many are quick, the audit has all."""
-    return [
-        *cases[:count],
-        *(pytest.param(each, marks=pytest.mark.audit) for each in cases[count:]),
-    ]
+    """Return the cases of a parametrised test: the first so many are quick, the audit has all.
+
+    A case that is a tuple has a value for each of several names.
+    """
+    later = (each if isinstance(each, tuple) else (each,) for each in cases[count:])
+    return [*cases[:count], *(pytest.param(*each, marks=pytest.mark.audit) for each in later)]
