@@ -8,7 +8,7 @@ import pytest
 EXAMPLES = 50
 """How many examples Hypothesis tries of a property that does not say so itself.
 
-The audit and twins have all of them; `make test` has two fifths, of those that say so themselves, too.
+The audit and twins try all of them; `make test` tries two fifths of these, and of the others.
 """
 
 

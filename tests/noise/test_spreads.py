@@ -118,7 +118,7 @@ def test_cells_that_wait_keep_their_law():
         assert p_value(values[start::2], law) > FALSE_ALARM
 
 
-@pytest.mark.parametrize("nu", first(1, [7, 3]))
+@pytest.mark.parametrize("nu", first(1, [3, 7]))
 def test_cells_with_squares_have_their_own_law(nu):
     """A quarter of a million values of one square: chi-square, tails, zeros and remainders."""
     for square in (3, 10**5, 10**15 + 1):

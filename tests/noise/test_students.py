@@ -295,7 +295,7 @@ def test_the_slow_path_without_a_table_gives_the_same_law(nu, spread):
     assert p_value(values, DiscreteStudent(spread, nu)) > FALSE_ALARM
 
 
-@pytest.mark.parametrize(("nu", "spread"), first(1, [(7, "25"), (3, "400")]))
+@pytest.mark.parametrize(("nu", "spread"), first(1, [(3, "400"), (7, "25")]))
 def test_comparisons_that_are_all_left_open_give_the_same_law(nu, spread):
     """A margin of 2: floats decide nothing, rationals decide every time."""
     values = discrete_student_each([spread] * 12_000, nu=nu, _certainty=Certainty(8, 2.0))
@@ -344,7 +344,7 @@ def test_table_boundaries_are_exact_floors(nu, spread):
             assert int(mpmath.floor(running * 2**64)) == floor
 
 
-@pytest.mark.parametrize(("nu", "spread"), first(2, [(3, "40"), (7, "1e9"), (7, "25"), (3, "1e9")]))
+@pytest.mark.parametrize(("nu", "spread"), first(2, [(3, "1e9"), (7, "25"), (3, "40"), (7, "1e9")]))
 def test_the_tail_beyond_the_table_has_its_law(nu, spread):
     """Buckets beyond the last one, drawn directly: nothing is cut, and each has its weight g(m)."""
     law = buckets(Student.of(DiscreteStudent(spread, nu)))
