@@ -35,7 +35,7 @@ from tests.hostile.running import Outcome, run_case
 from tests.hostile.spec_faults import chosen, places
 from tests.hostile.workers import Pool
 
-QUICK = 36
+QUICK = 58
 HOLD_NOTHING = {
     *("truth values", "dates", "times", "moments", "half floats", "bytes", "nothing"),
     "NULL of a number",
