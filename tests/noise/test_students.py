@@ -462,10 +462,11 @@ def test_what_is_kept_of_the_tail_has_its_law(nu, spread):
     assert pearson(counts, chances) > 1e-5
 
 
-def test_the_chance_to_be_kept_stays_within_lemma_8():
+@pytest.mark.parametrize("laws", first(1, [160, 400]))
+def test_the_chance_to_be_kept_stays_within_lemma_8(laws):
     """Floats against exact rationals: at most 64u, of a margin of 2048u; on all paths."""
     source, worst = random.Random(5), Fraction(0)
-    for _ in range(160):
+    for _ in range(laws):
         law = Student.of(DiscreteStudent(random_spread(source), source.choice([3, 7])))
         every = [Lanes.of(cells_of(law, 1), np.arange(1)) for cells_of in (listed, of_squares)]
         for lanes in every:
