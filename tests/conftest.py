@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import vl_convert
-from hypothesis import settings
+from hypothesis import is_hypothesis_test, settings
 
 from perrecord.lab.audit.doors import server
 from tests import EXAMPLES
@@ -33,8 +33,12 @@ for ending in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
             ending, signal.default_int_handler if ending is signal.SIGINT else signal.SIG_DFL
         )
 
-settings.register_profile("perrecord", deadline=None, derandomize=True, max_examples=EXAMPLES)
-settings.load_profile("perrecord")
+QUICK, LONG = "perrecord", "perrecord-long"
+"""Profiles of Hypothesis: two fifths of the examples, and all."""
+
+for profile in (QUICK, LONG):
+    settings.register_profile(profile, deadline=None, derandomize=True, max_examples=EXAMPLES)
+settings.load_profile(QUICK)
 
 REQUIRED = "PERRECORD_REQUIRE_SYSTEM_PACKAGES"
 
@@ -128,6 +132,17 @@ def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest
     """Look for examples in the documents and the library alone: tests have none."""
     found = yield
     return [each for each in found if type(each) is pytest.Module]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Have Hypothesis try two fifths of the examples, unless a profile asks for all."""
+    if settings.get_current_profile_name() != QUICK:
+        return
+    for test in {item.obj for item in items if isinstance(item, pytest.Function)}:
+        if is_hypothesis_test(test):
+            asked = test._hypothesis_internal_use_settings
+            few = settings(asked, max_examples=-(-asked.max_examples * 2 // 5))
+            test._hypothesis_internal_use_settings = few
 
 
 def pytest_collection_finish() -> None:

@@ -178,9 +178,11 @@ AUDITS = (
         "Tests with more random cases than `make test` has time for: samplers with ten million "
         "draws in place of hundreds of thousands, noise that is 2 % too small, which the audit by "
         "samples must see, workloads on every engine beside the reference, histories of records, "
-        "numbers as engines read them. Those of hostile keys and of the surface are above.",
+        "numbers as engines read them, more examples of every property. Those of hostile keys and "
+        "of the surface are above.",
         (
-            *("python", "-m", "pytest", "-n", "auto", "-q", "-rfEs", "-m", "audit", "tests"),
+            *("python", "-m", "pytest", "-n", "auto", "-q", "-rfEs", "tests"),
+            *("-m", "audit or hypothesis", "--hypothesis-profile=perrecord-long"),
             *("--ignore=tests/hostile", "--ignore=tests/surface"),
         ),
         is_alone=True,

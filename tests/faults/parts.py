@@ -30,7 +30,7 @@ def killed(runner: Runner) -> Findings:
     found, controls = Findings(), []
     for subject in SUBJECTS:
         longest = kills.duration(runner.workshop, subject)
-        scenes = runner.pick(6, 600 if subject is RELEASE else 1500)
+        scenes = runner.pick(3, 600 if subject is RELEASE else 1500)
         tasks: list[Task] = [(subject.name, seed, 1.1 * longest) for seed in range(scenes)]
         rounds = runner.map(f"{subject.name}, random kills", kills.at_moments, tasks)
         found.fail(rounds)
@@ -84,7 +84,7 @@ def failing(runner: Runner) -> Findings:
             ]
             _errors(runner, found, f"{subject.name}: {error} from a call on", lasting)
         chance = random.Random(1)
-        sizes = [int(10 ** chance.uniform(0, 5)) for _ in range(runner.pick(3, 100))]
+        sizes = [int(10 ** chance.uniform(0, 5)) for _ in range(runner.pick(2, 100))]
         what = f"{subject.name}: files limited to a random size"
         rounds = runner.map(what, errors.at_size, [(subject.name, size) for size in sizes])
         found.fail(rounds)
@@ -118,7 +118,7 @@ def unpowered(runner: Runner) -> Findings:
     """Lose the power at every point of a run, and of a retry after a kill or an error."""
     found, controls = Findings(), []
     for subject in SUBJECTS:
-        share = 0.01 if runner.quick else 1.0
+        share = 0.005 if runner.quick else 1.0
         number, rounds = _power(runner, subject, "", (*power.CERTAIN, *power.CHANCES), share)
         found.fail(rounds)
         found.figure(f"{subject.name}: states of the disk after a loss of power", number)
@@ -126,7 +126,7 @@ def unpowered(runner: Runner) -> Findings:
     states = different = 0
     for subject in SUBJECTS:
         for fault in _faults(runner, subject):
-            share = 0.005 if runner.quick else 0.04
+            share = 0.002 if runner.quick else 0.04
             number, rounds = _power(runner, subject, fault, power.CERTAIN, share)
             found.fail(rounds)
             states, different = states + number, different + len(rounds)
@@ -138,7 +138,8 @@ def unpowered(runner: Runner) -> Findings:
         (broken.TRUSTS_THE_MEMORY, "", "holds no entry with the hash"),
         (broken.FORGIVES_FAILED_FLUSHES, _staged_flush(runner), "gone or changed"),
     ):
-        crashes = _crashes(runner, twin, fault, power.CERTAIN, 0.3)[1]
+        share = 0.1 if runner.quick else 0.3
+        crashes = _crashes(runner, twin, fault, power.CERTAIN, share)[1]
         random.Random(3).shuffle(crashes)
         tasks: list[Task] = [(twin.name, fault, crash) for crash in crashes]
         controls.append(_control(runner, found, twin, "loss of power", reason, power.check, tasks))
@@ -150,7 +151,7 @@ def damaged(runner: Runner) -> Findings:
     """Damage a ledger in every way, with its journal or without."""
     found = Findings()
     life, other = damage.lived(runner.workshop), damage.lived(runner.workshop)
-    cases = runner.pick(15, 400)
+    cases = runner.pick(6, 400)
     tasks: list[Task] = [(RELEASE.name, life, other, name, cases) for name in damage.DAMAGES]
     rows, every = [], list[damage.Verdict]()
     for name, verdicts in zip(damage.DAMAGES, runner.map("damage", _damage, tasks), strict=True):
@@ -166,7 +167,7 @@ def damaged(runner: Runner) -> Findings:
     controls = []
     for twin, name, module, attribute, patched, reason in _DAMAGED_TWINS:
         with mock.patch.object(module, attribute, patched):
-            verdicts = _damage(runner.workshop, RELEASE, life, other, name, runner.pick(40, 200))
+            verdicts = _damage(runner.workshop, RELEASE, life, other, name, runner.pick(20, 200))
         caught = sum(reason in each.wrong for each in verdicts)
         controls.append([twin, name, reason, f"{len(verdicts):,}", f"{caught:,}"])
         if not caught:
@@ -178,7 +179,7 @@ def damaged(runner: Runner) -> Findings:
 def crowded(runner: Runner) -> Findings:
     """Charge one ledger from many processes, and kill some of them."""
     found = Findings()
-    processes, each = runner.pick(12, 32), runner.pick(8, 1000)
+    processes, each = runner.pick(8, 32), runner.pick(4, 1000)
     affordable = processes * each // 4
     crowd = load.crowd(runner.workshop, processes, each, affordable, load.charging(each))
     found.failures += [f"a crowd: {wrong}" for wrong in crowd.wrong]
@@ -194,7 +195,7 @@ def crowded(runner: Runner) -> Findings:
     found.figure(
         "a crowd at a ledger with periods: accepted, each within its part", series.accepted
     )
-    mixed = load.mixed(runner.workshop, 12, runner.pick(30, 400), 7)
+    mixed = load.mixed(runner.workshop, 12, runner.pick(12, 400), 7)
     found.failures += [f"a crowd with kills: {wrong}" for wrong in mixed.wrong]
     found.figure("processes killed while others charged, sealed and published", mixed.kills)
     found.figure("entries that they had acknowledged", mixed.attempts)
@@ -220,7 +221,7 @@ PARTS: dict[str, Callable[[Runner], Findings]] = {
 
 
 def _some(runner: Runner, tasks: list[Task]) -> list[Task]:
-    return tasks[3::90] if runner.quick else tasks
+    return tasks[3::180] if runner.quick else tasks
 
 
 def _faults(runner: Runner, subject: Subject) -> list[str]:
@@ -229,7 +230,7 @@ def _faults(runner: Runner, subject: Subject) -> list[str]:
     faults = [f"{name}:signal=KILL:when={number}" for name, number, _ in calls if name in STEPS] + [
         f"{name}:error=EIO:when={number}" for name, number, _ in calls if name in FLUSHES
     ]
-    return faults[4::70] if runner.quick else faults
+    return faults[4::140] if runner.quick else faults
 
 
 def _staged_flush(runner: Runner) -> str:

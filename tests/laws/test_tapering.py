@@ -22,6 +22,7 @@ from perrecord.laws.tapering import (
     tapered_epsilon,
     tapered_rho,
 )
+from tests import first
 
 ORDERS = [1 + 1e-6, 1.01, 1.2, 1.5, 2, 3, 5, 10, 30, 100, 1000, 10**4]
 
@@ -44,8 +45,8 @@ def divergence(masses, logs, order):
 
 
 @pytest.mark.parametrize("nu", [3, 7])
-@pytest.mark.parametrize("spread", [25, 37, 100, 2500, 10**4])
-@pytest.mark.parametrize("shift", [1, 2, 7, 30, 1000, 20_000])
+@pytest.mark.parametrize("spread", first(3, [25, 100, 10**4, 37, 2500]))
+@pytest.mark.parametrize("shift", first(4, [1, 7, 30, 1000, 2, 20_000]))
 def test_no_divergence_exceeds_alpha_times_the_price(nu, spread, shift):
     """D_alpha <= alpha rho in both directions, alpha from 1 to 10^4; and rho is within 10 %."""
     masses, logs = log_ratios(spread, nu, shift)
@@ -72,7 +73,7 @@ def test_a_shift_far_beyond_the_noise(nu):
 
 
 @pytest.mark.parametrize("nu", [3, 7])
-@pytest.mark.parametrize(("spread", "shift"), [(25, 1), (25, 9), (400, 3)])
+@pytest.mark.parametrize(("spread", "shift"), first(1, [(25, 1), (25, 9), (400, 3)]))
 def test_sums_of_thirty_digits_say_the_same(nu, spread, shift):
     """In mpmath, where no rounding could hide an excess."""
     power = (nu + 1) // 2
@@ -126,8 +127,8 @@ def aliasing(root, power):
 
 
 @pytest.mark.parametrize("power", [2, 4])
-@pytest.mark.parametrize("root", ["0.5", "1", "2", "3.3"])
-@pytest.mark.parametrize("shift", [1, 2, 5, 40])
+@pytest.mark.parametrize("root", first(2, ["0.5", "2", "1", "3.3"]))
+@pytest.mark.parametrize("shift", first(2, [1, 40, 2, 5]))
 def test_the_integers_lower_the_affinity_by_no_more_than_is_said(power, root, shift):
     """Where aliasing is large enough to be seen: exact for nu = 3, a bound for nu = 7."""
     with mpmath.workdps(30):
@@ -141,8 +142,8 @@ def test_the_integers_lower_the_affinity_by_no_more_than_is_said(power, root, sh
             assert least <= found <= real * (1 + mpmath.mpf(10) ** -20)
 
 
-@pytest.mark.parametrize("root", ["0.5", "1", "2"])
-@pytest.mark.parametrize("shift", [1, 3, 11])
+@pytest.mark.parametrize("root", first(1, ["0.5", "1", "2"]))
+@pytest.mark.parametrize("shift", first(2, [1, 11, 3]))
 def test_partial_fractions_give_the_affinity_on_the_integers(root, shift):
     """For nu = 7, the numerator and the normaliser exactly as docs/theory.md has them."""
     with mpmath.workdps(30):

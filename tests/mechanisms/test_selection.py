@@ -26,6 +26,7 @@ from perrecord.queries.plan import plan
 from perrecord.queries.query import Query
 from perrecord.tables.domains import Domain
 from perrecord.tables.table import table
+from tests import first
 from tests.noise.checks import FALSE_ALARM, Replayed, p_value, pearson
 
 SCHEME = Split(emp=50)
@@ -402,13 +403,14 @@ def value_p_value(select, bits=None):
     return min(1.0, 3 * min(p_values))
 
 
+@pytest.mark.parametrize("runs", first(1, [500, 1500]))
 @pytest.mark.parametrize("select", [sparse, dense])
-def test_the_sparse_way_has_the_law_of_noise_on_every_cell(select):
+def test_the_sparse_way_has_the_law_of_noise_on_every_cell(select, runs):
     """Which cells pass together, where they lie, which values they have; false alarm 1e-7 each.
 
     Of small domains there are too few runs to vouch for that rate: those bits are replayed.
     """
-    assert pattern_p_value(select, 1500, Replayed(5)) > 0.001
+    assert pattern_p_value(select, runs, Replayed(5)) > 0.001
     assert value_p_value(select) > FALSE_ALARM
 
 

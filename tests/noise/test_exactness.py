@@ -23,6 +23,7 @@ from perrecord.noise.buckets import _TAIL, buckets
 from perrecord.noise.potential import Potential
 from perrecord.noise.shapes import Exponential
 from perrecord.noise.uniform import MARGIN, Certainty, Uniform
+from tests import first
 from tests.noise.checks import FALSE_ALARM, Replayed, gaussian, p_value, pearson
 
 UNIT = Fraction(1, 2**53)
@@ -139,7 +140,7 @@ def test_the_guide_answers_only_where_no_boundary_is_near(sigma_squared):
 
 
 @pytest.mark.parametrize("width", [5, pytest.param(7, marks=pytest.mark.audit)])
-@pytest.mark.parametrize("sigma_squared", ["0.3", "0.5", "1.7"])
+@pytest.mark.parametrize("sigma_squared", first(1, ["1.7", "0.3", "0.5"]))
 def test_the_enumerated_blocks_enclose_every_probability(sigma_squared, width):
     """Every block word, side, offset and height of a few bits, run through the sampler itself.
 

@@ -20,6 +20,7 @@ from perrecord.noise.bits import system_bits
 from perrecord.noise.blocks import Blocks, draw_many
 from perrecord.noise.potential import Potential
 from perrecord.noise.samplers import _WORTH_A_TABLE
+from tests import first
 from tests.noise.checks import (
     FALSE_ALARM,
     Replayed,
@@ -35,14 +36,14 @@ DRAWS = 1_500_000
 AUDIT_FALSE_ALARM = 1e-6
 
 
-@pytest.mark.parametrize("sigma", ["0.3", "0.7", "35.4", "64", "3500000"])
+@pytest.mark.parametrize("sigma", first(3, ["0.7", "35.4", "3500000", "0.3", "64"]))
 def test_many_gaussians_follow_their_law(sigma):
     """The path with a table: chi-square, moments, tails, zeros and remainders all fit."""
     law = gaussian(sigma)
     assert p_value(discrete_gaussian(law.sigma_squared, DRAWS), law) > FALSE_ALARM
 
 
-@pytest.mark.parametrize("sigma", ["0.05", "0.3", "0.7", "35.4", "3500000"])
+@pytest.mark.parametrize("sigma", first(3, ["0.05", "0.7", "3500000", "0.3", "35.4"]))
 def test_gaussians_drawn_a_few_at_a_time_follow_their_law(sigma):
     """The path without a table gives the same law."""
     law = gaussian(sigma)
@@ -50,7 +51,7 @@ def test_gaussians_drawn_a_few_at_a_time_follow_their_law(sigma):
     assert p_value(values, law) > FALSE_ALARM
 
 
-@pytest.mark.parametrize("scale", ["0.1", "1", "15", "3500"])
+@pytest.mark.parametrize("scale", first(2, ["1", "3500", "0.1", "15"]))
 def test_laplace_follows_its_law(scale):
     """Both paths of the discrete Laplace fit."""
     law = DiscreteLaplace(scale)
@@ -92,14 +93,17 @@ def _float_rounded(sigma, count, generator):
 
 
 BROKEN = [
-    *((_sigma_off_by_half_a_percent, sigma) for sigma in ("0.7", "35.4", "3500000")),
-    *((_offset_modulo_a_hundred, sigma) for sigma in ("350", "3500", "3500000")),
-    *((_zero_counted_twice, sigma) for sigma in ("0.7", "35.4", "3500")),
+    (_sigma_off_by_half_a_percent, "3500000"),
+    (_offset_modulo_a_hundred, "3500"),
+    (_zero_counted_twice, "35.4"),
     (_float_rounded, "0.5"),
+    *((_sigma_off_by_half_a_percent, sigma) for sigma in ("0.7", "35.4")),
+    *((_offset_modulo_a_hundred, sigma) for sigma in ("350", "3500000")),
+    *((_zero_counted_twice, sigma) for sigma in ("0.7", "3500")),
 ]
 
 
-@pytest.mark.parametrize(("sampler", "sigma"), BROKEN)
+@pytest.mark.parametrize(("sampler", "sigma"), first(4, BROKEN))
 def test_the_same_checks_reject_a_broken_sampler(sampler, sigma):
     """Each deliberate fault is caught far below the rate at which a right sampler alarms."""
     values = sampler(sigma, DRAWS, np.random.default_rng(7))
@@ -152,19 +156,19 @@ def test_each_cell_has_its_own_sigma():
         assert p_value(values[index :: len(sigmas)], gaussian(sigma)) > FALSE_ALARM
 
 
-@pytest.mark.parametrize("exponent", [40, 300])
+@pytest.mark.parametrize("exponent", first(1, [40, 300]))
 def test_values_beyond_int64_are_python_integers(exponent):
     """Every digit of a huge value is random, the last ones too."""
     values = discrete_gaussian(Fraction(10) ** (2 * exponent), 20_000)
     assert digits_are_those_of(values, exponent, 97, DiscreteGaussian(10**12))
 
 
-def test_the_widest_int64_law_meets_the_narrowest_wide_one():
+@pytest.mark.parametrize("power", first(3, [53, 54, 55, 52, 56]))
+def test_the_widest_int64_law_meets_the_narrowest_wide_one(power):
     """On either side of the change to Python ints the law is the same."""
-    for power in (52, 53, 54, 55, 56):
-        values = discrete_gaussian(Fraction(4) ** power, 20_000)
-        leading = np.array([int(value) >> (power - 20) for value in values], dtype=np.int64)
-        assert p_value(leading, DiscreteGaussian(Fraction(4) ** 20)) > FALSE_ALARM
+    values = discrete_gaussian(Fraction(4) ** power, 20_000)
+    leading = np.array([int(value) >> (power - 20) for value in values], dtype=np.int64)
+    assert p_value(leading, DiscreteGaussian(Fraction(4) ** 20)) > FALSE_ALARM
 
 
 def test_a_tiny_sigma_gives_zeros():

@@ -22,6 +22,7 @@ from perrecord.noise.envelopes import FIRST, LAST, PIECE_BITS, STEPS, Envelope, 
 from perrecord.noise.spreads import Listed, Squares
 from perrecord.noise.students import Lanes, Open, Student, _attempt, _draw_one, draw_students
 from perrecord.noise.uniform import CERTAIN, Certainty
+from tests import first
 from tests.noise.checks import (
     FALSE_ALARM,
     Replayed,
@@ -38,7 +39,7 @@ AUDITED = (
     *((7, spread) for spread in ("25", "30.5", "6251/3", "16383", "16384", "1e6", "6.25e13")),
     *((3, spread) for spread in ("0.4", "25", "1250", "16385", "1.2e7")),
 )
-LAWS = [(7, "25"), (7, "6500/3"), (7, "16384"), (7, "6.25e13"), (3, "25"), (3, "12250000")]
+LAWS = [(7, "25"), (3, "12250000"), (7, "6.25e13"), (3, "25"), (7, "6500/3"), (7, "16384")]
 GROWTH = Fraction(7, 100)
 
 
@@ -54,14 +55,16 @@ def of_squares(law, count):
     return Squares(law.spread - GROWTH * square, GROWTH, squares, law.power)
 
 
-@pytest.mark.parametrize(("nu", "spread"), [*LAWS, (3, "1.5"), (7, "16383")])
+@pytest.mark.parametrize(("nu", "spread"), first(4, [*LAWS, (3, "1.5"), (7, "16383")]))
 def test_many_students_follow_their_law(nu, spread):
     """The path with a table: chi-square, tails, zeros and remainders all fit."""
     law = DiscreteStudent(spread, nu)
     assert p_value(discrete_student(spread, DRAWS, nu=nu), law) > FALSE_ALARM
 
 
-@pytest.mark.parametrize(("nu", "spread"), [*LAWS, (3, "0.3"), (7, "1e-3"), (7, "64"), (7, "65")])
+@pytest.mark.parametrize(
+    ("nu", "spread"), first(6, [(3, "0.3"), (7, "65"), *LAWS, (7, "1e-3"), (7, "64")])
+)
 def test_students_drawn_a_few_at_a_time_follow_their_law(nu, spread):
     """The path without a table gives the same law."""
     values = discrete_student_each([spread] * 250_000, nu=nu)
@@ -120,7 +123,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize("sampler", BROKEN)
-@pytest.mark.parametrize("spread", ["25", "6250"])
+@pytest.mark.parametrize("spread", first(1, ["25", "6250"]))
 def test_the_same_checks_reject_a_broken_sampler(sampler, spread):
     """Each deliberate fault is caught far below the rate at which a right sampler alarms."""
     law = DiscreteStudent(spread, 7)
@@ -236,13 +239,11 @@ def test_nine_attempts_in_ten_need_no_floats():
     ("nu", "spread", "cells_of"),
     [
         (7, "25", listed),
-        (3, "0.5", of_squares),
+        (3, "5000", of_squares),
         (7, "5000", listed),
         (7, "5000", of_squares),
-        pytest.param(7, "25", of_squares, marks=pytest.mark.audit),
-        pytest.param(3, "0.5", listed, marks=pytest.mark.audit),
-        pytest.param(7, "1.7", listed, marks=pytest.mark.audit),
-        pytest.param(7, "1.7", of_squares, marks=pytest.mark.audit),
+        *first(0, [(3, "0.5", of_squares), (7, "25", of_squares), (3, "0.5", listed)]),
+        *first(0, [(7, "1.7", listed), (7, "1.7", of_squares)]),
     ],
 )
 def test_the_enumerated_attempts_enclose_every_probability(nu, spread, cells_of):
@@ -286,7 +287,7 @@ def test_the_enumerated_attempts_enclose_every_probability(nu, spread, cells_of)
         assert upper - lower <= 2.0 ** (2 - word) * scale / float(envelope.factor(piece))
 
 
-@pytest.mark.parametrize(("nu", "spread"), [(7, "25"), (3, "400")])
+@pytest.mark.parametrize(("nu", "spread"), first(1, [(3, "400"), (7, "25")]))
 def test_the_slow_path_without_a_table_gives_the_same_law(nu, spread):
     """Words of 8 bits, a margin of 1/128: many comparisons are made exactly, none differently."""
     forced = Certainty(8, 2.0**-7)
@@ -294,14 +295,14 @@ def test_the_slow_path_without_a_table_gives_the_same_law(nu, spread):
     assert p_value(values, DiscreteStudent(spread, nu)) > FALSE_ALARM
 
 
-@pytest.mark.parametrize(("nu", "spread"), [(7, "25"), (3, "400")])
+@pytest.mark.parametrize(("nu", "spread"), first(1, [(3, "400"), (7, "25")]))
 def test_comparisons_that_are_all_left_open_give_the_same_law(nu, spread):
     """A margin of 2: floats decide nothing, rationals decide every time."""
     values = discrete_student_each([spread] * 12_000, nu=nu, _certainty=Certainty(8, 2.0))
     assert p_value(values, DiscreteStudent(spread, nu)) > FALSE_ALARM
 
 
-@pytest.mark.parametrize(("nu", "spread"), [(7, "25"), (7, "400000"), (3, "25")])
+@pytest.mark.parametrize(("nu", "spread"), first(1, [(7, "400000"), (7, "25"), (3, "25")]))
 def test_the_slow_path_with_a_table_gives_the_same_law(nu, spread):
     """Words of 16 bits, a margin of 2^-10: boundary words and residues are settled exactly."""
     forced = Certainty(16, 2.0**-10)
@@ -310,7 +311,7 @@ def test_the_slow_path_with_a_table_gives_the_same_law(nu, spread):
     assert p_value(values, DiscreteStudent(spread, nu)) > FALSE_ALARM
 
 
-@pytest.mark.parametrize(("nu", "spread"), [(7, "1.7"), (3, "900"), (7, "1e30")])
+@pytest.mark.parametrize(("nu", "spread"), first(2, [(3, "900"), (7, "1e30"), (7, "1.7")]))
 def test_values_drawn_one_by_one_have_the_same_law(nu, spread):
     """The exact path, which serves blocks wider than 2^48 and whatever a table leaves out."""
     law, source = Student.of(DiscreteStudent(spread, nu)), Replayed(12)
@@ -320,7 +321,7 @@ def test_values_drawn_one_by_one_have_the_same_law(nu, spread):
     assert p_value(coarse, DiscreteStudent(law.spread / scale**2, nu)) > 1e-5
 
 
-@pytest.mark.parametrize(("nu", "spread"), [(7, "25"), (3, "25"), (7, "1e6"), (3, "1e6")])
+@pytest.mark.parametrize(("nu", "spread"), first(2, [(7, "25"), (3, "1e6"), (3, "25"), (7, "1e6")]))
 def test_table_boundaries_are_exact_floors(nu, spread):
     """A second computation, in mpmath with 60 digits, gives the same 64-bit integers."""
     made, power = buckets(Student.of(DiscreteStudent(spread, nu))), (nu + 1) // 2
@@ -343,7 +344,7 @@ def test_table_boundaries_are_exact_floors(nu, spread):
             assert int(mpmath.floor(running * 2**64)) == floor
 
 
-@pytest.mark.parametrize(("nu", "spread"), [(7, "25"), (3, "40"), (7, "1e9"), (3, "1e9")])
+@pytest.mark.parametrize(("nu", "spread"), first(2, [(3, "1e9"), (7, "25"), (3, "40"), (7, "1e9")]))
 def test_the_tail_beyond_the_table_has_its_law(nu, spread):
     """Buckets beyond the last one, drawn directly: nothing is cut, and each has its weight g(m)."""
     law = buckets(Student.of(DiscreteStudent(spread, nu)))
@@ -375,7 +376,7 @@ def test_the_label_of_the_tail_is_drawn_from_the_tail(spread):
     assert len(set(values)) > 1
 
 
-@pytest.mark.parametrize("spread", ["400", "2e7"])
+@pytest.mark.parametrize("spread", first(1, ["2e7", "400"]))
 def test_how_many_lie_beyond_the_table_is_what_the_law_says(spread):
     """With nu = 3, in ten million values: about 17."""
     made = buckets(Student.of(DiscreteStudent(spread, 3)))
@@ -440,7 +441,7 @@ class Shrunk:
         return self._generator.random() * self._top < float(probability())
 
 
-@pytest.mark.parametrize(("nu", "spread"), [(7, "9e5"), (3, "25"), (3, "1e9")])
+@pytest.mark.parametrize(("nu", "spread"), first(2, [(7, "9e5"), (3, "25"), (3, "1e9")]))
 def test_what_is_kept_of_the_tail_has_its_law(nu, spread):
     """Stretches and places in them, against the tails of the law."""
     law = Student.of(DiscreteStudent(spread, nu))
@@ -461,10 +462,11 @@ def test_what_is_kept_of_the_tail_has_its_law(nu, spread):
     assert pearson(counts, chances) > 1e-5
 
 
-def test_the_chance_to_be_kept_stays_within_lemma_8():
+@pytest.mark.parametrize("laws", first(1, [160, 400]))
+def test_the_chance_to_be_kept_stays_within_lemma_8(laws):
     """Floats against exact rationals: at most 64u, of a margin of 2048u; on all paths."""
     source, worst = random.Random(5), Fraction(0)
-    for _ in range(400):
+    for _ in range(laws):
         law = Student.of(DiscreteStudent(random_spread(source), source.choice([3, 7])))
         every = [Lanes.of(cells_of(law, 1), np.arange(1)) for cells_of in (listed, of_squares)]
         for lanes in every:
@@ -508,17 +510,17 @@ def test_values_beyond_int64_are_python_integers(exponent):
     assert digits_are_those_of(values, exponent, 7, DiscreteStudent(10**12))
 
 
-def test_the_widest_int64_law_meets_the_narrowest_wide_one():
+@pytest.mark.parametrize("power", first(2, [48, 49, 47, 50]))
+def test_the_widest_int64_law_meets_the_narrowest_wide_one(power):
     """On either side of the change to Python ints the law is the same, with few and with many."""
-    for power in (47, 48, 49, 50):
-        spread = Fraction(4) ** power
-        wide = Student.of(DiscreteStudent(spread)).is_wide
-        assert wide == (power >= 49)
-        for count in (3000, 3000 if wide else 20_000):
-            values = discrete_student(spread, count)
-            assert (values.dtype == np.object_) == wide
-            leading = np.array([int(value) >> (power - 20) for value in values], dtype=np.int64)
-            assert p_value(leading, DiscreteStudent(Fraction(4) ** 20)) > FALSE_ALARM
+    spread = Fraction(4) ** power
+    wide = Student.of(DiscreteStudent(spread)).is_wide
+    assert wide == (power >= 49)
+    for count in (3000, 3000 if wide else 20_000):
+        values = discrete_student(spread, count)
+        assert (values.dtype == np.object_) == wide
+        leading = np.array([int(value) >> (power - 20) for value in values], dtype=np.int64)
+        assert p_value(leading, DiscreteStudent(Fraction(4) ** 20)) > FALSE_ALARM
 
 
 def test_a_tiny_spread_gives_zeros():

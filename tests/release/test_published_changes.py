@@ -24,6 +24,7 @@ from perrecord.release.noise import CellNoise, Noise
 from perrecord.release.outputs import outputs_of
 from perrecord.release.reading import read_published
 from perrecord.tables.measures import Measure
+from tests import first
 from tests.browser import policies
 from tests.release.test_changes import RECORDS, SCHEME, by_county, everything, planned, pure
 
@@ -45,12 +46,13 @@ def published(*queries, examples=(), **more):
     return again, found
 
 
+@pytest.mark.parametrize("every", first(1, [3, 1]))
 @pytest.mark.parametrize("workload", [everything, pure])
-def test_the_file_says_of_every_change_what_its_plan_says(workload):
-    """Every pair of records, of every kind of answer; and deltas as the curves have them."""
+def test_the_file_says_of_every_change_what_its_plan_says(workload, every):
+    """Pairs of records, of every kind of answer; and deltas as the curves have them."""
     found, plan = published(*workload())
     outputs = outputs_of(plan)
-    for one, other in itertools.permutations(RECORDS, 2):
+    for one, other in [*itertools.permutations(RECORDS, 2)][::every]:
         assert found.change(one, other) == change_loss(outputs, [one], [other])
         exact, said = change_delta(outputs, [one], [other]), found.change_delta(one, other)
         assert exact <= said <= exact + Fraction(1, 10**9)

@@ -9,6 +9,7 @@ import pytest
 
 from perrecord.errors import SQLTextError
 from perrecord.released.formulas import formula
+from tests import first
 
 _SIGNS = {
     ast.Add: operator.add,
@@ -57,11 +58,12 @@ def random_text(draw, depth=0):
     return f"({random_text(draw, depth + 1)} {sign} {random_text(draw, depth + 1)})"
 
 
-def test_a_formula_means_what_python_reads():
+@pytest.mark.parametrize("count", first(1, [1000, 3000]))
+def test_a_formula_means_what_python_reads(count):
     """Thousands of random expressions, in rationals."""
     draw, read = random.Random(33), 0
     values = {"a": Fraction(17, 3), "b": Fraction(-5, 7), "c": Fraction(101)}
-    for _ in range(3000):
+    for _ in range(count):
         text = random_text(draw)
         try:
             found = formula(text)
@@ -72,7 +74,7 @@ def test_a_formula_means_what_python_reads():
         except ZeroDivisionError:
             continue
         read += 1
-    assert read > 800
+    assert read > count * 4 / 15
 
 
 @pytest.mark.parametrize(

@@ -38,9 +38,6 @@ LAYERS = {
 TRIED = (
     "a record of zeros has no piece",
     "integers are reduced by modulo",
-    "ties are rounded to even",
-    "clamped totals have the sensitivity U - L",
-    "the budget is compared at the smallest record",
     "a session answers before it charges",
 )
 

@@ -22,7 +22,7 @@ DOORS = {door.name: door for door in every_door()}
 def test_records_are_read_as_they_were_spelled(name):
     """A table at each door: exact numbers, the policy's reading, and two real runs each."""
     door = replace(DOORS[name], is_linked=False)  # two periods: test_doors_linked.py
-    pairs = 4 if door.every == 1 else 3  # perrecord audit doors has thousands
+    pairs = 2  # perrecord audit doors has thousands
     found = doors_audit(pairs, seed=11, doors=[door], measures=False)
     assert found.failures == ()
     assert count(found, "neighbouring pairs") >= pairs
@@ -39,7 +39,7 @@ def test_records_are_read_as_they_were_spelled_on_spark():
 
 def test_measurements_are_given_vectors_of_their_domain():
     """Of every domain that OpenDP has, or they are refused before they are charged."""
-    checks = [each for seed in range(3) for each in measurement_checks(Random(seed))]
+    checks = [each for seed in range(1) for each in measurement_checks(Random(seed))]
     assert [each.fault for each in checks if each.fault is not None] == []
     assert len({each.what for each in checks}) == 2
 

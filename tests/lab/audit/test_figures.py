@@ -27,6 +27,8 @@ from perrecord.lab.audit.shown.source import asked, noisy
 from perrecord.queries.plan import plan
 from perrecord.release import publish
 
+pytestmark = pytest.mark.usefixtures("expected_once")
+
 SEEDS = (("5 0", False, "tapers 1"), ("5 8", True, None))
 """Random releases; the first is tapered and blurred, the last is evaluated and tuned, too."""
 

@@ -21,6 +21,7 @@ from perrecord.queries import scan
 from perrecord.queries.aggregates import Filled, Rows
 from perrecord.released import columns
 from perrecord.tables import records
+from tests import first
 
 
 def caught(*kinds, first=0):
@@ -92,7 +93,7 @@ def test_an_average_without_a_floor_under_its_count_is_caught(monkeypatch):
 # -- the noise ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("factor", [Fraction(102, 100), Fraction(98, 100)])
+@pytest.mark.parametrize("factor", first(1, [Fraction(98, 100), Fraction(102, 100)]))
 def test_a_deviation_that_is_off_by_a_hundredth_is_caught(monkeypatch, factor):
     """In 600,000 cells; its standard errors are still those of the stated law."""
     honest = additive.draw
@@ -159,7 +160,7 @@ def test_an_interval_of_one_step_less_is_caught(monkeypatch):
     assert any(each.fault is not None and "interval" in each.what for each in tests)
 
 
-@pytest.mark.parametrize("factor", [Fraction(5, 4), Fraction(4, 5)])
+@pytest.mark.parametrize("factor", first(1, [Fraction(5, 4), Fraction(4, 5)]))
 def test_a_choice_that_is_too_sharp_or_too_blunt_is_caught(monkeypatch, factor):
     """The exponential mechanism at another rate than its price."""
     honest = quantiles.selection_rate

@@ -13,6 +13,7 @@ from perrecord.lab.experiments.agencies.protection import (
     smallest_rectangle,
 )
 from perrecord.lab.experiments.agencies.suppression import sensitive, suppressed
+from tests import first
 from tests.lab.experiments.agencies.test_attack import fillings, limits
 
 
@@ -109,11 +110,12 @@ def test_a_lone_hidden_cell_is_found_by_subtraction():
     assert exposed(table, found.hidden) == []
 
 
-def test_after_suppression_every_primary_cell_is_protected():
-    """15 random tables; the audit is by programmes of its own, with no shortcut."""
+@pytest.mark.parametrize("tables", first(1, [6, 15]))
+def test_after_suppression_every_primary_cell_is_protected(tables):
+    """Random tables; the audit is by programmes of its own, with no shortcut."""
     primaries = 0
     unprotected = 0
-    for seed in range(15):
+    for seed in range(tables):
         table = random_table(seed)
         found = suppressed(table)
         assert (found.primary == sensitive(table)).all()
@@ -122,8 +124,8 @@ def test_after_suppression_every_primary_cell_is_protected():
         assert exposed(table, found.hidden) == []
         primaries += int(found.primary.sum())
         unprotected += len(exposed(table, found.primary))
-    assert primaries > 150
-    assert unprotected > 7  # the twin: primary suppressions alone
+    assert primaries > 10 * tables
+    assert unprotected > tables / 2  # the twin: primary suppressions alone
 
 
 def test_protection_holds_for_every_filling_of_small_tables():
@@ -220,9 +222,10 @@ def test_the_cheapest_change_lets_the_cell_rise():
         assert Attack.on(total, found).interval((row, column))[1] >= total[row, column] + amount
 
 
-def test_rectangles_never_claim_more_than_the_attacker_finds():
+@pytest.mark.parametrize("tables", first(1, [10, 30]))
+def test_rectangles_never_claim_more_than_the_attacker_finds(tables):
     """A shortcut that said too much would leave cells exposed."""
-    for seed in range(30):
+    for seed in range(tables):
         table = random_table(seed)
         hidden = sensitive(table)
         attack = Attack.on(table.total, hidden)

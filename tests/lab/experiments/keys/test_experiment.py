@@ -15,9 +15,15 @@ NAMED = {each.name: each for each in INDUSTRIES}
 
 
 @pytest.fixture(scope="module")
-def found():
+def told():
+    """Return the steps that the quick form tells."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def found(told):
     """Return the quick form of the experiment."""
-    return run(quick=True, step=lambda _: None)
+    return run(quick=True, step=told.append)
 
 
 def test_chances_and_prices_are_those_of_the_theory():
@@ -81,10 +87,9 @@ def test_figures_can_be_drawn_and_hold_exact_numbers(found):
         assert drawn.wide != drawn.narrow
 
 
-def test_every_step_is_told():
+@pytest.mark.usefixtures("found")
+def test_every_step_is_told(told):
     """One for each way of selecting, and one for the exact part."""
-    told = []
-    run(quick=True, step=told.append)
     assert len(told) == len(QUICK.splits) + 2
 
 

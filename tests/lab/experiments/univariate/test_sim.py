@@ -26,8 +26,8 @@ TINY = sim.SimParameters(
     thresholds=(200, 50, 10),
     shown_losses=(200, 10),
     rhos=("1", "10"),
-    box_sizes=(20, 80),
-    sizes=(20, 80),
+    box_sizes=(10, 40),
+    sizes=(10, 40),
 )
 CLAIMED = Claimed("1", 0.1, 0.01)
 
