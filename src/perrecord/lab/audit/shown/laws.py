@@ -142,10 +142,17 @@ class Mean:
 
         With the deviation d the noise is d sqrt(nu - 2) tan(a).
         """
-        points, weights = np.polynomial.legendre.leggauss(_POINTS)
-        angles = (points + 1) * math.pi / 4
-        chances = weights * np.cos(angles) ** (self.nu - 1)
-        return chances / chances.sum(), self.total * math.sqrt(self.nu - 2) * np.tan(angles)
+        chances, tangents = _student_points(self.nu)
+        return chances, self.total * math.sqrt(self.nu - 2) * tangents
+
+
+@lru_cache
+def _student_points(nu: int) -> tuple[Floats, Floats]:
+    """Return the chances of the angles of Student noise, and their tangents."""
+    points, weights = np.polynomial.legendre.leggauss(_POINTS)
+    angles = (points + 1) * math.pi / 4
+    chances = weights * np.cos(angles) ** (nu - 1)
+    return chances / chances.sum(), np.tan(angles)
 
 
 def mean_of(total: CellNumber, count: CellNumber, centre: Fraction) -> Mean | None:
