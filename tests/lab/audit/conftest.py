@@ -1,10 +1,8 @@
 """What tests of the audits share: what a release should show is computed once for each release."""
 
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Any
 
-import numpy as np
 import pytest
 
 from perrecord.lab.audit.shown import changes, checks, evaluated, evaluated_words
@@ -28,7 +26,6 @@ def once(expected: Callable[..., Any]) -> Callable[..., Any]:
 def expected_once() -> Iterator[None]:
     """Have figures that are expected computed once, however many shown ones are altered."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(np.polynomial.legendre, "leggauss", cache(np.polynomial.legendre.leggauss))
         for module, name in (
             (changes, "in_methodology"),
             (checks, "sentences"),
