@@ -171,14 +171,13 @@ def is_loss(shown, policy, record):
     return exact.amount <= found <= exact.amount * (1 + Fraction(1, 10**9))
 
 
-@pytest.mark.parametrize("drawn", RECORDS)
+@pytest.mark.parametrize(("seed", "records"), RECORDS)
 @pytest.mark.parametrize("name", policies.EVERY)
-def test_random_records_lose_exactly_what_the_library_says(name, drawn, show):
+def test_random_records_lose_exactly_what_the_library_says(name, seed, records, show):
     """Loss, pieces, delta and breakdown are the same rationals; the meaning agrees to 1e-6.
 
     Irrational losses are rounded up on the page, too, by less than one part in 10^9.
     """
-    seed, records = drawn
     published, source = policies.EVERY[name](), Random(seed)
     tab, schemes = show(published, height=LOW), schemes_of(published)
     for _ in range(records):

@@ -11,9 +11,10 @@ from perrecord.policy.choices import ChosenCandidate
 from perrecord.policy.loss import Loss, largest, total
 from perrecord.policy.outputs import NoisyNumber, OnRows, Output, Selection
 from perrecord.policy.policy import Policy
+from perrecord.policy.reads import reads
 from perrecord.policy.terms import slots_of
 from perrecord.release.curves import curve_of, together
-from perrecord.release.noise import Noise
+from perrecord.release.noise import Noise, dimensions_needed
 
 Pair = tuple[Record, Record]
 """A record and the one that takes its place, as the policy sees them."""
@@ -96,12 +97,16 @@ class PublishedCharge:
                 case _:
                     yield from each.scope.columns
 
-    def filtered_by(self) -> Iterator[str]:
-        """Yield the dimensions whose values decide which records enter."""
+    def told_by(self) -> Iterator[str]:
+        """Yield the dimensions whose values matter: to a filter, to a noise, to pieces."""
         for each in self.outputs or ():
             among = each.among if isinstance(each, Selection) else each.scope.among
             if among is not None:
                 yield from among.dimensions
+        for noise in self.noise or ():
+            yield from dimensions_needed(noise.cells)
+        if self.outputs is None or any(isinstance(each, Selection) for each in self.outputs):
+            yield from (name for name, _ in reads(self.policy.form))
 
     def measures(self) -> Iterator[str]:
         """Yield the measures that its numbers add up or count, or that its choices depend on."""

@@ -355,12 +355,12 @@ class PublishedPolicy:
 
     @cached_property
     def _told(self) -> frozenset[str]:
-        """The columns whose values matter: to a loss, to the size of a noise, to a filter."""
-        found = {name for name, _ in reads(self.total.form)}
+        """The columns whose values matter to what a change costs, not only whether they differ."""
+        found = set[str]() if self._is_all_charged else {name for name, _ in reads(self.total.form)}
         for charge in self.charges:
-            found.update(name for name, _ in reads(charge.policy.form))
-            found.update(charge.filtered_by())
-            found.update(*(dimensions_read(noise.cells) for noise in charge.noise or ()))
+            found.update(charge.told_by())
+            if not self._is_all_charged:
+                found.update(name for name, _ in reads(charge.policy.form))
         return frozenset(found)
 
     def keeps_something(self, *records: Record) -> bool:

@@ -164,6 +164,14 @@ def dimensions_read(tree: NoiseTree) -> Iterator[str]:
             yield from dimensions_read(part)
 
 
+def dimensions_needed(tree: NoiseTree) -> Iterator[str]:
+    """Yield the dimensions without which it cannot be told what noise a record's cell has."""
+    if isinstance(tree, Cases) and not _has_least_by_default(tree):
+        yield from tree.dimensions
+        for part in tree.values():
+            yield from dimensions_needed(part)
+
+
 def check_noise(noise: Noise, kinds: Mapping[str, type | None]) -> None:
     """Refuse noise of fields, given by their type (None: a measure), that there are not."""
     names = [(name, False) for name in dimensions_read(noise.cells)]

@@ -140,13 +140,13 @@ def table(  # noqa: PLR0913 -- a role for every kind of column
 
 
 def _check_roles(schema: Schema) -> None:
-    """Refuse an id or a unit that is another when a measure is: what it costs would not be told."""
+    """Refuse an id or a unit that a public list finds by a measure: no document could tell."""
     columns = (measure.stored(name) for name, measure in schema.measures)
     stored = {each for each in columns if each is not None}
     for role, column in (("id", schema.id), ("unit", schema.unit)):
         if column is None:
             continue
-        found = sorted(stored & {column, *schema.keys_of(column)})
+        found = sorted(stored & {*schema.keys_of(column)})
         if found:
             raise SchemaError(
                 f"the {role} {column!r} follows from {listing(found)}, which a measure is of; "
