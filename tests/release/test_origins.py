@@ -288,6 +288,21 @@ def test_a_record_that_a_list_gives_nothing_is_as_unknown_as_others(tmp_path):
         assert not published_policy(build(loaded, opened.schema)).changes
 
 
+def test_what_is_not_said_may_be_another_where_a_dimension_differs(tmp_path):
+    """A state may go with its county, though no expression says so: whichever costs more."""
+    pa.csv.write_csv(pa.table({"county": ["a"], "state": ["x"], "emp": [1]}), tmp_path / "est.csv")
+    spec = HEAD + "dimensions: {county: county, state: state}\nmeasures: {emp: 1}\n"
+    (tmp_path / "release.yaml").write_text(spec + counts(county=["a", "b"], state=["x", "y"]))
+    loaded = load_spec(tmp_path / "release.yaml")
+    with open_table(loaded) as opened:
+        found = published_policy(build(loaded, opened.schema))
+    cost = found.change({"emp": 1, "county": "a"}, {"emp": 1, "county": "b"})
+    assert (cost.amount, cost.is_exact) == (4, False)
+    same = {"emp": 1, "state": "x"}
+    cost = found.change({**same, "county": "a"}, {**same, "county": "b"})
+    assert (cost.amount, cost.is_exact) == (2, True)
+
+
 def test_the_page_knows_what_a_measure_decides(world):
     """It leaves out what it cannot tell."""
     world, _, published = world
